@@ -1,0 +1,361 @@
+//! The one error type of this crate: what happened, to which path, and what to do next.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+/// What a path named instead of a regular file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A directory.
+    Directory,
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character or block device.
+    Device,
+    /// A symbolic link that could not be followed.
+    Symlink,
+    /// Anything else the file system may hold.
+    Other,
+}
+
+impl FileKind {
+    /// The word used in messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Directory => "a directory",
+            Self::Fifo => "a named pipe (FIFO)",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Symlink => "a symbolic link",
+            Self::Other => "a special file",
+        }
+    }
+
+    pub(crate) fn of(stat: &rustix::fs::Stat) -> Option<Self> {
+        use rustix::fs::FileType;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => None,
+            FileType::Directory => Some(Self::Directory),
+            FileType::Fifo => Some(Self::Fifo),
+            FileType::Socket => Some(Self::Socket),
+            FileType::CharacterDevice | FileType::BlockDevice => Some(Self::Device),
+            FileType::Symlink => Some(Self::Symlink),
+            FileType::Unknown => Some(Self::Other),
+        }
+    }
+}
+
+/// Why a file cannot be replaced atomically although its bytes could be overwritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// No file can be created in the directory, so there is nowhere for the new bytes to wait.
+    DirectoryNotWritable,
+    /// The file belongs to another user or group that this process may not give files to.
+    OwnerNotKeepable,
+    /// An extended attribute or access list could not be carried over.
+    AttributesNotKeepable,
+    /// The file is a mount point of its own (a bind mount), which cannot be renamed over.
+    MountPoint,
+}
+
+impl Refusal {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::DirectoryNotWritable => "its directory is not writable",
+            Self::OwnerNotKeepable => "its owner or group could not be kept",
+            Self::AttributesNotKeepable => "its extended attributes could not be kept",
+            Self::MountPoint => "it is a mount point (a bind-mounted file)",
+        }
+    }
+}
+
+/// Everything that can go wrong with a file below a root.
+///
+/// `path` is always the path as the caller wrote it. Nothing is changed on disk when one of these
+/// is returned.
+#[derive(Debug, thiserror::Error)]
+pub enum FsError {
+    /// The path is empty, holds a NUL byte, is too long, or names a directory by its form.
+    #[error("{summary}: `{path}`", summary = self.summary())]
+    PathInvalid {
+        /// The path as written.
+        path: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The path leaves the root, at its end or at any step on the way.
+    #[error("{summary}: `{path}`", summary = self.summary())]
+    Escape {
+        /// The path as written.
+        path: String,
+        /// True when a symbolic link led outside.
+        via_link: bool,
+    },
+    /// Nothing exists there.
+    #[error("{summary}: `{path}`", summary = self.summary())]
+    NotFound {
+        /// The path as written.
+        path: String,
+    },
+    /// Something other than a regular file is there.
+    #[error("{summary}: `{path}` is {kind}", summary = self.summary(), kind = kind.word())]
+    NotAFile {
+        /// The path as written.
+        path: String,
+        /// What it is.
+        kind: FileKind,
+    },
+    /// A component on the way, or the path itself where a directory is needed, is no directory.
+    #[error("{summary}: `{path}`", summary = self.summary())]
+    NotADirectory {
+        /// The path as written.
+        path: String,
+    },
+    /// The operating system refused access.
+    #[error("{summary}: `{path}`, {operation}", summary = self.summary())]
+    Permission {
+        /// The path as written.
+        path: String,
+        /// What was attempted.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// More bytes than the limit allows.
+    #[error("{summary}: `{path}`, limit {limit} bytes", summary = self.summary())]
+    TooLarge {
+        /// The path as written.
+        path: String,
+        /// The size found.
+        bytes: u64,
+        /// The limit in force.
+        limit: u64,
+        /// True when it is the result of an edit that is too large, not the file as it was.
+        result: bool,
+    },
+    /// The file changed between reading and publishing.
+    #[error("{summary}: `{path}`", summary = self.summary())]
+    Conflict {
+        /// The path as written.
+        path: String,
+    },
+    /// Other calls held the same file for too long.
+    #[error("{summary}: `{path}`, waited {waited_ms} ms", summary = self.summary(), waited_ms = waited.as_millis())]
+    Busy {
+        /// The path as written.
+        path: String,
+        /// How long this call waited.
+        waited: Duration,
+    },
+    /// The file can be overwritten only in place, which was not allowed.
+    #[error("{summary}: `{path}`, {reason}", summary = self.summary(), reason = refusal.reason())]
+    NotReplaceable {
+        /// The path as written.
+        path: String,
+        /// Why.
+        refusal: Refusal,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The root directory itself cannot be opened.
+    #[error("{summary}: `{path}`", summary = self.summary())]
+    Root {
+        /// The root as configured.
+        path: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Any other failure of the system: a full disk, too many open files, a failing device.
+    #[error("{summary}: `{path}`, {operation}", summary = self.summary())]
+    Io {
+        /// The path as written.
+        path: String,
+        /// What was attempted.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl FsError {
+    /// The public error code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::PathInvalid { .. } => "TOOL_PATH_INVALID",
+            Self::Escape { .. } => "TOOL_PATH_ESCAPE",
+            Self::NotFound { .. } => "TOOL_FILE_NOT_FOUND",
+            Self::NotAFile { .. } => "TOOL_NOT_A_FILE",
+            Self::NotADirectory { .. } => "TOOL_NOT_A_DIRECTORY",
+            Self::Permission { .. } => "TOOL_PERMISSION_DENIED",
+            Self::TooLarge { .. } => "TOOL_FILE_TOO_LARGE",
+            Self::Conflict { .. } => "TOOL_EDIT_CONFLICT",
+            Self::Busy { .. } => "TOOL_FILE_BUSY",
+            Self::NotReplaceable { .. } => "TOOL_REPLACE_REFUSED",
+            Self::Root { .. } => "TOOL_ROOT_INVALID",
+            Self::Io { .. } => "TOOL_IO_FAILED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+
+    /// What happened, beginning with the words the documents use, without the path.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::PathInvalid { reason, .. } => (*reason).to_owned(),
+            Self::Escape { via_link: false, .. } => "Path escapes sandbox root".to_owned(),
+            Self::Escape { via_link: true, .. } => {
+                "Path escapes sandbox root (via symlink)".to_owned()
+            }
+            Self::NotFound { .. } => "File not found".to_owned(),
+            Self::NotAFile { .. } => "Not a regular file".to_owned(),
+            Self::NotADirectory { .. } => "Not a directory".to_owned(),
+            Self::Permission { source, .. } => format!("Permission denied ({})", reason_of(source)),
+            Self::TooLarge { bytes, .. } => format!("File too large ({bytes} bytes)"),
+            Self::Conflict { .. } => "File changed while it was being edited".to_owned(),
+            Self::Busy { .. } => "File is busy with other calls".to_owned(),
+            Self::NotReplaceable { .. } => "File cannot be replaced atomically".to_owned(),
+            Self::Root { source, .. } => {
+                format!("Root directory cannot be opened ({})", reason_of(source))
+            }
+            Self::Io { source, .. } => format!("File operation failed ({})", reason_of(source)),
+            Self::Cancelled => "Cancelled".to_owned(),
+        }
+    }
+
+    /// The next move, in one sentence.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::PathInvalid { .. } => "Give the path of a file below the root directory.",
+            Self::Escape { .. } => {
+                "Use a path that stays below the root directory at every step; `..` and links may not lead out of it."
+            }
+            Self::NotFound { .. } => {
+                "Check the spelling, list the directory, or create the file with the write tool."
+            }
+            Self::NotAFile { kind: FileKind::Directory, .. } => "Name a file inside it.",
+            Self::NotAFile { .. } => "Only regular files can be read, written or edited.",
+            Self::NotADirectory { .. } => {
+                "A part of the path before its end is a file; check the path."
+            }
+            Self::Permission { .. } => {
+                "The user running the agent lacks the right; choose another path or have the permission changed."
+            }
+            Self::TooLarge { result: true, .. } => {
+                "The edited file would be over the limit; split it, or raise maxOutputBytes."
+            }
+            Self::TooLarge { .. } => {
+                "Search it with grep or print a part of it with bash (`sed -n`), or raise maxOutputBytes."
+            }
+            Self::Conflict { .. } => {
+                "Nothing was changed. Read the file again and make a new patch."
+            }
+            Self::Busy { .. } => "Try again when the other calls on this file have finished.",
+            Self::NotReplaceable { .. } => {
+                "Nothing was changed. Allow overwriting in place with `allowInPlace: true`, or fix the cause."
+            }
+            Self::Root { .. } => "Create the directory, or set rootDir to an existing one.",
+            Self::Io { source, .. } => match Errno::from_io_error(source) {
+                Some(Errno::NOSPC | Errno::DQUOT) => {
+                    "Nothing was changed. Free some disk space and try again."
+                }
+                Some(Errno::MFILE | Errno::NFILE) => {
+                    "Too many files are open; make fewer calls at once and try again."
+                }
+                _ => "Nothing was changed. Try again; if it persists, check the disk.",
+            },
+            Self::Cancelled => "",
+        }
+    }
+
+    /// The system's error name (such as `ENOSPC`), where there is one.
+    #[must_use]
+    pub fn errno(&self) -> Option<&'static str> {
+        let (Self::Permission { source, .. }
+        | Self::NotReplaceable { source, .. }
+        | Self::Root { source, .. }
+        | Self::Io { source, .. }) = self
+        else {
+            return None;
+        };
+        Errno::from_io_error(source).and_then(errno_name)
+    }
+
+    /// Sorts a system error at `path` into the variant that tells the caller most.
+    pub(crate) fn at(path: &str, operation: &'static str, errno: Errno) -> Self {
+        let path = path.to_owned();
+        match errno {
+            Errno::NOENT => Self::NotFound { path },
+            Errno::NOTDIR => Self::NotADirectory { path },
+            Errno::ISDIR => Self::NotAFile { path, kind: FileKind::Directory },
+            Errno::NAMETOOLONG => {
+                Self::PathInvalid { path: shortened(&path), reason: "Path is too long" }
+            }
+            Errno::LOOP => Self::PathInvalid { path, reason: "Path has too many symbolic links" },
+            Errno::ACCESS | Errno::PERM | Errno::ROFS => {
+                Self::Permission { path, operation, source: errno.into() }
+            }
+            _ => Self::Io { path, operation, source: errno.into() },
+        }
+    }
+}
+
+/// Long paths are quoted by their beginning only.
+pub(crate) fn shortened(path: &str) -> String {
+    const SHOWN: usize = 200;
+    match path.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &path[..at]),
+        None => path.to_owned(),
+    }
+}
+
+fn reason_of(error: &io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(errno) => match errno_name(errno) {
+            Some(name) => format!("{name}: {}", words_of(errno)),
+            None => words_of(errno),
+        },
+        None => error.to_string(),
+    }
+}
+
+/// The system's words without the `(os error N)` that `io::Error` appends.
+fn words_of(errno: Errno) -> String {
+    let text = io::Error::from(errno).to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}
+
+fn errno_name(errno: Errno) -> Option<&'static str> {
+    Some(match errno {
+        Errno::ACCESS => "EACCES",
+        Errno::PERM => "EPERM",
+        Errno::ROFS => "EROFS",
+        Errno::NOSPC => "ENOSPC",
+        Errno::DQUOT => "EDQUOT",
+        Errno::FBIG => "EFBIG",
+        Errno::MFILE => "EMFILE",
+        Errno::NFILE => "ENFILE",
+        Errno::NOMEM => "ENOMEM",
+        Errno::IO => "EIO",
+        Errno::BUSY => "EBUSY",
+        Errno::NOENT => "ENOENT",
+        Errno::NOTDIR => "ENOTDIR",
+        Errno::STALE => "ESTALE",
+        Errno::AGAIN => "EAGAIN",
+        Errno::TXTBSY => "ETXTBSY",
+        Errno::NOTSUP => "ENOTSUP",
+        _ => return None,
+    })
+}

@@ -1,0 +1,51 @@
+//! Files below one root directory, and never outside it.
+//!
+//! A [`Root`] is a directory descriptor. Every path a caller names is resolved *below* that
+//! descriptor by the kernel (`openat2` with `RESOLVE_BENEATH`), or component by component where the
+//! kernel cannot do it in one call; what comes back is an open descriptor, never a checked string.
+//! There is no moment at which a path has been checked and not yet opened.
+//!
+//! Three operations stand on it:
+//!
+//! - [`read()`]: the bytes of a regular file, bounded by what is read, not by what `stat` promised;
+//! - [`write()`]: a whole file, published by a rename, so that other readers see the old bytes or the
+//!   new bytes and never a mixture;
+//! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
+//!   changed the file in between.
+//!
+//! ```ignore
+//! let root = Root::open(Path::new("/home/me/project"))?;
+//! let never = AtomicBool::new(false);
+//! let text = read(&root, "src/main.rs", 200_000, &never)?;
+//! write(&root, "src/main.rs", b"fn main() {}\n", &WriteOptions::default(), &never)?;
+//! ```
+
+mod attributes;
+mod cancel;
+mod error;
+mod open;
+mod owner;
+mod path;
+mod publish;
+mod read;
+mod root;
+mod serial;
+mod sweep;
+mod target;
+mod temporary;
+mod update;
+mod walk;
+mod write;
+
+pub use error::FileKind;
+pub use error::FsError;
+pub use error::Refusal;
+pub use read::read;
+pub use root::Resolver;
+pub use root::Root;
+pub use update::UpdateError;
+pub use update::Updated;
+pub use update::update;
+pub use write::Durability;
+pub use write::WriteOptions;
+pub use write::write;

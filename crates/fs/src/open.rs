@@ -1,0 +1,266 @@
+//! Opening what lies below a root: files, directories, and the parent of a name.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::FileKind;
+use crate::FsError;
+use crate::Resolver;
+use crate::Root;
+use crate::path;
+use crate::root::PLACE;
+use crate::walk;
+use crate::walk::CreatedDirectories;
+use crate::walk::Place;
+
+/// How often a file that is replaced between being looked at and being opened is tried again.
+const MAX_REPLACED: usize = 64;
+
+/// Reading never waits for a writer (a FIFO put in place of the file) and never takes a terminal.
+const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// What identifies a file while it exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+impl Identity {
+    #[expect(
+        clippy::unnecessary_cast,
+        clippy::cast_sign_loss,
+        clippy::allow_attributes,
+        reason = "the fields' types differ between systems"
+    )]
+    pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
+        Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
+    }
+}
+
+impl Root {
+    /// Opens the regular file at `path` (as the caller wrote it) for reading.
+    ///
+    /// Anything else that may be there (a directory, FIFO, device or socket) is refused without
+    /// having been opened: opening a device can act on it, and opening a FIFO can wait for ever.
+    pub fn open_file(&self, path: &str) -> Result<File, FsError> {
+        let relative = self.relative(path)?;
+        self.open_file_below(path, &relative)
+    }
+
+    /// As [`Root::open_file`] for a path that is relative already; `shown` is used in errors.
+    pub fn open_file_below(&self, shown: &str, relative: &Path) -> Result<File, FsError> {
+        for _ in 0..MAX_REPLACED {
+            let opened = match self.beneath(relative, PLACE_ONLY | OFlags::CLOEXEC) {
+                Some(Ok(place)) => {
+                    let expected = regular(shown, place.as_fd())?;
+                    match self.beneath(relative, READ) {
+                        Some(Ok(file)) => Some((file, expected)),
+                        Some(Err(Errno::NXIO | Errno::NOENT | Errno::LOOP)) | None => None,
+                        Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
+                    }
+                }
+                Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
+                None => match walk::walk(self, shown, relative, None)? {
+                    Place::Directory(_) => {
+                        return Err(FsError::NotAFile {
+                            path: shown.to_owned(),
+                            kind: FileKind::Directory,
+                        });
+                    }
+                    Place::Entry { parent, name } => {
+                        let parent = parent.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
+                        open_entry(shown, parent, &name)?
+                    }
+                },
+            };
+            let Some((file, expected)) = opened else { continue };
+            // Replaced between the look and the opening: look again.
+            if regular(shown, file.as_fd())? == expected {
+                return Ok(File::from(file));
+            }
+        }
+        Err(FsError::at(shown, "opening a file that is being replaced", Errno::AGAIN))
+    }
+
+    /// Opens the directory at `path` (as the caller wrote it), or the root for an empty one.
+    pub fn open_directory(&self, path: &str) -> Result<OwnedFd, FsError> {
+        let relative = self.relative(path)?;
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match self.beneath(&relative, flags) {
+            Some(Ok(fd)) => Ok(fd),
+            Some(Err(errno)) => Err(FsError::at(path, "opening", errno)),
+            None => {
+                let mut relative = relative.clone();
+                relative.push(""); // asks for a directory
+                let found = match walk::walk(self, path, &relative, None)? {
+                    Place::Directory(Some(fd)) => return Ok(fd),
+                    Place::Directory(None) => rustix::fs::openat(self, ".", flags, Mode::empty()),
+                    Place::Entry { .. } => Err(Errno::NOTDIR),
+                };
+                found.map_err(|errno| FsError::at(path, "opening", errno))
+            }
+        }
+    }
+
+    /// The directory and the final name that `relative` stands for, links in it followed.
+    pub(crate) fn parent_of(
+        &self,
+        shown: &str,
+        relative: &Path,
+        created: Option<&mut CreatedDirectories>,
+    ) -> Result<(OwnedFd, OsString), FsError> {
+        if let Some(found) = self.parent_directly(shown, relative)? {
+            return Ok(found);
+        }
+        match walk::walk(self, shown, relative, created)? {
+            Place::Entry { parent: Some(parent), name } => Ok((parent, name)),
+            Place::Entry { parent: None, name } => Ok((self.reopen(shown)?, name)),
+            Place::Directory(_) => {
+                Err(FsError::NotAFile { path: shown.to_owned(), kind: FileKind::Directory })
+            }
+        }
+    }
+
+    /// The usual case in two system calls: the parent exists and the name in it is no link.
+    fn parent_directly(
+        &self,
+        shown: &str,
+        relative: &Path,
+    ) -> Result<Option<(OwnedFd, OsString)>, FsError> {
+        let Some((parent, name)) = path::split_last(relative) else { return Ok(None) };
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = match self.beneath(parent.unwrap_or(Path::new(".")), flags) {
+            Some(Ok(parent)) => parent,
+            Some(Err(Errno::NOENT)) | None => return Ok(None),
+            Some(Err(errno)) => return Err(FsError::at(shown, "opening its directory", errno)),
+        };
+        match walk::read_link(parent.as_fd(), name) {
+            Ok(_) => Ok(None),
+            Err(Errno::INVAL | Errno::NOENT) => Ok(Some((parent, name.to_os_string()))),
+            Err(errno) => Err(FsError::at(shown, "opening", errno)),
+        }
+    }
+
+    fn reopen(&self, shown: &str) -> Result<OwnedFd, FsError> {
+        self.as_fd()
+            .try_clone_to_owned()
+            .map_err(|_| FsError::at(shown, "opening the root", Errno::MFILE))
+    }
+
+    /// Opens `relative` in one call of the kernel; `None` where the component walk must decide.
+    #[cfg(target_os = "linux")]
+    fn beneath(&self, relative: &Path, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+        if self.resolver() == Resolver::Walk || !kernel::has_openat2() {
+            return None;
+        }
+        match kernel::openat2_beneath(self.as_fd(), relative, flags) {
+            // An absolute link (perhaps back inside), a link that is not text, or a `..` that
+            // raced a rename too often.
+            Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => None,
+            decided => Some(decided),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "the Linux version uses it")]
+    fn beneath(&self, _relative: &Path, _flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+        None
+    }
+}
+
+/// Looks at a place without opening what is there. Where the system cannot, `beneath` is never
+/// called with it.
+#[cfg(target_os = "linux")]
+const PLACE_ONLY: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PLACE_ONLY: OFlags = OFlags::RDONLY;
+
+/// Opens `name` in `parent` without following a link; `None` when it was swapped meanwhile.
+pub(crate) fn open_entry(
+    shown: &str,
+    parent: BorrowedFd<'_>,
+    name: &OsStr,
+) -> Result<Option<(OwnedFd, Identity)>, FsError> {
+    let stat = rustix::fs::statat(parent, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(|errno| FsError::at(shown, "looking at it", errno))?;
+    match FileKind::of(&stat) {
+        None => {}
+        Some(FileKind::Symlink) => return Ok(None),
+        Some(kind) => return Err(FsError::NotAFile { path: shown.to_owned(), kind }),
+    }
+    match rustix::fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(file) => Ok(Some((file, Identity::of(&stat)))),
+        Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => Ok(None),
+        Err(errno) => Err(FsError::at(shown, "opening", errno)),
+    }
+}
+
+/// The identity of a regular file; anything else is a typed error.
+fn regular(shown: &str, fd: BorrowedFd<'_>) -> Result<Identity, FsError> {
+    let stat =
+        rustix::fs::fstat(fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
+    match FileKind::of(&stat) {
+        None => Ok(Identity::of(&stat)),
+        Some(kind) => Err(FsError::NotAFile { path: shown.to_owned(), kind }),
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod kernel {
+    use std::os::fd::BorrowedFd;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+    use std::sync::OnceLock;
+
+    use rustix::fs::CWD;
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    use rustix::fs::ResolveFlags;
+    use rustix::io::Errno;
+
+    /// The kernel asks to try again when a rename anywhere made a `..` undecidable.
+    const MAX_RENAME_RACES: usize = 128;
+
+    pub(super) fn openat2_beneath(
+        root: BorrowedFd<'_>,
+        relative: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd, Errno> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut answer = Err(Errno::AGAIN);
+        for _ in 0..MAX_RENAME_RACES {
+            answer = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve);
+            if !matches!(answer, Err(Errno::AGAIN | Errno::INTR)) {
+                break;
+            }
+        }
+        answer
+    }
+
+    /// Asked once by doing it: kernels before 5.6 lack the call, and some containers refuse it
+    /// with `EPERM`.
+    pub(super) fn has_openat2() -> bool {
+        static ANSWER: OnceLock<bool> = OnceLock::new();
+        *ANSWER.get_or_init(|| {
+            rustix::fs::openat2(
+                CWD,
+                "/",
+                OFlags::PATH | OFlags::CLOEXEC,
+                Mode::empty(),
+                ResolveFlags::NO_MAGICLINKS,
+            )
+            .is_ok()
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! The file that a write or an edit is about to replace.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::Access;
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use crate::FileKind;
+use crate::FsError;
+use crate::Refusal;
+use crate::Root;
+use crate::WriteOptions;
+use crate::attributes;
+use crate::open;
+use crate::open::Identity;
+use crate::serial::Key;
+use crate::serial::Turn;
+use crate::sweep;
+use crate::temporary::Temporary;
+use crate::walk::CreatedDirectories;
+
+/// A name in an open directory, with the turn of this call on it.
+#[derive(Debug)]
+pub(crate) struct Target {
+    directory: OwnedFd,
+    directory_identity: Identity,
+    name: OsString,
+    // Given back before `directory` closes; the order does not matter, the lifetime does.
+    _turn: Turn,
+}
+
+/// How the new bytes will be published.
+pub(crate) enum Way<'a> {
+    /// Through a temporary file.
+    Atomic(Temporary<'a>),
+    /// Where the file lies, because the caller allowed it and nothing else is possible.
+    InPlace,
+}
+
+impl Target {
+    /// Resolves `path`, and waits for the calls on the same file that came before.
+    pub(crate) fn open(
+        root: &Root,
+        path: &str,
+        created: Option<&mut CreatedDirectories>,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+    ) -> Result<Self, FsError> {
+        let relative = root.relative(path)?;
+        let (directory, name) = root.parent_of(path, &relative, created)?;
+        let stat = rustix::fs::fstat(&directory)
+            .map_err(|errno| FsError::at(path, "looking at its directory", errno))?;
+        let directory_identity = Identity::of(&stat);
+        let key = Key { directory: directory_identity, name: name.clone() };
+        let turn = Turn::wait(key, path, options.wait, cancel)?;
+        Ok(Self { directory, directory_identity, name, _turn: turn })
+    }
+
+    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// What is there now: `None` for nothing. Something that is no regular file, or may not be
+    /// written, is refused here although a rename could replace it.
+    pub(crate) fn existing(&self, shown: &str) -> Result<Option<rustix::fs::Stat>, FsError> {
+        let stat = match self.stat() {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(FsError::at(shown, "looking at it", errno)),
+        };
+        // A link here was put here after the path had been resolved; replacing it replaces the
+        // link, inside the root. It is refused all the same: it is not what the caller named.
+        if let Some(kind) = FileKind::of(&stat) {
+            return Err(FsError::NotAFile { path: shown.to_owned(), kind });
+        }
+        rustix::fs::accessat(self.directory(), &self.name, Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|errno| FsError::at(shown, "opening for writing", errno))?;
+        Ok(Some(stat))
+    }
+
+    pub(crate) fn stat(&self) -> Result<rustix::fs::Stat, Errno> {
+        rustix::fs::statat(self.directory(), &self.name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Opens the file for reading.
+    pub(crate) fn open_file(&self, shown: &str) -> Result<File, FsError> {
+        match open::open_entry(shown, self.directory(), &self.name)? {
+            Some((fd, _)) => Ok(File::from(fd)),
+            None => Err(FsError::Conflict { path: shown.to_owned() }),
+        }
+    }
+
+    /// Prepares a temporary file with the attributes of `old`, or of a new file without one.
+    pub(crate) fn prepare(
+        &self,
+        shown: &str,
+        old: Option<(&rustix::fs::Stat, Option<&File>)>,
+        options: &WriteOptions,
+    ) -> Result<Way<'_>, FsError> {
+        sweep::sweep(self.directory(), self.directory_identity);
+        // Nobody may read the new bytes before the old file's mode is on them.
+        let mode = if old.is_some() { 0o600 } else { 0o666 };
+        let refused = match Temporary::create(self.directory(), mode) {
+            Ok(temporary) => match old {
+                None => return Ok(Way::Atomic(temporary)),
+                Some((stat, file)) => {
+                    match attributes::carry_over(file, stat, &temporary.file) {
+                        Ok(()) => return Ok(Way::Atomic(temporary)),
+                        Err(refused) => refused,
+                    }
+                }
+            },
+            Err(errno @ (Errno::ACCESS | Errno::PERM)) if old.is_some() => {
+                (Refusal::DirectoryNotWritable, errno)
+            }
+            Err(errno) => return Err(FsError::at(shown, "creating a file beside it", errno)),
+        };
+        in_place_or_refuse(shown, refused, options)
+    }
+}
+
+/// In place when the caller allowed it, else the typed refusal.
+pub(crate) fn in_place_or_refuse<'a>(
+    shown: &str,
+    (refusal, errno): (Refusal, Errno),
+    options: &WriteOptions,
+) -> Result<Way<'a>, FsError> {
+    match (options.allow_in_place, errno) {
+        (_, Errno::NOSPC | Errno::DQUOT | Errno::IO) => {
+            Err(FsError::at(shown, "keeping its attributes", errno))
+        }
+        (true, _) => Ok(Way::InPlace),
+        (false, _) => Err(FsError::NotReplaceable {
+            path: shown.to_owned(),
+            refusal,
+            source: errno.into(),
+        }),
+    }
+}

@@ -1,0 +1,195 @@
+//! New bytes wait in a temporary file beside the file they will become.
+//!
+//! Its name tells its owner and its state, and does not contain the target's name (which may be as
+//! long as a name can be):
+//!
+//! - `.toolwright-REALM-PID-START-SEQ.part`: being written; nothing but the owner knows of it;
+//! - `.toolwright-REALM-PID-START-SEQ-INODE-PRINT.swap`: about to be, or just exchanged with its
+//!   target. `INODE` is the new file's; `PRINT` is the fingerprint of the file that should come out
+//!   of the exchange.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::AtFlags;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::owner::Owner;
+
+/// Every temporary file's name begins so.
+pub(crate) const PREFIX: &str = ".toolwright-";
+const PART: &str = ".part";
+const SWAP: &str = ".swap";
+
+/// A temporary file; removed on drop unless it was published.
+#[derive(Debug)]
+pub(crate) struct Temporary<'a> {
+    directory: BorrowedFd<'a>,
+    name: OsString,
+    pub(crate) file: File,
+    sequence: u64,
+    present: bool,
+}
+
+impl<'a> Temporary<'a> {
+    /// Creates an empty file in `directory`. `mode` is subject to the umask.
+    pub(crate) fn create(directory: BorrowedFd<'a>, mode: u32) -> Result<Self, Errno> {
+        static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+        let flags = OFlags::RDWR
+            | OFlags::CREATE
+            | OFlags::EXCL
+            | OFlags::NOFOLLOW
+            | OFlags::CLOEXEC
+            | OFlags::NOCTTY;
+        loop {
+            let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(part_name(Owner::this(), sequence));
+            #[expect(clippy::allow_attributes, clippy::unnecessary_cast, reason = "u16 on macOS")]
+            let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
+            match rustix::fs::openat(directory, &name, flags, mode) {
+                Ok(fd) => {
+                    let file = File::from(fd);
+                    return Ok(Self { directory, name, file, sequence, present: true });
+                }
+                // Only a file made by hand, or a recycled pid, can have the name.
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Renames the file to its `.swap` name.
+    pub(crate) fn announce_swap(&mut self, inode: u64, out: Fingerprint) -> Result<(), Errno> {
+        let name = OsString::from(swap_name(Owner::this(), self.sequence, inode, out));
+        rustix::fs::renameat(self.directory, &self.name, self.directory, &name)?;
+        self.name = name;
+        Ok(())
+    }
+
+    /// Renames the file over `target`.
+    pub(crate) fn rename_over(&mut self, target: &OsStr) -> Result<(), Errno> {
+        rustix::fs::renameat(self.directory, &self.name, self.directory, target)?;
+        self.present = false;
+        Ok(())
+    }
+
+    /// Leaves the file where it is, because it may be the only copy of somebody's bytes. A later
+    /// call settles it once this process has ended.
+    pub(crate) fn leave(mut self) {
+        self.present = false;
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if self.present {
+            let _ = rustix::fs::unlinkat(self.directory.as_fd(), &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// Which file, in which state: changes with every replacement and with (almost) every write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fingerprint(u64);
+
+impl Fingerprint {
+    #[expect(clippy::useless_conversion, clippy::allow_attributes, reason = "types differ by system")]
+    pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (i128::from(stat.st_ino), i128::from(stat.st_size)).hash(&mut hasher);
+        (i128::from(stat.st_mtime), i128::from(stat.st_mtime_nsec)).hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+/// What a temporary file's name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Residue {
+    /// Not yet published: worth nothing without its owner.
+    Part(Owner),
+    /// Caught in an exchange.
+    Swap {
+        owner: Owner,
+        /// The new file's inode number.
+        inode: u64,
+        /// What should come out of the exchange.
+        out: Fingerprint,
+    },
+}
+
+impl Residue {
+    pub(crate) fn parse(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?.strip_prefix(PREFIX)?;
+        let (fields, swap) = match (name.strip_suffix(PART), name.strip_suffix(SWAP)) {
+            (Some(fields), _) => (fields, false),
+            (_, Some(fields)) => (fields, true),
+            _ => return None,
+        };
+        let mut fields = fields.split('-').map(|field| u64::from_str_radix(field, 16).ok());
+        let mut next = || fields.next().flatten();
+        let realm = next()?;
+        let pid = u32::try_from(next()?).ok()?;
+        let owner = Owner { realm, pid, started: next()? };
+        let _sequence = next()?;
+        Some(if swap {
+            Self::Swap { owner, inode: next()?, out: Fingerprint(next()?) }
+        } else {
+            Self::Part(owner)
+        })
+    }
+
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            Self::Part(owner) | Self::Swap { owner, .. } => *owner,
+        }
+    }
+}
+
+fn part_name(owner: Owner, sequence: u64) -> String {
+    format!("{}{PART}", stem(owner, sequence))
+}
+
+fn swap_name(owner: Owner, sequence: u64, inode: u64, out: Fingerprint) -> String {
+    format!("{}-{inode:x}-{:x}{SWAP}", stem(owner, sequence), out.0)
+}
+
+fn stem(owner: Owner, sequence: u64) -> String {
+    format!("{PREFIX}{:x}-{:x}-{:x}-{sequence:x}", owner.realm, owner.pid, owner.started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_fit_everywhere() {
+        let owner = Owner { realm: u64::MAX, pid: u32::MAX, started: u64::MAX };
+        let part = part_name(owner, u64::MAX);
+        let swap = swap_name(owner, u64::MAX, u64::MAX, Fingerprint(u64::MAX));
+        assert_eq!(Residue::parse(part.as_bytes()), Some(Residue::Part(owner)));
+        let expected = Residue::Swap { owner, inode: u64::MAX, out: Fingerprint(u64::MAX) };
+        assert_eq!(Residue::parse(swap.as_bytes()), Some(expected));
+        assert!(swap.len() <= 143, "{} bytes: eCryptfs allows 143", swap.len());
+    }
+
+    #[test]
+    fn other_names_are_nobodys() {
+        for name in ["a.part", ".toolwright-", ".toolwright-1-2.part", ".toolwright-x-1-1-1.part"] {
+            assert_eq!(Residue::parse(name.as_bytes()), None, "{name}");
+        }
+    }
+}

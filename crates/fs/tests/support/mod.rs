@@ -1,0 +1,124 @@
+//! What the integration tests of this crate share: trees, soak counts, and children.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::allow_attributes,
+    reason = "each test program uses a part of it; a failed unwrap is a failed test"
+)]
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use tempfile::TempDir;
+use toolwright_fs::Resolver;
+use toolwright_fs::Root;
+
+pub static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The acceptance count divided by ten, unless `TOOLWRIGHT_SOAK_FACTOR=10` asks for all of it.
+pub fn tenth_of(full: usize) -> usize {
+    let factor =
+        std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    (full / 10).max(1) * factor
+}
+
+/// A directory `root` beside a directory `outside` that nothing may reach.
+pub struct Tree {
+    pub base: TempDir,
+    pub root: PathBuf,
+    pub outside: PathBuf,
+}
+
+impl Tree {
+    pub fn new() -> Self {
+        let base = tempfile::tempdir().unwrap();
+        let (root, outside) = (base.path().join("root"), base.path().join("outside"));
+        std::fs::create_dir(&root).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("secret"), "secret").unwrap();
+        Self { base, root, outside }
+    }
+
+    pub fn open(&self) -> Root {
+        Root::open(&self.root).unwrap()
+    }
+
+    pub fn put(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub fn get(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.root.join(path)).unwrap()
+    }
+
+    pub fn link(&self, target: impl AsRef<Path>, path: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+
+    /// Names of everything below the root, sorted.
+    pub fn listing(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        list(&self.root, &self.root, &mut names);
+        names.sort();
+        names
+    }
+
+    /// Names of temporary files below the root.
+    pub fn leftovers(&self) -> Vec<String> {
+        self.listing().into_iter().filter(|name| name.contains(".toolwright-")).collect()
+    }
+}
+
+fn list(base: &Path, directory: &Path, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        names.push(path.strip_prefix(base).unwrap().to_string_lossy().into_owned());
+        if path.symlink_metadata().unwrap().is_dir() {
+            list(base, &path, names);
+        }
+    }
+}
+
+/// Both ways of resolving, for tests that must hold for each.
+pub const RESOLVERS: [Resolver; 2] = [Resolver::Automatic, Resolver::Walk];
+
+/// This test program again, running only `test`, with `TOOLWRIGHT_CHILD` set to `argument`.
+pub fn child(test: &str, argument: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.env("TOOLWRIGHT_CHILD", argument);
+    command
+}
+
+/// The argument when this process is such a child.
+pub fn child_argument() -> Option<String> {
+    std::env::var("TOOLWRIGHT_CHILD").ok()
+}
+
+/// A small generator, so that runs can be repeated: `TOOLWRIGHT_SEED` sets it, and it is printed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new() -> Self {
+        let seed = std::env::var("TOOLWRIGHT_SEED")
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_else(|| u64::from(std::process::id()) * 2_654_435_761);
+        println!("seed {seed}");
+        Self(seed | 1)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong with a search as a whole. What goes wrong with one file met on the way is
+//! named at the end of the text and stops nothing.
+
+use std::{io, path::PathBuf};
+
+/// A search that could not be made, or did not come to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GrepError {
+    /// The pattern is not a regular expression this search can run; `message` is ripgrep's.
+    #[error("{message}")]
+    Pattern {
+        /// The pattern as given.
+        pattern: String,
+        /// ripgrep's explanation, several lines.
+        message: String,
+    },
+    /// There is nothing at the start path.
+    #[error("{}: No such file or directory (os error 2)", path.display())]
+    Missing {
+        /// The start path as displayed.
+        path: PathBuf,
+    },
+    /// The start path exists and could not be opened or read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The start path as displayed.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The start path is a FIFO, a socket or a device.
+    #[error("{}: not a regular file or a directory", path.display())]
+    NotSearchable {
+        /// The start path as displayed.
+        path: PathBuf,
+    },
+    /// The deadline passed before the search was complete.
+    #[error("The search ran out of time in `{}` after {matches} matching lines", path.display())]
+    TimedOut {
+        /// Where the search was.
+        path: PathBuf,
+        /// The lines found until then, whole lines only.
+        partial: Vec<u8>,
+        /// How many matching lines `partial` holds.
+        matches: u64,
+    },
+    /// The cancel flag was set.
+    #[error("The search was cancelled in `{}`", path.display())]
+    Cancelled {
+        /// Where the search was.
+        path: PathBuf,
+    },
+}
+
+impl GrepError {
+    /// The next move, in a sentence for a language model.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Pattern { message, .. } if message.contains("not allowed in a regex") => {
+                "The search works line by line and takes no flags: search for one line of the text."
+            }
+            Self::Pattern { message, .. }
+                if message.contains("is not supported")
+                    || message.contains("are not supported") =>
+            {
+                "Write the pattern without look-around and backreferences; no flags can be passed."
+            }
+            Self::Pattern { message, .. } if message.contains("size limit") => {
+                "Use smaller repetition counts in the pattern."
+            }
+            Self::Pattern { .. } => {
+                "Correct the pattern; to search for literal text, put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\."
+            }
+            Self::Missing { .. } => {
+                "Check the path, which is relative to the root, or leave it out to search everything."
+            }
+            Self::Unreadable { .. } => "Search another path, or make this one readable first.",
+            Self::NotSearchable { .. } => "Pass a regular file or a directory.",
+            Self::TimedOut { .. } => {
+                "Pass a narrower path or a more specific pattern; the lines found so far are in the output."
+            }
+            Self::Cancelled { .. } => "The caller stopped this search; repeat it only if asked to.",
+        }
+    }
+}

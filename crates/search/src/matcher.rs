@@ -1,0 +1,96 @@
+//! The regular expression, set up as ripgrep sets it up without flags.
+
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+
+use crate::error::GrepError;
+
+/// A lazy DFA starts afresh when its cache is full, so this bounds memory and changes no result.
+/// ripgrep's own bound, 1 GB, is for a program that has the machine to itself.
+const DFA_CACHE: usize = 32 << 20;
+
+/// A message longer than this is cut in the middle: it repeats the pattern, and says what is wrong
+/// at its end.
+const MESSAGE_LIMIT: usize = 4096;
+
+const MULTILINE: &str = "\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\nWhen multiline mode is enabled, new line characters can be matched.";
+const TEXT: &str = "\n\nConsider enabling text mode with the --text flag (or -a for short). Otherwise,\nbinary detection is enabled and matching a NUL byte is impossible.";
+const PCRE2: &str = "\n\nConsider enabling PCRE2 with the --pcre2 flag, which can handle backreferences\nand look-around.";
+
+pub(crate) fn matcher(pattern: &str) -> Result<RegexMatcher, GrepError> {
+    RegexMatcherBuilder::new()
+        .multi_line(true)
+        .unicode(true)
+        .octal(false)
+        .line_terminator(Some(b'\n'))
+        .dot_matches_new_line(false)
+        .ban_byte(Some(b'\0'))
+        .dfa_size_limit(DFA_CACHE)
+        .build_many(&[pattern])
+        .map_err(|error| {
+            let mut message = error.to_string();
+            match error.kind() {
+                ErrorKind::NotAllowed(_) => message.push_str(MULTILINE),
+                ErrorKind::Banned(0) => message.push_str(TEXT),
+                _ if message.contains("backreferences") || message.contains("look-around") => {
+                    message.push_str(PCRE2);
+                }
+                _ => {}
+            }
+            GrepError::Pattern { pattern: pattern.to_owned(), message: shortened(message) }
+        })
+}
+
+fn shortened(message: String) -> String {
+    if message.len() <= MESSAGE_LIMIT {
+        return message;
+    }
+    let half = MESSAGE_LIMIT / 2;
+    let head = (0..=half).rev().find(|&at| message.is_char_boundary(at)).unwrap_or(0);
+    let tail = (message.len() - half..=message.len())
+        .find(|&at| message.is_char_boundary(at))
+        .unwrap_or(message.len());
+    format!("{} … {}", &message[..head], &message[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(pattern: &str) -> String {
+        matcher(pattern).err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn speaks_as_ripgrep_does() {
+        assert_eq!(words("("), "regex parse error:\n    (?:()\n    ^\nerror: unclosed group");
+        assert_eq!(
+            words("a\\nb"),
+            format!("the literal \"\\n\" is not allowed in a regex{MULTILINE}")
+        );
+        assert_eq!(
+            words("a\nb"),
+            format!("the literal \"\\n\" is not allowed in a regex{MULTILINE}")
+        );
+        assert_eq!(
+            words("a\\x00b"),
+            format!("pattern contains \"\\0\" but it is impossible to match{TEXT}")
+        );
+        assert!(words("(?=x)").ends_with(PCRE2));
+        assert!(words("(a)\\1").contains("error: backreferences are not supported\n\nConsider"));
+        assert_eq!(words("\\w{1000}{1000}{100}"), "compiled regex exceeds size limit of 104857600");
+        assert_eq!(words("-n"), "");
+        assert_eq!(words(""), "");
+    }
+
+    #[test]
+    fn a_long_pattern_makes_a_short_message() {
+        let message = words(&format!("{}(", "ä".repeat(100_000)));
+        assert!(message.len() <= MESSAGE_LIMIT + 8);
+        assert!(message.ends_with("error: unclosed group"));
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_no_overflow() {
+        assert!(words(&"(".repeat(100_000)).contains("nest"));
+    }
+}

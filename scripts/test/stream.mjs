@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { root } from '../setup/paths.mjs'
+
+/**
+ * Runs a program whose output is shown as it comes.
+ * `onLine` also sees each line of stdout; without it the program keeps the terminal for itself.
+ * Resolves with `problem`, a few words when the program did not end with exit code 0.
+ */
+export function stream(program, args, { env = process.env, limitMs, onLine } = {}) {
+  return new Promise(resolve => {
+    const child = spawn(program, args, {
+      cwd: root,
+      env,
+      stdio: ['ignore', onLine ? 'pipe' : 'inherit', 'inherit'],
+    })
+    let problem
+    const timer =
+      limitMs &&
+      setTimeout(() => {
+        problem = `stopped after ${Math.round(limitMs / 60_000)} min`
+        child.kill('SIGTERM')
+        setTimeout(() => child.kill('SIGKILL'), 5_000).unref()
+      }, limitMs)
+    if (onLine) {
+      createInterface({ input: child.stdout }).on('line', line => {
+        process.stdout.write(`${line}\n`)
+        onLine(line)
+      })
+    }
+    child.on('error', error => {
+      problem = `${program} did not start: ${error.code}`
+      clearTimeout(timer)
+      resolve({ problem })
+    })
+    child.on('close', (code, signal) => {
+      clearTimeout(timer)
+      if (code !== 0) problem ??= signal ? `ended by ${signal}` : `exit code ${code}`
+      resolve({ problem })
+    })
+  })
+}
