@@ -1,6 +1,7 @@
 // Brings a checkout to a runnable state, then runs what follows `--`.
 // It starts before anything is installed, so it uses Node's own modules only.
 import { chooseSteps, runSteps } from './setup/steps.mjs'
+import { checkRuntime } from './setup/requirements.mjs'
 import { SetupError } from './setup/setup-error.mjs'
 import { runCommand } from './setup/run-command.mjs'
 import { withLock } from './setup/lock.mjs'
@@ -37,6 +38,7 @@ async function main() {
   // The common case takes no lock: nothing to do means nothing to protect.
   if (chooseSteps({ force }).length === 0) say('up to date')
   else await withLock(() => runSteps({ force }))
+  checkRuntime()
   if (command.length > 0) await runCommand(command)
 }
 

@@ -1,1 +1,25 @@
-//! placeholder
+//! The native surface of toolwright: translation between JavaScript and the crates, and nothing
+//! else.
+//!
+//! Every export takes plain options, a [`cancel::CancelHandle`] where the work can be stopped, and
+//! gives a promise of an outcome that holds either a result or an [`error::NativeError`]. It never
+//! rejects and never throws for what a caller may do wrong: one TypeScript function turns the
+//! outcome into a value or an error with a JavaScript stack. No panic passes: a panic in native
+//! work becomes `INTERNAL_ERROR`.
+#![expect(missing_docs, reason = "napi's generated items; ours are documented")]
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unused_async,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "napi hands arguments over by value"
+)]
+
+mod bash;
+mod cancel;
+mod edit;
+mod error;
+mod grep;
+mod job;
+mod options;
+mod read;
+mod write;

@@ -25,7 +25,9 @@ async function build() {
   clearStamp(STAMP)
   const cli = join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
   const options = ['--platform', '--release', '--esm', '--js', 'index.js', '--dts', 'index.d.ts']
-  const ended = await run('node', [cli, 'build', ...options], { cwd: root, stdio: ['ignore', 2, 2] })
+  const ended = await run('node', [cli, 'build', ...options], { cwd: root, stdio: ['ignore', 'pipe', 2] })
+  // Where cargo has given its reasons on stderr, the CLI adds no more than its own stack.
+  if (!/Build failed with exit code/.test(ended.stdout)) process.stderr.write(ended.stdout)
   if (ended.code !== 0) throw new SetupError('the native addon did not build; the reason is above')
   // Without a Cargo.lock the build has just written one, which is an input of the next.
   writeStamp(STAMP, inputs ?? hash())

@@ -12,7 +12,10 @@ export function environment() {
   return { ...process.env, PATH: [binDir, ...rest].join(delimiter) }
 }
 
-/** Runs a program with this process's stdio and passes signals on; resolves with how it ended. */
+/**
+ * Runs a program with this process's stdio and passes signals on. Resolves with how it ended,
+ * and with its stdout when that was asked to be a pipe.
+ */
 export function run(program, args, { env = environment(), cwd, stdio = 'inherit' } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio, env, cwd })
@@ -24,9 +27,11 @@ export function run(program, args, { env = environment(), cwd, stdio = 'inherit'
       for (const signal of FORWARDED) process.removeListener(signal, forward)
       action(value)
     }
+    let stdout = ''
+    if (child.stdout) child.stdout.setEncoding('utf8').on('data', text => (stdout += text))
     for (const signal of FORWARDED) process.on(signal, forward)
     child.once('error', error => settle(reject, error))
-    child.once('close', (code, signal) => settle(resolve, { code, signal }))
+    child.once('close', (code, signal) => settle(resolve, { code, signal, stdout }))
   })
 }
 

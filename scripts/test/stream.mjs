@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { root } from '../setup/paths.mjs'
 
+/** vitest colours its output in a pipe, too, unless told not to. */
+const colours = () => (process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: '1' })
+
 /**
  * Runs a program whose output is shown as it comes.
  * `onLine` also sees each line of stdout; without it the program keeps the terminal for itself.
@@ -11,7 +14,7 @@ export function stream(program, args, { env = process.env, limitMs, onLine } = {
   return new Promise(resolve => {
     const child = spawn(program, args, {
       cwd: root,
-      env,
+      env: { ...colours(), ...env },
       stdio: ['ignore', onLine ? 'pipe' : 'inherit', 'inherit'],
     })
     let problem

@@ -16,11 +16,16 @@ use crate::Refusal;
 const ASSIGNED: [&[u8]; 2] = [b"security.", b"trusted."];
 
 /// Copies mode, owner and extended attributes of `old` (of which `stat` was taken) onto `new`.
+///
+/// Without `old` there are no extended attributes to copy.
 pub(crate) fn carry_over(
     old: Option<&File>,
     stat: &rustix::fs::Stat,
     new: &File,
 ) -> Result<(), (Refusal, Errno)> {
+    // A directory with a default access list gives it to every file made in it. The old file may
+    // not have had it, and it must be gone before the mode opens the list's mask.
+    remove_inherited(new).map_err(|errno| (Refusal::AttributesNotKeepable, errno))?;
     let fresh = rustix::fs::fstat(new).map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
     if (fresh.st_uid, fresh.st_gid) != (stat.st_uid, stat.st_gid) {
         let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
@@ -28,8 +33,7 @@ pub(crate) fn carry_over(
             .map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
     }
     // After the owner: changing the owner clears the set-id bits.
-    rustix::fs::fchmod(new, Mode::from_raw_mode(stat.st_mode & 0o7777))
-        .map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
+    set_mode(stat, new).map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
     match old {
         // After the mode: an access list holds the mode's bits too and has the last word.
         Some(old) => {
@@ -39,39 +43,84 @@ pub(crate) fn carry_over(
     }
 }
 
-fn copy_xattrs(old: &File, new: &File) -> Result<(), Errno> {
-    let mut names = Vec::new();
-    // The list may grow between asking for its size and reading it.
-    loop {
-        let size = match rustix::fs::flistxattr(old, &mut names) {
-            Ok(size) if size <= names.len() && !names.is_empty() => {
-                names.truncate(size);
-                break;
-            }
-            Ok(0) => return Ok(()),
-            Ok(size) => size,
-            Err(Errno::RANGE) => names.len() * 2,
-            // A file system without attributes has none to keep.
-            Err(Errno::NOTSUP) => return Ok(()),
-            Err(errno) => return Err(errno),
-        };
-        names = vec![0; size.max(64)];
-    }
-    for name in names.split_inclusive(|byte| *byte == 0) {
-        let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
-        match copy_xattr(old, new, name) {
-            Ok(()) => {}
-            Err(_) if ASSIGNED.iter().any(|prefix| name.to_bytes().starts_with(prefix)) => {}
+/// Gives back the set-id bits, which writing takes from a file unless a privileged user writes.
+pub(crate) fn restore_set_id(stat: &rustix::fs::Stat, new: &File) -> Result<(), Errno> {
+    if stat.st_mode & 0o6000 == 0 { Ok(()) } else { set_mode(stat, new) }
+}
+
+fn set_mode(stat: &rustix::fs::Stat, new: &File) -> Result<(), Errno> {
+    rustix::fs::fchmod(new, Mode::from_raw_mode(stat.st_mode & 0o7777))
+}
+
+/// Asks whether a file that may be written but not read has attributes that would be lost. Their
+/// names are no secret to whoever may reach the file, but the descriptor that tells them cannot be
+/// asked directly.
+#[cfg(target_os = "linux")]
+pub(crate) fn none_beyond_reading(place: std::os::fd::BorrowedFd<'_>) -> Result<bool, Errno> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let names = listed(|buffer| rustix::fs::listxattr(&link, buffer))?;
+    Ok(names_in(&names).all(is_assigned))
+}
+
+fn remove_inherited(new: &File) -> Result<(), Errno> {
+    let names = listed(|buffer| rustix::fs::flistxattr(new, buffer))?;
+    for name in names_in(&names).filter(|name| !is_assigned(name)) {
+        match rustix::fs::fremovexattr(new, name) {
+            Ok(()) | Err(Errno::NODATA) => {}
             Err(errno) => return Err(errno),
         }
     }
     Ok(())
 }
 
+fn copy_xattrs(old: &File, new: &File) -> Result<(), Errno> {
+    let names = listed(|buffer| rustix::fs::flistxattr(old, buffer))?;
+    for name in names_in(&names) {
+        match copy_xattr(old, new, name) {
+            Ok(()) => {}
+            Err(_) if is_assigned(name) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+fn is_assigned(name: &CStr) -> bool {
+    ASSIGNED.iter().any(|prefix| name.to_bytes().starts_with(prefix))
+}
+
+fn names_in(list: &[u8]) -> impl Iterator<Item = &CStr> {
+    list.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+}
+
+/// The list of names that `ask` fills in.
+fn listed(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut size = ask(&mut []).or_else(none_without_attributes)?;
+    // The list may grow between asking for its size and reading it.
+    while size > 0 {
+        let mut names = vec![0; size];
+        match ask(&mut names) {
+            Ok(filled) => {
+                names.truncate(filled);
+                return Ok(names);
+            }
+            Err(Errno::RANGE) => size = names.len() * 2,
+            Err(errno) => size = none_without_attributes(errno)?,
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// A file system without attributes has none to keep.
+fn none_without_attributes(errno: Errno) -> Result<usize, Errno> {
+    if errno == Errno::NOTSUP { Ok(0) } else { Err(errno) }
+}
+
 fn copy_xattr(old: &File, new: &File, name: &CStr) -> Result<(), Errno> {
     let mut value = vec![0; 4096];
     loop {
-        match rustix::fs::fgetxattr(old, name, &mut value) {
+        match rustix::fs::fgetxattr(old, name, &mut value[..]) {
             Ok(size) => {
                 let value = value.get(..size).unwrap_or(&value);
                 return rustix::fs::fsetxattr(new, name, value, XattrFlags::empty());

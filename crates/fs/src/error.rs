@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+/// The operation that can fail with the old content half overwritten.
+pub(crate) const IN_PLACE: &str = "writing in place";
+/// The operation that can fail with the new content already in its place.
+pub(crate) const AFTER_PUBLISHING: &str = "syncing the directory";
+
 /// What a path named instead of a regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -77,7 +82,8 @@ impl Refusal {
 /// Everything that can go wrong with a file below a root.
 ///
 /// `path` is always the path as the caller wrote it. Nothing is changed on disk when one of these
-/// is returned.
+/// is returned, with two exceptions that [`FsError::hint`] tells: writing in place (which has to be
+/// allowed) may fail half-way, and syncing a directory may fail after the new content is there.
 #[derive(Debug, thiserror::Error)]
 pub enum FsError {
     /// The path is empty, holds a NUL byte, is too long, or names a directory by its form.
@@ -231,6 +237,26 @@ impl FsError {
         }
     }
 
+    /// The path as the caller wrote it (the root's own, where the root is the trouble).
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::PathInvalid { path, .. }
+            | Self::Escape { path, .. }
+            | Self::NotFound { path }
+            | Self::NotAFile { path, .. }
+            | Self::NotADirectory { path }
+            | Self::Permission { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::Conflict { path }
+            | Self::Busy { path, .. }
+            | Self::NotReplaceable { path, .. }
+            | Self::Root { path, .. }
+            | Self::Io { path, .. } => Some(path),
+            Self::Cancelled => None,
+        }
+    }
+
     /// The next move, in one sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
@@ -264,12 +290,24 @@ impl FsError {
                 "Nothing was changed. Allow overwriting in place with `allowInPlace: true`, or fix the cause."
             }
             Self::Root { .. } => "Create the directory, or set rootDir to an existing one.",
+            Self::Io { operation, .. } if *operation == IN_PLACE => {
+                "The file may now hold parts of the old and the new content: fix the cause, then write the whole file again."
+            }
+            Self::Io { operation, .. } if *operation == AFTER_PUBLISHING => {
+                "The new content is in its place, but may not survive a loss of power; check the disk."
+            }
             Self::Io { source, .. } => match Errno::from_io_error(source) {
                 Some(Errno::NOSPC | Errno::DQUOT) => {
                     "Nothing was changed. Free some disk space and try again."
                 }
                 Some(Errno::MFILE | Errno::NFILE) => {
                     "Too many files are open; make fewer calls at once and try again."
+                }
+                Some(Errno::FBIG) => {
+                    "Nothing was changed. The file would be over the size limit of the process or the file system; write less."
+                }
+                Some(Errno::AGAIN) => {
+                    "The file gives nothing now, or is being replaced all the time; try again later."
                 }
                 _ => "Nothing was changed. Try again; if it persists, check the disk.",
             },
@@ -313,7 +351,7 @@ impl FsError {
 pub(crate) fn shortened(path: &str) -> String {
     const SHOWN: usize = 200;
     match path.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &path[..at]),
+        Some((at, _)) => format!("{}…", path.get(..at).unwrap_or(path)),
         None => path.to_owned(),
     }
 }
@@ -331,8 +369,8 @@ fn reason_of(error: &io::Error) -> String {
 /// The system's words without the `(os error N)` that `io::Error` appends.
 fn words_of(errno: Errno) -> String {
     let text = io::Error::from(errno).to_string();
-    match text.find(" (os error") {
-        Some(at) => text[..at].to_lowercase(),
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_lowercase(),
         None => text,
     }
 }

@@ -23,6 +23,7 @@
 mod attributes;
 mod cancel;
 mod error;
+mod locate;
 mod open;
 mod owner;
 mod path;
@@ -40,6 +41,7 @@ mod write;
 pub use error::FileKind;
 pub use error::FsError;
 pub use error::Refusal;
+pub use locate::Located;
 pub use read::read;
 pub use root::Resolver;
 pub use root::Root;

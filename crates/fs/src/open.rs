@@ -26,7 +26,7 @@ use crate::walk::Place;
 const MAX_REPLACED: usize = 64;
 
 /// Reading never waits for a writer (a FIFO put in place of the file) and never takes a terminal.
-const READ: OFlags =
+pub(crate) const READ: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// What identifies a file while it exists.
@@ -160,7 +160,7 @@ impl Root {
 
     /// Opens `relative` in one call of the kernel; `None` where the component walk must decide.
     #[cfg(target_os = "linux")]
-    fn beneath(&self, relative: &Path, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+    pub(crate) fn beneath(&self, relative: &Path, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
         if self.resolver() == Resolver::Walk || !kernel::has_openat2() {
             return None;
         }
@@ -174,7 +174,7 @@ impl Root {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, reason = "the Linux version uses it")]
-    fn beneath(&self, _relative: &Path, _flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+    pub(crate) fn beneath(&self, _relative: &Path, _flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
         None
     }
 }

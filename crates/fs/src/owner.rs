@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
-    /// The boot and the pid namespace, hashed: pids mean something only within one of each.
+    /// The boot and the namespaces, hashed: pids mean something only within one of each.
     pub(crate) realm: u64,
     pub(crate) pid: u32,
     /// When the process started, in the system's ticks; 0 where that cannot be told.
@@ -40,7 +40,7 @@ impl Owner {
             return Some(true);
         }
         if let Some(now) = started(self.pid) {
-            return Some(now == self.started && !zombie(self.pid));
+            return Some(now == self.started && !ended(self.pid));
         }
         let raw = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw)?;
         match rustix::process::test_kill_process(raw) {
@@ -50,10 +50,29 @@ impl Owner {
     }
 }
 
+/// Where this process' pid and start time mean what they mean here.
+#[cfg(target_os = "linux")]
 fn realm() -> u64 {
     let mut hasher = DefaultHasher::new();
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
-    std::fs::read_link("/proc/self/ns/pid").ok().hash(&mut hasher);
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
+    if boot.is_none() || namespace.is_none() {
+        // Without them another container could be taken for this one, and its running processes
+        // for dead. So this process keeps to itself: nobody else's files are judged but by age.
+        (std::process::id(), std::time::SystemTime::now()).hash(&mut hasher);
+    }
+    (boot, namespace).hash(&mut hasher);
+    // Start times are told in the time of the time namespace.
+    std::fs::read_link("/proc/self/ns/time").ok().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Where this process' pid means what it means here: on the machine of this name. Start times
+/// cannot be told, so that a recycled pid passes for a living owner, which only delays the sweep.
+#[cfg(not(target_os = "linux"))]
+fn realm() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    rustix::system::uname().nodename().hash(&mut hasher);
     hasher.finish()
 }
 
@@ -62,9 +81,11 @@ fn started(pid: u32) -> Option<u64> {
     stat_field(pid, 22)?.parse().ok()
 }
 
-/// Killed, and only not yet collected by its parent.
-fn zombie(pid: u32) -> bool {
+/// Killed, and only not yet collected by its parent. A process whose first thread alone has ended
+/// looks the same but for the number of its threads.
+fn ended(pid: u32) -> bool {
     stat_field(pid, 3).is_some_and(|state| state == "Z" || state == "X")
+        && stat_field(pid, 20).is_none_or(|threads| threads == "0" || threads == "1")
 }
 
 /// A field of `/proc/PID/stat`, numbered from 1 as in proc(5). The command in field 2 may hold

@@ -1,16 +1,19 @@
 //! Reading a whole file within a limit.
 
 use std::fs::File;
-use std::io;
-use std::io::Read;
 use std::sync::atomic::AtomicBool;
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 
 use crate::FsError;
 use crate::Root;
 use crate::cancel::checkpoint;
 
 /// Bytes read between two looks at the cancel flag.
-const STRIDE: usize = 1 << 20;
+const STRIDE: u64 = 1 << 20;
+/// Bytes asked for at first of a file that does not tell its size.
+const UNKNOWN: u64 = 8192;
 
 /// The bytes of the regular file at `path`, at most `limit` of them; one more is
 /// [`FsError::TooLarge`].
@@ -24,50 +27,85 @@ pub fn read(
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
     checkpoint(cancel)?;
-    let mut file = root.open_file(path)?;
-    read_open(&mut file, path, limit, cancel)
+    let file = root.open_file(path)?;
+    read_open(&file, path, limit, cancel)
 }
 
-/// As [`read()`], from a file that is open already.
+/// As [`read()`], from a file that is open already and stands at its beginning.
 pub(crate) fn read_open(
-    file: &mut File,
+    file: &File,
     shown: &str,
     limit: u64,
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
-    let failed = |source: io::Error| FsError::Io {
+    let failed = |errno: Errno| FsError::at(shown, "reading", errno);
+    let too_large = |bytes: u64| FsError::TooLarge {
         path: shown.to_owned(),
-        operation: "reading",
-        source,
+        bytes,
+        limit,
+        result: false,
     };
-    let promised = file.metadata().map_err(failed)?.len();
-    // One byte beyond the limit tells "exactly full" from "too large".
-    let most = limit.saturating_add(1);
-    let mut bytes = Vec::new();
-    reserve(&mut bytes, promised.min(limit).saturating_add(1)).map_err(failed)?;
+    let promised = rustix::fs::fstat(file).map_err(failed)?.st_size;
+    let promised = u64::try_from(promised).unwrap_or(0);
+    // Read to the limit and beyond it only to be refused: one byte from there tells as much. The
+    // size alone does not, since files of sysfs say 4096 and hold a few bytes.
+    if promised > limit && rustix::io::pread(file, &mut [0; 1], limit).is_ok_and(|read| read > 0) {
+        return Err(too_large(promised));
+    }
 
+    // One byte beyond the limit tells "exactly full" from "too large", and one byte beyond the
+    // promised size sees the end without asking for memory again.
+    let most = limit.saturating_add(1);
+    // A file of procfs says zero, and some of them give everything at the first read or nothing.
+    let mut wanted = if promised == 0 { UNKNOWN } else { promised.saturating_add(1) };
+    let mut bytes = Vec::new();
     loop {
         checkpoint(cancel)?;
-        let left = most.saturating_sub(bytes.len() as u64).min(STRIDE as u64);
-        if left == 0 {
-            return Err(FsError::TooLarge {
-                path: shown.to_owned(),
-                bytes: promised.max(bytes.len() as u64),
-                limit,
-                result: false,
-            });
+        if bytes.len() == bytes.capacity() {
+            let read = bytes.len() as u64;
+            let more = wanted.min(most).saturating_sub(read).clamp(1, STRIDE);
+            // Reserved without aborting the process when there is no memory.
+            usize::try_from(more)
+                .ok()
+                .and_then(|more| bytes.try_reserve_exact(more).ok())
+                .ok_or_else(|| failed(Errno::NOMEM))?;
         }
-        match file.take(left).read_to_end(&mut bytes) {
-            // `read_to_end` reads to the end of the stride or of the file.
-            Ok(read) if (read as u64) < left => return Ok(bytes),
-            Ok(_) => {}
-            Err(error) => return Err(failed(error)),
+        match rustix::io::read(file, spare_capacity(&mut bytes)) {
+            Ok(0) => return Ok(bytes),
+            Ok(_) => {
+                let read = bytes.len() as u64;
+                if read > limit {
+                    return Err(too_large(promised.max(read)));
+                }
+                // Larger than promised: by as much again, for files that know no size.
+                if read >= wanted {
+                    wanted = read.saturating_mul(2).max(UNKNOWN);
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(failed(errno)),
         }
     }
 }
 
-/// Reserves without aborting the process when there is no memory.
-fn reserve(bytes: &mut Vec<u8>, wanted: u64) -> io::Result<()> {
-    let wanted = usize::try_from(wanted).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(wanted).map_err(|_| io::ErrorKind::OutOfMemory.into())
+/// Whether `file` holds exactly `expected`, without a second copy of it in memory.
+pub(crate) fn holds(file: &File, expected: &[u8]) -> bool {
+    let mut buffer = vec![0; expected.len().saturating_add(1).min(64 << 10)];
+    let mut rest = expected;
+    let mut offset = 0;
+    loop {
+        match rustix::io::pread(file, &mut buffer[..], offset) {
+            Ok(0) => return rest.is_empty(),
+            Ok(read) => {
+                let Some(left) = buffer.get(..read).and_then(|part| rest.strip_prefix(part)) else {
+                    return false;
+                };
+                rest = left;
+                offset += read as u64;
+            }
+            Err(Errno::INTR) => {}
+            // What cannot be read cannot be vouched for.
+            Err(_) => return false,
+        }
+    }
 }

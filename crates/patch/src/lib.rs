@@ -1,1 +1,107 @@
-//! placeholder
+//! Unified diffs applied to one file in memory, made for patches that language models write.
+//!
+//! A patch is read leniently where nothing is lost by it and refused with a reason everywhere else.
+//! What is around the diff is ignored: prose, code fences, file names. Line numbers may be wrong:
+//! a hunk goes to the place nearest to its header where every context and removed line is as it
+//! says, and an offset found for one hunk is carried to the next. What is never done is to guess:
+//! two places equally near, wrong counts, a patch for several files are errors, and an error says
+//! what is where, and what to do.
+//!
+//! ```
+//! let file = b"one\ntwo\nthree\n";
+//! let patch = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+//! let applied = toolwright_patch::apply(file, patch)?;
+//! assert_eq!(applied.bytes, b"one\n2\nthree\n");
+//! # Ok::<(), toolwright_patch::PatchError>(())
+//! ```
+//!
+//! # Bytes
+//!
+//! The file is bytes and the patch is text. A line of the file is compared by its decoding as UTF-8
+//! with replacement, as a reader was shown it, and copied as it is. So an edit leaves every byte
+//! outside of the removed lines alone, whatever encoding the file has. An added line that holds
+//! U+FFFD is refused: it was copied from such a decoding.
+//!
+//! Line endings are no part of the comparison. If the endings of a hunk's old lines are those of the
+//! file, its author saw them, and added lines get the endings that the patch gives them. Otherwise
+//! an added line takes the ending of the removed line it replaces (the first the first, and so on),
+//! else of the line before it, else of the line after it.
+//!
+//! A byte order mark stays in front of the file. A patch whose old lines show it may remove it.
+//!
+//! # The end of the file
+//!
+//! `\ No newline at end of file` after a removed or an added line of the last hunk means what it
+//! says, has to be true of the file, and ties the hunk to the end of the file. Without it the file
+//! ends as it did. As in jsdiff, the blank that an editor shows after a final newline can be
+//! trailing context.
+//!
+//! # Lenient counts
+//!
+//! Where the last hunk's header claims more lines than follow, and as many more on both sides, the
+//! lines that are there count. Blank lines without a leading space are context where the header
+//! counts them in; at the end of the last hunk they may also stand after the patch.
+
+mod error;
+mod excerpt;
+mod explain;
+mod headers;
+mod hunk;
+mod index;
+mod lines;
+mod newline;
+mod parse;
+mod place;
+mod rewrite;
+
+pub use error::{Detail, PatchError};
+pub use explain::Stale;
+
+use crate::hunk::{Patch, old_lines};
+use crate::lines::Lines;
+use crate::newline::FinalNewline;
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// An edited file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// The new content, whole.
+    pub bytes: Vec<u8>,
+    /// How many hunks the patch had. All of them were applied.
+    pub hunks: usize,
+}
+
+/// Applies `patch` to `original`; gives exactly the new bytes.
+///
+/// All hunks are applied or none. Cost grows with the sizes of both; the search for hunks that are
+/// not where their headers say is bounded ([`PatchError::TooRepetitive`]).
+pub fn apply(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
+    let patch = parse::parse(patch)?;
+    let (mark, text) = split_mark(original, &patch);
+    let file = Lines::new(text);
+    let newline = FinalNewline::read(&patch, &file)?;
+    let places = place::place(&file, &patch, &newline)?;
+    let mut bytes = rewrite::rewrite(&file, &patch, &places, &newline);
+    // A patch may add the mark that it does not show; one is enough.
+    if !mark.is_empty() && (text.starts_with(mark) || !bytes.starts_with(mark)) {
+        bytes.splice(0..0, mark.iter().copied());
+    }
+    Ok(Applied { bytes, hunks: patch.hunks.len() })
+}
+
+/// Parts the byte order mark from the text, unless the patch speaks of it: then it is a part of the
+/// first line.
+fn split_mark<'f>(original: &'f [u8], patch: &Patch<'_>) -> (&'f [u8], &'f [u8]) {
+    match original.split_at_checked(BYTE_ORDER_MARK.len()) {
+        Some((mark, text))
+            if mark == BYTE_ORDER_MARK.as_bytes()
+                && !old_lines(&patch.lines).any(|line| line.text.starts_with(BYTE_ORDER_MARK)) =>
+        {
+            (mark, text)
+        }
+        _ => (&[], original),
+    }
+}

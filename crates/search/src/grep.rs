@@ -69,7 +69,7 @@ pub struct Grepped {
 
 /// Searches.
 pub fn grep(request: &GrepRequest<'_>, open: &OpenFile<'_>) -> Result<Grepped, GrepError> {
-    let matcher = matcher(request.pattern)?;
+    let regex = matcher(request.pattern)?;
     let output = RefCell::new(Output::new(request.max_output_bytes));
     let mut search = Search {
         request,
@@ -77,7 +77,7 @@ pub fn grep(request: &GrepRequest<'_>, open: &OpenFile<'_>) -> Result<Grepped, G
         watch: Watch { deadline: request.deadline, cancel: request.cancel },
         searcher: searcher(),
         printer: StandardBuilder::new().build_no_color(Writer(&output)),
-        matcher,
+        regex,
         output: &output,
         skipped: Skipped::default(),
         at: request.start.to_owned(),
@@ -126,7 +126,7 @@ struct Search<'a> {
     request: &'a GrepRequest<'a>,
     open: &'a OpenFile<'a>,
     watch: Watch<'a>,
-    matcher: RegexMatcher,
+    regex: RegexMatcher,
     searcher: Searcher,
     printer: Standard<NoColor<Writer<'a>>>,
     output: &'a RefCell<Output>,
@@ -169,7 +169,7 @@ impl Search<'_> {
             Ok(()) => Ok(()),
             Err(Unread::Failed(error)) => Err(self.refused(error)),
             Err(Unread::LongLine) => {
-                self.skip(self.at.clone(), &Unread::LongLine);
+                self.skip(&self.at.clone(), &Unread::LongLine);
                 Ok(())
             }
         }
@@ -183,7 +183,7 @@ impl Search<'_> {
         while let Some(met) = walk.next()? {
             match met {
                 Met::File(path) => self.found(path)?,
-                Met::Unreadable(path, error) => self.skip(path, &Unread::Failed(error)),
+                Met::Unreadable(path, error) => self.skip(&path, &Unread::Failed(error)),
             }
             if self.output.borrow().is_full() {
                 break;
@@ -206,7 +206,7 @@ impl Search<'_> {
         };
         match unread {
             Unread::Failed(error) if has_moved(&error) => {}
-            unread => self.skip(self.at.clone(), &unread),
+            unread => self.skip(&self.at.clone(), &unread),
         }
         Ok(())
     }
@@ -216,10 +216,10 @@ impl Search<'_> {
         let reader = Watched { inner: file, watch: self.watch, end: &end };
         let path = displayed(&self.at, self.request.start, self.request.display);
         let sink = Committing {
-            printer: self.printer.sink_with_path(&self.matcher, &path),
+            printer: self.printer.sink_with_path(&self.regex, &path),
             output: self.output,
         };
-        let Err(error) = self.searcher.search_reader(&self.matcher, reader, sink) else {
+        let Err(error) = self.searcher.search_reader(&self.regex, reader, sink) else {
             return Ok(Ok(()));
         };
         match end.get() {
@@ -230,8 +230,8 @@ impl Search<'_> {
         }
     }
 
-    fn skip(&mut self, path: PathBuf, unread: &Unread) {
-        let path = displayed(&path, self.request.start, self.request.display);
+    fn skip(&mut self, path: &Path, unread: &Unread) {
+        let path = displayed(path, self.request.start, self.request.display);
         self.skipped.add(path, unread.to_string());
     }
 

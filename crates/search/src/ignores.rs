@@ -24,30 +24,41 @@ use crate::grep::OpenFile;
 /// No ignore file is this large, but a hostile one could be; it is then no ignore file.
 const IGNORE_FILE_LIMIT: u64 = 8 << 20;
 
-/// What a directory holds that decides about the names in and below it.
+/// What a directory holds that decides about the names in and below it: a set of the names below.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Present {
-    rgignore: bool,
-    ignore: bool,
-    gitignore: bool,
-    git: bool,
-    jj: bool,
-}
+pub(crate) struct Present(u8);
 
 impl Present {
-    /// For a directory that was not listed: every file is tried.
-    const UNKNOWN: Self =
-        Self { rgignore: true, ignore: true, gitignore: true, git: false, jj: false };
+    const RGIGNORE: u8 = 1;
+    const IGNORE: u8 = 2;
+    const GITIGNORE: u8 = 4;
+    const GIT: u8 = 8;
+    const JJ: u8 = 16;
 
     pub(crate) fn note(&mut self, name: &OsStr) {
-        match name.as_bytes() {
-            b".rgignore" => self.rgignore = true,
-            b".ignore" => self.ignore = true,
-            b".gitignore" => self.gitignore = true,
-            b".git" => self.git = true,
-            b".jj" => self.jj = true,
-            _ => {}
+        self.0 |= match name.as_bytes() {
+            b".rgignore" => Self::RGIGNORE,
+            b".ignore" => Self::IGNORE,
+            b".gitignore" => Self::GITIGNORE,
+            b".git" => Self::GIT,
+            b".jj" => Self::JJ,
+            _ => 0,
+        };
+    }
+
+    /// For a directory that is not listed: every ignore file is tried.
+    fn untold(dir: &Path) -> Self {
+        let mut present = Self(Self::RGIGNORE | Self::IGNORE | Self::GITIGNORE);
+        for name in [".git", ".jj"] {
+            if dir.join(name).exists() {
+                present.note(OsStr::new(name));
+            }
         }
+        present
+    }
+
+    fn has(self, names: u8) -> bool {
+        self.0 & names != 0
     }
 }
 
@@ -72,16 +83,15 @@ impl Rules {
 
     /// `read` gets paths relative to the directory.
     fn load(dir: &Path, present: Present, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
-        let rules = |wanted: bool, name: &str| {
-            let content = if wanted { read(name)? } else { return None };
-            parse(dir, &content)
+        let rules = |names: u8, name: &str| {
+            if present.has(names) { parse(dir, &read(name)?) } else { None }
         };
         Self {
-            rgignore: rules(present.rgignore, ".rgignore"),
-            ignore: rules(present.ignore, ".ignore"),
-            gitignore: rules(present.gitignore, ".gitignore"),
-            exclude: rules(present.git, ".git/info/exclude"),
-            repository: present.git || present.jj,
+            rgignore: rules(Present::RGIGNORE, ".rgignore"),
+            ignore: rules(Present::IGNORE, ".ignore"),
+            gitignore: rules(Present::GITIGNORE, ".gitignore"),
+            exclude: rules(Present::GIT, ".git/info/exclude"),
+            repository: present.has(Present::GIT | Present::JJ),
         }
     }
 }
@@ -106,7 +116,7 @@ impl<'a> Ignores<'a> {
         for dir in above {
             // As ripgrep does: a package inside a repository is searched by the repository's rules.
             // Nothing of these files is ever shown, and only regular ones are read.
-            let rules = Rules::load(dir, with_repository(dir), &|name| {
+            let rules = Rules::load(dir, Present::untold(dir), &|name| {
                 content(open_plainly(&dir.join(name)).ok()?)
             });
             ignores.stack.push(rules);
@@ -114,7 +124,7 @@ impl<'a> Ignores<'a> {
         let mut inside: Vec<&Path> = start.ancestors().skip(1).collect();
         inside.reverse();
         for dir in inside {
-            ignores.push(dir, with_repository(&root.join(dir)));
+            ignores.push(dir, Present::untold(&root.join(dir)));
         }
         ignores
     }
@@ -135,8 +145,8 @@ impl<'a> Ignores<'a> {
     /// Whether the walk passes over `path`, an entry of the directory at hand.
     pub(crate) fn skips(&self, path: &Path, is_dir: bool) -> bool {
         match self.decision(path, is_dir) {
-            Match::Ignore(_) => true,
-            Match::Whitelist(_) => false,
+            Match::Ignore(()) => true,
+            Match::Whitelist(()) => false,
             Match::None => {
                 path.file_name().is_some_and(|name| name.as_bytes().first() == Some(&b'.'))
             }
@@ -173,10 +183,6 @@ impl<'a> Ignores<'a> {
         }
         rgignore.or(ignore).or(gitignore).or(exclude).or(global)
     }
-}
-
-fn with_repository(dir: &Path) -> Present {
-    Present { git: dir.join(".git").exists(), jj: dir.join(".jj").exists(), ..Present::UNKNOWN }
 }
 
 /// Opens what lies above the root, without waiting for the other end of a FIFO.

@@ -9,7 +9,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io,
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
     vec,
 };
@@ -208,6 +208,8 @@ pub(crate) fn displayed(path: &Path, start: &Path, display: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     #[test]

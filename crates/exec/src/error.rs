@@ -1,0 +1,154 @@
+//! What can keep a command from running to its end. A command that ends with a code or a signal of
+//! its own is no error here.
+
+use std::{fmt, io, path::PathBuf, time::Duration};
+
+use crate::capture::Output;
+
+/// A command that was not run, or was not let run to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecError {
+    /// The request holds something that cannot be passed to a program.
+    #[error("Cannot run `{}`: {what} {problem}", program.escape_debug())]
+    InvalidInput {
+        /// The program asked for.
+        program: String,
+        /// Which part of the request.
+        what: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The program could not be started.
+    #[error("Cannot run `{program}` in `{}`: {reason}", cwd.display())]
+    Spawn {
+        /// Why, as far as can be told.
+        reason: SpawnReason,
+        /// The program asked for.
+        program: String,
+        /// The directory it was to run in.
+        cwd: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The time was up; the process group has been killed.
+    #[error("`{program}` timed out after {} ms", timeout.as_millis())]
+    TimedOut {
+        /// The program asked for.
+        program: String,
+        /// What it wrote until then.
+        output: Output,
+        /// The time it was given.
+        timeout: Duration,
+    },
+    /// The cancel flag was set; the process group has been killed.
+    #[error("`{program}` was cancelled")]
+    Cancelled {
+        /// The program asked for.
+        program: String,
+        /// What it wrote until then.
+        output: Output,
+    },
+    /// The program was started and then could not be followed; the process group has been killed
+    /// unless the host itself had reaped the program.
+    #[error("`{program}` was started, but its end could not be observed: {source}")]
+    Lost {
+        /// The program asked for.
+        program: String,
+        /// What it wrote until then.
+        output: Output,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Why a program could not be started. `posix_spawn` gives one error number for several causes, so
+/// this is found out by looking, after the failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpawnReason {
+    /// There is no such program.
+    NotFound,
+    /// The file exists and is a directory, or has no execute permission.
+    NotExecutable,
+    /// The file may be executed, but has no format the system knows: a script without `#!` line.
+    UnknownFormat,
+    /// The script names an interpreter that is not there, or the binary a dynamic loader (`None`).
+    MissingInterpreter {
+        /// What follows `#!`, up to the first blank.
+        interpreter: Option<String>,
+    },
+    /// The directory does not exist, is no directory, or may not be entered.
+    BadCwd,
+    /// Arguments and environment together are longer than the system takes.
+    TooLong,
+    /// The system does not let this user run it.
+    PermissionDenied,
+    /// Out of processes, descriptors or memory.
+    Resources,
+    /// Anything else; see the source.
+    Other,
+}
+
+impl fmt::Display for SpawnReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotFound => "there is no such program",
+            Self::NotExecutable => "it is not an executable file",
+            Self::UnknownFormat => "it is neither a binary for this system nor a script with `#!`",
+            Self::MissingInterpreter { interpreter: Some(interpreter) } => {
+                return write!(
+                    f,
+                    "its interpreter `{}` does not exist",
+                    interpreter.escape_debug()
+                );
+            }
+            Self::MissingInterpreter { interpreter: None } => {
+                "the dynamic loader it needs does not exist"
+            }
+            Self::BadCwd => "the directory does not exist or cannot be entered",
+            Self::TooLong => "the arguments and the environment are too long together",
+            Self::PermissionDenied => "permission denied",
+            Self::Resources => "the system is out of processes, file descriptors or memory",
+            Self::Other => "the system refused",
+        })
+    }
+}
+
+impl ExecError {
+    /// The next move, in a sentence for a language model.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::InvalidInput { .. } => "Correct that part of the call.",
+            Self::Spawn { reason, .. } => match reason {
+                SpawnReason::NotFound => {
+                    "Check the name; `cmd` is one program without arguments, and shell syntax or builtins need `sh` with args [\"-c\", \"…\"]."
+                }
+                SpawnReason::NotExecutable => {
+                    "Make the file executable, or pass it as an argument to its interpreter."
+                }
+                SpawnReason::UnknownFormat => {
+                    "Run it through its interpreter, for example `sh` with the file as argument."
+                }
+                SpawnReason::MissingInterpreter { .. } => {
+                    "Correct the first line of the script (a CR at its end counts too), or run it through an interpreter that is installed."
+                }
+                SpawnReason::BadCwd => "Pass a directory that exists, or leave `cwd` out.",
+                SpawnReason::TooLong => {
+                    "Pass less on the command line, for example through a file."
+                }
+                SpawnReason::PermissionDenied => "Use a program this user may run.",
+                SpawnReason::Resources => "Try again when other commands have ended.",
+                SpawnReason::Other => "See the system's words for the cause.",
+            },
+            Self::TimedOut { .. } => {
+                "The command and its children were killed: make it do less, or ask for more time."
+            }
+            Self::Cancelled { .. } => {
+                "The caller stopped this command; repeat it only if asked to."
+            }
+            Self::Lost { .. } => "Check what the command did before repeating it.",
+        }
+    }
+}

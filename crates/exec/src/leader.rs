@@ -1,0 +1,141 @@
+//! The started command as the leader of its process group.
+//!
+//! While the leader is not reaped, its number stands for this group and nothing else, whether it
+//! still runs or not. Everything that sends a signal therefore happens before [`Leader::reap`], and
+//! dropping a leader kills, then reaps.
+
+use std::{
+    io,
+    os::fd::OwnedFd,
+    process::{Child, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
+};
+
+/// How long the end of a killed leader is waited for. Only one stuck in the kernel takes longer.
+const DEATH: Duration = Duration::from_millis(100);
+
+pub(crate) struct Leader {
+    /// `None` once it is reaped, or is known to have been reaped by somebody else.
+    child: Option<Child>,
+    pid: Option<Pid>,
+    /// Becomes readable when the leader ends. Missing on systems that have no such thing.
+    pidfd: Option<OwnedFd>,
+}
+
+impl Leader {
+    pub(crate) fn new(child: Child) -> Self {
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Self { child: Some(child), pid, pidfd: pid.and_then(pidfd) }
+    }
+
+    pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
+        self.pidfd.as_ref()
+    }
+
+    /// Whether the leader has ended; it is not reaped by asking.
+    pub(crate) fn has_ended(&mut self) -> io::Result<bool> {
+        let Some(pid) = self.pid else { return Ok(true) };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        loop {
+            match waitid(WaitId::Pid(pid), options) {
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    // Somebody in the host waits for children that are not theirs. The number may
+                    // be a stranger's by now, so nothing is sent to it any more.
+                    self.child = None;
+                    self.pid = None;
+                    return Err(error.into());
+                }
+                Ok(status) => return Ok(status.is_some()),
+            }
+        }
+    }
+
+    /// Kills every process of the group, and the leader should it have changed its group.
+    ///
+    /// Errors are of no use: there is nobody left, or somebody whom this user may not signal.
+    pub(crate) fn kill_group(&self) {
+        if let Some(pid) = self.pid {
+            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Waits until the leader has ended, at most until `deadline`.
+    pub(crate) fn wait_until(&mut self, deadline: Instant) -> io::Result<bool> {
+        loop {
+            if self.has_ended()? {
+                return Ok(true);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            let Some(pidfd) = &self.pidfd else {
+                thread::sleep(left.min(Duration::from_millis(1)));
+                continue;
+            };
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Kills the group, waits for the leader's end and releases its number. `None`: it does not end
+    /// even so, and a thread waits for it from now on.
+    pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.kill_group();
+        let ended = self.wait_until(Instant::now() + DEATH);
+        // From here on there is no number to send a signal to.
+        self.pid = None;
+        let Some(mut child) = self.child.take() else {
+            return ended.and(Err(Errno::CHILD.into()));
+        };
+        if matches!(ended, Ok(true)) {
+            return child.wait().map(Some);
+        }
+        // Without a thread the zombie stays until the host ends; there is nothing better to do.
+        let _ = thread::Builder::new()
+            .name("toolwright-reap".to_owned())
+            .stack_size(64 << 10)
+            .spawn(move || child.wait());
+        ended.map(|_| None)
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            let _ = self.end();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn pidfd(pid: Pid) -> Option<OwnedFd> {
+    // Not there before Linux 5.3, and some containers forbid it; then the end is polled for.
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pidfd(_: Pid) -> Option<OwnedFd> {
+    None
+}
+
+#[cfg(test)]
+impl Leader {
+    /// As on a system without pidfds.
+    pub(crate) fn without_pidfd(mut self) -> Self {
+        self.pidfd = None;
+        self
+    }
+}

@@ -1,0 +1,114 @@
+//! Where a path ends up: its place below the root with every link resolved.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::FileType;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::FileKind;
+use crate::FsError;
+use crate::Root;
+use crate::open::READ;
+use crate::walk;
+use crate::walk::Place;
+
+/// An existing file or directory below a root.
+#[derive(Debug)]
+pub struct Located {
+    /// The root with its links resolved.
+    pub root: PathBuf,
+    /// The path below it, free of links and of `..`; empty for the root itself.
+    pub relative: PathBuf,
+    /// True for a directory, false for a regular file.
+    pub is_directory: bool,
+    /// The directory itself, or the file's descriptor: what a later step opens relative to.
+    pub descriptor: OwnedFd,
+}
+
+impl Root {
+    /// Finds the regular file or directory at `path`. The paths given back are for programs that
+    /// cannot take a descriptor; what must not leave the root is opened through the root again.
+    pub fn locate(&self, path: &str) -> Result<Located, FsError> {
+        let descriptor = match self.open_directory(path) {
+            Ok(directory) => directory,
+            Err(FsError::NotADirectory { .. }) => OwnedFd::from(self.open_file(path)?),
+            Err(error) => return Err(error),
+        };
+        let failed = |errno| FsError::at(path, "looking at it", errno);
+        let stat = rustix::fs::fstat(&descriptor).map_err(failed)?;
+        let is_directory = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => true,
+            FileType::RegularFile => false,
+            _ => {
+                let kind = FileKind::of(&stat).unwrap_or(FileKind::Other);
+                return Err(FsError::NotAFile { path: path.to_owned(), kind });
+            }
+        };
+        let root = name_of(self.as_fd()).map_err(failed)?;
+        let full = name_of(descriptor.as_fd()).map_err(failed)?;
+        // Moved out of the root since it was opened, or deleted.
+        let relative = full
+            .strip_prefix(&root)
+            .map(Path::to_path_buf)
+            .map_err(|_| FsError::NotFound { path: path.to_owned() })?;
+        Ok(Located { root, relative, is_directory, descriptor })
+    }
+}
+
+impl Root {
+    /// Opens a regular file or a directory below the root for a search, by a path as a listing
+    /// gives it. One system call and a look where the kernel can: a search makes very many of
+    /// these, and passes over devices and pipes by their listed type.
+    pub fn open_listed(&self, relative: &Path) -> io::Result<File> {
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        let fd = match self.beneath(relative, READ) {
+            Some(opened) => opened?,
+            None => self.open_listed_by_walk(relative)?,
+        };
+        let stat = rustix::fs::fstat(&fd)?;
+        match FileKind::of(&stat) {
+            None | Some(FileKind::Directory) => Ok(File::from(fd)),
+            Some(_) => Err(Errno::NXIO.into()),
+        }
+    }
+
+    fn open_listed_by_walk(&self, relative: &Path) -> io::Result<OwnedFd> {
+        let shown = relative.to_string_lossy();
+        let outside = |error: FsError| match error {
+            FsError::NotFound { .. } => Errno::NOENT.into(),
+            FsError::Permission { source, .. } | FsError::Io { source, .. } => source,
+            _ => io::Error::from(Errno::XDEV),
+        };
+        let (directory, name) = match walk::walk(self, &shown, relative, None).map_err(outside)? {
+            Place::Entry { parent, name } => (parent, name),
+            Place::Directory(directory) => (directory, ".".into()),
+        };
+        let directory = directory.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
+        Ok(rustix::fs::openat(directory, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
+    }
+}
+
+/// The name the system has for an open file.
+#[cfg(target_os = "linux")]
+fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    std::fs::read_link(link)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// The name the system has for an open file.
+#[cfg(target_vendor = "apple")]
+fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+    use std::os::unix::ffi::OsStringExt;
+    let name = rustix::fs::getpath(fd)?;
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(name.into_bytes())))
+}

@@ -1,0 +1,103 @@
+//! Pieces of text for messages: short, whole characters, nothing invisible.
+
+use std::fmt::Write;
+
+/// The most bytes of a line that a message shows. Two excerpts, a header and the words around them
+/// stay under 1.5 KB.
+const SHOWN: usize = 200;
+
+/// How much that is the same is shown before the first difference of two long lines.
+const LEAD: usize = 40;
+
+/// The start of `text`, cut between characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut cut = cut_at(text, SHOWN).to_owned();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
+}
+
+/// Excerpts of two lines around the place where they first differ, and the column of that place
+/// (from one, in characters).
+pub(crate) fn difference(expected: &str, found: &str) -> (String, String, usize) {
+    let same: usize = expected
+        .chars()
+        .zip(found.chars())
+        .take_while(|(left, right)| left == right)
+        .map(|(left, _)| left.len_utf8())
+        .sum();
+    let column = expected.get(..same).map_or(0, |text| text.chars().count()) + 1;
+    if expected.len().max(found.len()) <= SHOWN || same <= LEAD {
+        return (excerpt(expected), excerpt(found), column);
+    }
+    let from = cut_at(expected, same - LEAD).len();
+    let tail = |text: &str| format!("…{}", excerpt(text.get(from..).unwrap_or_default()));
+    (tail(expected), tail(found), column)
+}
+
+/// `text` between double quotes, with what cannot be seen written as an escape.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for char in text.chars() {
+        if out.len() > SHOWN {
+            out.push('…');
+            break;
+        }
+        match char {
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            _ if is_invisible(char) => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(char));
+            }
+            _ => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn is_invisible(char: char) -> bool {
+    char.is_control()
+        || (char.is_whitespace() && char != ' ')
+        || matches!(char, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
+fn cut_at(text: &str, limit: usize) -> &str {
+    let limit = limit.min(text.len());
+    (0..=limit).rev().find_map(|at| text.get(..at)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_falls_between_characters() {
+        let text = "é".repeat(150);
+        let cut = excerpt(&text);
+        assert_eq!(cut.chars().filter(|&char| char == 'é').count(), SHOWN / 2);
+        assert!(cut.ends_with('…'));
+    }
+
+    #[test]
+    fn a_late_difference_is_the_part_that_is_shown() {
+        let same = "x".repeat(5_000);
+        let (expected, found, column) = difference(&format!("{same}left"), &format!("{same}right"));
+        assert!(expected.ends_with("left") && found.ends_with("right"), "{expected} {found}");
+        assert_eq!(column, 5_001);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_escaped() {
+        assert_eq!(quoted("\ta \u{a0}\u{feff}\\n"), r#""\ta \u{a0}\u{feff}\\n""#);
+    }
+
+    #[test]
+    fn escapes_do_not_break_the_bound() {
+        assert!(quoted(&"\u{200b}".repeat(10_000)).len() < SHOWN + 16);
+    }
+}

@@ -1,0 +1,142 @@
+//! What differs where a hunk should have fitted.
+
+use std::fmt;
+
+use crate::excerpt::{difference, excerpt, quoted};
+use crate::hunk::{BodyLine, Hunk, old_lines};
+use crate::lines::{Lines, reads_as};
+
+/// A hunk whose context or removed lines are not in the file, compared with the place most like it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stale {
+    /// Which hunk, from one.
+    pub hunk: usize,
+    /// Its header.
+    pub header: String,
+    /// The file line that differs first, from one.
+    pub line: usize,
+    /// The line of the patch that it should have been.
+    pub patch_line: usize,
+    /// That line, cut around the difference.
+    pub expected: String,
+    /// What the file has there; none if it ends before.
+    pub found: Option<String>,
+    /// Where the two lines differ first, in characters from one.
+    pub column: usize,
+    /// How many lines of the hunk are as expected at this place.
+    pub matching: usize,
+    /// How many lines of the hunk must be in the file.
+    pub wanted: usize,
+    /// How many lines the file has.
+    pub lines: usize,
+    /// The two lines differ in white space only.
+    pub spacing: bool,
+    /// The file line at which the lines that the hunk would make stand already.
+    pub done_at: Option<usize>,
+}
+
+impl Stale {
+    /// Compares `body` with the file at `at`; `near` is where it was looked for first.
+    pub(crate) fn new(
+        file: &Lines<'_>,
+        hunk: &Hunk<'_>,
+        body: &[BodyLine<'_>],
+        near: usize,
+        at: usize,
+    ) -> Self {
+        let same = |(line, at): &(&BodyLine<'_>, usize)| {
+            file.get(*at).is_some_and(|found| reads_as(found.text, line.text))
+        };
+        let pairs = || old_lines(body).zip(at..);
+        let differing = pairs().find(|pair| !same(pair)).or_else(|| pairs().last());
+        let (text, patch_line, line) = differing
+            .map_or(("", hunk.patch_line, at), |(line, at)| (line.text, line.patch_line, at));
+        let found = file.get(line).map(|line| line.shown());
+        let (expected, shown, column) = match &found {
+            Some(found) => difference(text, found),
+            None => (excerpt(text), String::new(), 1),
+        };
+        let spacing = found
+            .as_ref()
+            .is_some_and(|found| text.split_whitespace().eq(found.split_whitespace()));
+        let ahead = usize::try_from(hunk.ranges.new_start).unwrap_or(0).saturating_sub(1);
+        let done_at = [near, at, ahead].into_iter().find(|&at| is_done(file, body, at));
+        Self {
+            hunk: hunk.number,
+            header: excerpt(hunk.header),
+            line: line + 1,
+            patch_line,
+            expected,
+            found: found.map(|_| shown),
+            column,
+            matching: pairs().filter(same).count(),
+            wanted: old_lines(body).count(),
+            lines: file.len(),
+            spacing,
+            done_at: done_at.map(|at| at + 1),
+        }
+    }
+
+    pub(crate) fn hint(&self) -> String {
+        if let Some(line) = self.done_at {
+            return format!(
+                "The change seems to have been made already at line {line}: read the file before you repeat it."
+            );
+        }
+        if self.spacing {
+            return "Copy the line from the file with exactly its spaces and tabs.".to_owned();
+        }
+        let line = self.line.min(self.lines).max(1);
+        format!(
+            "Read the file again around line {line} and make the patch from what it holds now, every context and removed line copied exactly."
+        )
+    }
+}
+
+/// Whether the file already has at `at` what the hunk would put there.
+fn is_done(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
+    body.iter().any(|line| !line.is_old())
+        && body
+            .iter()
+            .filter(|line| line.is_new())
+            .zip(at..)
+            .all(|(line, at)| file.get(at).is_some_and(|found| reads_as(found.text, line.text)))
+}
+
+impl fmt::Display for Stale {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hunk, header, line, patch_line, expected, matching, wanted, .. } = self;
+        write!(
+            out,
+            "hunk {hunk} ({header}) does not fit the file: line {line} should be {}",
+            quoted(expected)
+        )?;
+        match &self.found {
+            Some(found) => {
+                write!(out, " (line {patch_line} of the patch) but is {}", quoted(found))?;
+                if self.spacing {
+                    out.write_str(", which differs in white space only")?;
+                }
+                if self.column > 40 {
+                    write!(out, "; the first difference is at column {}", self.column)?;
+                }
+            }
+            None if self.lines == 0 => {
+                write!(out, " (line {patch_line} of the patch) but the file is empty")?;
+            }
+            None => write!(
+                out,
+                " (line {patch_line} of the patch) but the file ends at line {}",
+                self.lines
+            )?,
+        }
+        if *wanted > 1 {
+            write!(
+                out,
+                "; {matching} of the {wanted} context and removed lines match there, and no place matches all"
+            )?;
+        }
+        Ok(())
+    }
+}

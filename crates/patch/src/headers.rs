@@ -1,0 +1,223 @@
+//! The lines of a patch that are not hunks: file headers, and the prose and fences around them.
+
+use crate::error::PatchError;
+use crate::excerpt::excerpt;
+use crate::hunk::Ranges;
+
+/// One line of the patch text, without its ending.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatchLine<'p> {
+    pub(crate) text: &'p str,
+    pub(crate) cr: bool,
+}
+
+/// Cuts the text of a patch into lines. A newline at the very end begins no further line.
+pub(crate) fn patch_lines(text: &str) -> Vec<PatchLine<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = Vec::with_capacity(text.len() / 32 + 1);
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+    for end in ends.chain((!text.ends_with('\n')).then_some(text.len())) {
+        let line = text.get(start..end).unwrap_or_default();
+        lines.push(match line.strip_suffix('\r') {
+            Some(text) => PatchLine { text, cr: true },
+            None => PatchLine { text: line, cr: false },
+        });
+        start = end + 1;
+    }
+    lines
+}
+
+/// What a hunk header is missing.
+pub(crate) enum HeaderFault {
+    /// There are no line numbers at all.
+    Bare,
+    /// There are some, and they cannot be read.
+    Unreadable,
+}
+
+/// Whether a line claims to be a hunk header, well made or not.
+pub(crate) fn is_hunk_header(line: &str) -> bool {
+    line.strip_prefix("@@")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '-', '@']))
+}
+
+/// Reads a hunk header; also gives the part of the line up to the closing `@@`.
+pub(crate) fn read_hunk_header(line: &str) -> Result<(Ranges, &str), HeaderFault> {
+    let rest = line.strip_prefix("@@").unwrap_or(line).trim_start();
+    let old = rest.strip_prefix('-').ok_or(HeaderFault::Bare)?;
+    if !old.starts_with(|char: char| char.is_ascii_digit()) {
+        return Err(HeaderFault::Bare);
+    }
+    let (old_start, old_count, rest) = read_range(old).ok_or(HeaderFault::Unreadable)?;
+    let new = rest.trim_start().strip_prefix('+').ok_or(HeaderFault::Unreadable)?;
+    let (new_start, new_count, rest) = read_range(new).ok_or(HeaderFault::Unreadable)?;
+    let rest = rest.trim_start().strip_prefix("@@").ok_or(HeaderFault::Unreadable)?;
+    let header = line.get(..line.len() - rest.len()).unwrap_or(line);
+    Ok((Ranges { old_start, old_count, new_start, new_count }, header))
+}
+
+/// Reads `start` or `start,count`; a count that is left out is one.
+fn read_range(text: &str) -> Option<(u64, u64, &str)> {
+    let (start, rest) = read_number(text)?;
+    match rest.strip_prefix(',') {
+        None => Some((start, 1, rest)),
+        Some(count) => read_number(count).map(|(count, rest)| (start, count, rest)),
+    }
+}
+
+fn read_number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    // Too large a number is no line number; parsing says so by failing.
+    Some((digits.parse().ok()?, rest))
+}
+
+pub(crate) fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+fn is_old_name(line: &str) -> bool {
+    line.starts_with("--- ") || line.starts_with("---\t")
+}
+
+fn is_new_name(line: &str) -> bool {
+    line.starts_with("+++ ") || line.starts_with("+++\t")
+}
+
+pub(crate) fn is_name_pair(old: &str, new: &str) -> bool {
+    is_old_name(old) && is_new_name(new)
+}
+
+fn is_dev_null(line: &str) -> bool {
+    line.get(4..)
+        .is_some_and(|name| name.split('\t').next().unwrap_or_default().trim() == "/dev/null")
+}
+
+/// Whether the part of another file begins at line `at`, which follows a hunk. Removed and added
+/// lines can look like file names, so more is asked than above the first hunk: a hunk must follow,
+/// or the patch be over.
+pub(crate) fn begins_file(lines: &[PatchLine<'_>], at: usize) -> bool {
+    let text = |at: usize| lines.get(at).map(|line| line.text);
+    let Some(line) = text(at) else { return false };
+    if line.starts_with("diff --git ") {
+        return true;
+    }
+    let next = text(at + 1);
+    if is_old_name(line) && next.is_some_and(is_new_name) {
+        return text(at + 2).is_none_or(|line| line.is_empty() || is_hunk_header(line));
+    }
+    (is_old_name(line) || is_new_name(line)) && next.is_some_and(is_hunk_header)
+}
+
+/// What the lines outside of hunks say about the patch.
+#[derive(Debug, Default)]
+pub(crate) struct Headers {
+    /// The first line that names a file, from one.
+    named: Option<usize>,
+    git: bool,
+    names: bool,
+    several: Option<PatchError>,
+    /// Creation, deletion, renaming, binary content.
+    unusable: Option<PatchError>,
+    mode: Option<PatchError>,
+}
+
+impl Headers {
+    /// Takes in the line at `at`, and gives how many lines were read.
+    pub(crate) fn read(&mut self, lines: &[PatchLine<'_>], at: usize, after_hunk: bool) -> usize {
+        let Some(line) = lines.get(at).map(|line| line.text) else { return 1 };
+        if after_hunk {
+            if begins_file(lines, at) {
+                self.second_file(at, line);
+            }
+            return 1;
+        }
+        if line.starts_with("diff --git ") {
+            if self.git || self.names {
+                self.second_file(at, line);
+            }
+            self.git = true;
+            self.named.get_or_insert(at + 1);
+        } else if is_old_name(line) || is_new_name(line) {
+            return self.read_names(lines, at, line);
+        } else if line.starts_with("Index: ") {
+            self.named.get_or_insert(at + 1);
+        } else {
+            self.read_extended(at, line);
+        }
+        1
+    }
+
+    /// The refusal that follows from what was read so far, if any.
+    pub(crate) fn refusal(&mut self, with_hunks: bool) -> Result<(), PatchError> {
+        let found = self.several.take().or_else(|| self.unusable.take());
+        let found = match found {
+            None if !with_hunks => self
+                .mode
+                .take()
+                .or_else(|| self.named.map(|patch_line| PatchError::NoHunks { patch_line })),
+            found => found,
+        };
+        found.map_or(Ok(()), Err)
+    }
+
+    fn second_file(&mut self, at: usize, line: &str) {
+        self.several.get_or_insert_with(|| PatchError::SeveralFiles {
+            patch_line: at + 1,
+            header: excerpt(line),
+        });
+    }
+
+    fn read_names(&mut self, lines: &[PatchLine<'_>], at: usize, line: &str) -> usize {
+        let next = lines.get(at + 1).map_or("", |line| line.text);
+        let pair = is_name_pair(line, next);
+        // A single `--- ` may be prose (a ruled line); above a hunk header it is half of a header.
+        if !pair && !is_hunk_header(next) && !is_dev_null(line) {
+            return 1;
+        }
+        if self.names {
+            self.second_file(at, line);
+        }
+        self.names = true;
+        self.named.get_or_insert(at + 1);
+        let new = if pair { next } else { line };
+        if is_old_name(line) && is_dev_null(line) {
+            self.unusable(PatchError::Creation { patch_line: at + 1, header: excerpt(line) });
+        } else if is_new_name(new) && is_dev_null(new) {
+            let patch_line = if pair { at + 2 } else { at + 1 };
+            self.unusable(PatchError::Deletion { patch_line, header: excerpt(new) });
+        }
+        if pair { 2 } else { 1 }
+    }
+
+    /// Git's lines between `diff --git` and the names. Without that first line they are prose.
+    fn read_extended(&mut self, at: usize, line: &str) {
+        let (patch_line, header) = (at + 1, || excerpt(line));
+        let mode = |prefix: &str| {
+            line.strip_prefix(prefix).is_some_and(|mode| mode.trim().parse::<u32>().is_ok())
+        };
+        if mode("new file mode ") {
+            self.unusable(PatchError::Creation { patch_line, header: header() });
+        } else if mode("deleted file mode ") {
+            self.unusable(PatchError::Deletion { patch_line, header: header() });
+        } else if line == "GIT binary patch"
+            || (line.starts_with("Binary files ") && line.ends_with(" differ"))
+        {
+            self.unusable(PatchError::Binary { patch_line, header: header() });
+        } else if self.git && (mode("old mode ") || mode("new mode ")) {
+            self.mode.get_or_insert_with(|| PatchError::ModeOnly { patch_line, header: header() });
+        } else if self.git
+            && ["rename from ", "rename to ", "copy from ", "copy to "]
+                .iter()
+                .any(|prefix| line.starts_with(prefix))
+        {
+            self.unusable(PatchError::Rename { patch_line, header: header() });
+        }
+    }
+
+    fn unusable(&mut self, error: PatchError) {
+        self.unusable.get_or_insert(error);
+    }
+}

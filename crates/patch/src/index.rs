@@ -1,0 +1,154 @@
+//! A search for runs of lines, made only when a hunk is not where its header says.
+//!
+//! The old lines of the patch are numbered, and each line of the file gets the number of the one it
+//! reads as, so that comparing is comparing integers. A hunk is then looked for only where its
+//! rarest line is, and what is left of the cost is bounded by a budget.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use crate::hunk::{Patch, old_lines};
+use crate::lines::{Lines, REPLACEMENT};
+
+/// The number of a file line that is nowhere in the patch.
+const FOREIGN: u32 = u32::MAX;
+
+/// Lines that occur more often say little about where a hunk was meant to be.
+const COMMON: usize = 500;
+
+/// How many lines of a hunk are looked up to find the place most like it.
+const LOOKED_UP: usize = 100;
+
+pub(crate) enum Nearest {
+    None,
+    One(usize),
+    /// Both at the same distance, the lower first.
+    Two(usize, usize),
+    GaveUp,
+}
+
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// The numbers of the old lines of all hunks, one after another.
+    wanted: Vec<u32>,
+    /// The numbers of the file's lines and of the blank after its final newline.
+    file: Vec<u32>,
+    /// Where in the file each number occurs, in rising order.
+    places: Vec<Vec<usize>>,
+}
+
+impl Index {
+    pub(crate) fn new(file: &Lines<'_>, patch: &Patch<'_>) -> Self {
+        let mut numbers: HashMap<&[u8], u32> = HashMap::new();
+        let mut wanted = Vec::with_capacity(patch.lines.len());
+        let mut with_replacement = false;
+        for line in old_lines(&patch.lines) {
+            let next = u32::try_from(numbers.len()).unwrap_or(FOREIGN);
+            wanted.push(*numbers.entry(line.text.as_bytes()).or_insert(next));
+            with_replacement |= line.text.contains(REPLACEMENT);
+        }
+        let mut places = vec![Vec::new(); numbers.len()];
+        let mut own = Vec::with_capacity(file.len() + 1);
+        let lines = (0..file.len()).map(|at| file.get(at));
+        let blank = file.terminated().then_some(None);
+        for (at, line) in lines.chain(blank).enumerate() {
+            let text = line.map_or(&b""[..], |line| line.text);
+            let mut number = numbers.get(text).copied();
+            if number.is_none() && with_replacement {
+                number = numbers.get(String::from_utf8_lossy(text).as_bytes()).copied();
+            }
+            own.push(number.unwrap_or(FOREIGN));
+            let occurrences = number
+                .and_then(|number| usize::try_from(number).ok())
+                .and_then(|number| places.get_mut(number));
+            if let Some(occurrences) = occurrences {
+                occurrences.push(at);
+            }
+        }
+        Self { wanted, file: own, places }
+    }
+
+    /// The numbers of `count` old lines, from the one at `first` on.
+    pub(crate) fn wanted(&self, first: usize, count: usize) -> &[u32] {
+        self.wanted.get(first..first.saturating_add(count)).unwrap_or_default()
+    }
+
+    /// Looks for the run `wanted` where it begins within `range`, nearest to `near` first.
+    pub(crate) fn nearest(
+        &self,
+        wanted: &[u32],
+        range: RangeInclusive<usize>,
+        near: i64,
+        work: &mut u64,
+    ) -> Nearest {
+        let rarest =
+            wanted.iter().enumerate().min_by_key(|(_, number)| self.places(**number).len());
+        let Some((lead, &number)) = rarest else { return Nearest::None };
+        let places = self.places(number);
+        let from = places.partition_point(|&at| at < range.start().saturating_add(lead));
+        let to = places.partition_point(|&at| at <= range.end().saturating_add(lead));
+        let places = places.get(from..to).unwrap_or_default();
+        let distance =
+            |at: usize| i64::try_from(at.saturating_sub(lead)).unwrap_or(i64::MAX).abs_diff(near);
+        let middle = places.partition_point(|&at| {
+            i64::try_from(at.saturating_sub(lead)).unwrap_or(i64::MAX) < near
+        });
+        let (before, after) = places.split_at_checked(middle).unwrap_or_default();
+        let mut before = before.iter().rev().copied().peekable();
+        let mut after = after.iter().copied().peekable();
+        loop {
+            let (low, high) = (before.peek().copied(), after.peek().copied());
+            let nearer = match (low.map(distance), high.map(distance)) {
+                (None, None) => return Nearest::None,
+                (low, high) => low.unwrap_or(u64::MAX).min(high.unwrap_or(u64::MAX)),
+            };
+            let low = before.next_if(|&at| distance(at) == nearer);
+            let high = after.next_if(|&at| distance(at) == nearer);
+            let low = low.map(|at| at - lead).filter(|&at| self.is_at(wanted, at, work));
+            let high = high.map(|at| at - lead).filter(|&at| self.is_at(wanted, at, work));
+            if *work == 0 {
+                return Nearest::GaveUp;
+            }
+            match (low, high) {
+                (Some(low), Some(high)) => return Nearest::Two(low, high),
+                (Some(at), None) | (None, Some(at)) => return Nearest::One(at),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Where the most lines of `wanted` stand as they do in it; `near` if they stand nowhere.
+    pub(crate) fn most_alike(&self, wanted: &[u32], near: usize) -> usize {
+        let mut votes: Vec<usize> = wanted
+            .iter()
+            .take(LOOKED_UP)
+            .enumerate()
+            .map(|(lead, &number)| (lead, self.places(number)))
+            .filter(|(_, places)| places.len() <= COMMON)
+            .flat_map(|(lead, places)| places.iter().filter_map(move |at| at.checked_sub(lead)))
+            .collect();
+        votes.sort_unstable();
+        votes
+            .chunk_by(|left, right| left == right)
+            .filter_map(|chunk| chunk.first().map(|&at| (chunk.len(), at)))
+            .max_by_key(|&(count, at)| (count, std::cmp::Reverse(at.abs_diff(near))))
+            .map_or(near, |(_, at)| at)
+    }
+
+    fn places(&self, number: u32) -> &[usize] {
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| self.places.get(number))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    fn is_at(&self, wanted: &[u32], at: usize, work: &mut u64) -> bool {
+        let found = self.file.get(at..at.saturating_add(wanted.len()));
+        found.is_some_and(|found| {
+            wanted.iter().zip(found).all(|(left, right)| {
+                *work = work.saturating_sub(1);
+                left == right && *work > 0
+            })
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! A file cut into lines, each with the ending it has on disk.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What a byte sequence that is not UTF-8 is shown as.
+pub(crate) const REPLACEMENT: char = '\u{fffd}';
+
+/// One line of the file: its text without the ending, and the two halves of the ending.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'f> {
+    pub(crate) text: &'f [u8],
+    /// A carriage return stands last, before the line feed if there is one.
+    pub(crate) cr: bool,
+    /// False only for the last line of a file without a final newline.
+    pub(crate) lf: bool,
+}
+
+impl<'f> Line<'f> {
+    /// The text as `read` shows it.
+    pub(crate) fn shown(&self) -> Cow<'f, str> {
+        String::from_utf8_lossy(self.text)
+    }
+}
+
+/// The lines of a file, borrowed from its bytes.
+#[derive(Debug)]
+pub(crate) struct Lines<'f> {
+    bytes: &'f [u8],
+    /// Where each line ends, ending included.
+    ends: Vec<usize>,
+    terminated: bool,
+}
+
+impl<'f> Lines<'f> {
+    pub(crate) fn new(bytes: &'f [u8]) -> Self {
+        // Source text averages some forty bytes a line; a low guess costs one more growth.
+        let mut ends = Vec::with_capacity(bytes.len() / 32 + 1);
+        ends.extend(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1));
+        let terminated = bytes.last().is_none_or(|&last| last == b'\n');
+        if !terminated {
+            ends.push(bytes.len());
+        }
+        Self { bytes, ends, terminated }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether the last line has its newline. An empty file counts as having it: what is added to
+    /// it ends with one.
+    pub(crate) fn terminated(&self) -> bool {
+        self.terminated
+    }
+
+    pub(crate) fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The bytes of whole lines, endings included; what lies past the end is left out.
+    pub(crate) fn raw(&self, lines: Range<usize>) -> &'f [u8] {
+        self.bytes.get(self.start(lines.start)..self.start(lines.end)).unwrap_or_default()
+    }
+
+    pub(crate) fn get(&self, line: usize) -> Option<Line<'f>> {
+        if line >= self.len() {
+            return None;
+        }
+        let raw = self.raw(line..line + 1);
+        let (raw, lf) = match raw.strip_suffix(b"\n") {
+            Some(rest) => (rest, true),
+            None => (raw, false),
+        };
+        Some(match raw.strip_suffix(b"\r") {
+            Some(text) => Line { text, cr: true, lf },
+            None => Line { text: raw, cr: false, lf },
+        })
+    }
+
+    /// Where line number `line` (from zero) begins; the end of the file for any later line.
+    fn start(&self, line: usize) -> usize {
+        match line.checked_sub(1) {
+            None => 0,
+            Some(before) => self.ends.get(before).copied().unwrap_or(self.bytes.len()),
+        }
+    }
+}
+
+/// Whether a line of the file reads as `wanted` once it is decoded as UTF-8 with replacement.
+pub(crate) fn reads_as(text: &[u8], wanted: &str) -> bool {
+    // Decoding yields a replacement character for every broken sequence, so a wanted line without
+    // one can only be met byte for byte.
+    text == wanted.as_bytes()
+        || (wanted.contains(REPLACEMENT) && String::from_utf8_lossy(text) == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
+
+    use super::*;
+
+    #[test]
+    fn an_empty_file_has_no_line_and_counts_as_terminated() {
+        let lines = Lines::new(b"");
+        assert_eq!((lines.len(), lines.terminated()), (0, true));
+        assert!(lines.get(0).is_none());
+    }
+
+    #[test]
+    fn endings_are_kept_apart_from_the_text() {
+        let lines = Lines::new(b"a\r\nb\n\nc\r");
+        let seen: Vec<_> = (0..lines.len())
+            .map(|at| lines.get(at).map(|line| (line.text.to_vec(), line.cr, line.lf)).unwrap())
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (b"a".to_vec(), true, true),
+                (b"b".to_vec(), false, true),
+                (b"".to_vec(), false, true),
+                (b"c".to_vec(), true, false),
+            ]
+        );
+        assert!(!lines.terminated());
+        assert_eq!(lines.raw(1..9), b"b\n\nc\r");
+    }
+
+    #[test]
+    fn broken_utf8_reads_as_its_replacement() {
+        assert!(reads_as(b"caf\xe9", "caf\u{fffd}"));
+        assert!(!reads_as(b"caf\xe9", "caf\u{e9}"));
+        assert!(reads_as("caf\u{fffd}".as_bytes(), "caf\u{fffd}"));
+    }
+}

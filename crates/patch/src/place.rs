@@ -1,0 +1,286 @@
+//! Where the hunks go: first where the header says, then the nearest place that fits.
+
+use crate::error::PatchError;
+use crate::excerpt::excerpt;
+use crate::explain::Stale;
+use crate::hunk::{BodyLine, Hunk, Patch, Sign, old_lines};
+use crate::index::{Index, Nearest};
+use crate::lines::{Lines, reads_as};
+use crate::newline::FinalNewline;
+
+/// Where one hunk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// The index of the file line that its first old line is.
+    pub(crate) at: usize,
+    /// How many blank lines at its end turned out to stand after the patch.
+    pub(crate) dropped: usize,
+}
+
+/// Finds the place of every hunk of `patch`.
+pub(crate) fn place(
+    file: &Lines<'_>,
+    patch: &Patch<'_>,
+    newline: &FinalNewline,
+) -> Result<Vec<Placement>, PatchError> {
+    let mut placer = Placer {
+        file,
+        patch,
+        index: None,
+        work: WORK,
+        floor: 0,
+        offset: 0,
+        previous: None,
+        seen: 0,
+    };
+    let mut places = Vec::with_capacity(patch.hunks.len());
+    for hunk in &patch.hunks {
+        let last = hunk.number == patch.hunks.len();
+        let at_end = if last { newline.marked() } else { None };
+        let placement = placer.hunk(hunk, last, at_end)?;
+        placer.advance(hunk, placement);
+        places.push(placement);
+    }
+    Ok(places)
+}
+
+/// The lines of a hunk at `at` against those of the file. The blank after a final newline, which
+/// editors show as a last line, can be trailing context.
+pub(crate) fn fits(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
+    old_lines(body).zip(at..).all(|(line, at)| match file.get(at) {
+        Some(found) => reads_as(found.text, line.text),
+        None => at == file.len() && file.terminated() && line.text.is_empty(),
+    })
+}
+
+/// How many lines are compared in all before the search is given up: about a tenth of a second. A
+/// patch with its line numbers nearly right needs a few for each of its lines.
+const WORK: u64 = 1 << 26;
+
+struct Placer<'a> {
+    file: &'a Lines<'a>,
+    patch: &'a Patch<'a>,
+    /// Made when the first hunk is not where its header says.
+    index: Option<Index>,
+    work: u64,
+    /// No hunk may begin before this line: the hunks above have changed what is before it.
+    floor: usize,
+    /// How far the last hunk was from where its header says.
+    offset: i64,
+    /// The first line in the header of the hunk before.
+    previous: Option<u64>,
+    /// How many old lines the hunks before have.
+    seen: usize,
+}
+
+/// A hunk that is being placed.
+#[derive(Clone, Copy)]
+struct Sought<'h> {
+    hunk: &'h Hunk<'h>,
+    body: &'h [BodyLine<'h>],
+    /// How many lines of it must be in the file.
+    old: usize,
+    /// Where the header and the hunks before say that it is.
+    near: i64,
+    /// One past the last file line that it may take, where one past the end of the file means the
+    /// blank after the final newline.
+    limit: usize,
+}
+
+impl Sought<'_> {
+    /// `near` as an index, if the hunk has room there and is not before `floor`.
+    fn near(&self, floor: usize) -> Option<usize> {
+        let near = usize::try_from(self.near).ok()?;
+        (floor <= near && near.checked_add(self.old)? <= self.limit).then_some(near)
+    }
+
+    fn header(&self) -> String {
+        excerpt(self.hunk.header)
+    }
+
+    /// `near` as a line number for people.
+    fn near_line(&self) -> u64 {
+        u64::try_from(self.near).unwrap_or(0).saturating_add(1)
+    }
+}
+
+impl<'a> Placer<'a> {
+    fn hunk(
+        &mut self,
+        hunk: &'a Hunk<'a>,
+        last: bool,
+        at_end: Option<usize>,
+    ) -> Result<Placement, PatchError> {
+        let body = self.patch.body(hunk);
+        let whole = self.sought(hunk, body);
+        if whole.old == 0 {
+            return self.insertion(whole, at_end);
+        }
+        if let Some(patch_line) = at_end {
+            return self.at_end(whole, patch_line);
+        }
+        // Blank lines at the end of the last hunk may be context whose space was lost, or stand
+        // after the patch. Whatever fits where the header says is right.
+        let blank = body.iter().rev().take_while(|line| line.bare).count();
+        let trimmed = (last && blank > 0)
+            .then(|| self.sought(hunk, body.get(..body.len() - blank).unwrap_or_default()))
+            .filter(|trimmed| trimmed.old > 0);
+        for sought in [Some(whole), trimmed].into_iter().flatten() {
+            if let Some(at) = self.exact(sought)? {
+                return Ok(Placement { at, dropped: body.len() - sought.body.len() });
+            }
+        }
+        for sought in [Some(whole), trimmed].into_iter().flatten() {
+            if let Some(at) = self.nearest(sought, self.floor, sought.limit)? {
+                return Ok(Placement { at, dropped: body.len() - sought.body.len() });
+            }
+        }
+        Err(self.misfit(trimmed.unwrap_or(whole)))
+    }
+
+    /// A hunk without old lines goes where its header says: nothing else shows its place.
+    fn insertion(
+        &self,
+        sought: Sought<'_>,
+        at_end: Option<usize>,
+    ) -> Result<Placement, PatchError> {
+        let (hunk, header, lines) = (sought.hunk.number, sought.header(), self.file.len());
+        let Some(at) = usize::try_from(sought.near).ok().filter(|&at| at <= lines) else {
+            let after = u64::try_from(sought.near).unwrap_or(0);
+            return Err(PatchError::InsertionOutside { hunk, header, after, lines });
+        };
+        if at < self.floor {
+            return Err(PatchError::OutOfOrder { hunk, header, line: at, end: self.floor });
+        }
+        match at_end {
+            Some(patch_line) if at < lines => {
+                Err(PatchError::NotAtEnd { hunk, patch_line, line: at + 1, lines })
+            }
+            _ => Ok(Placement { at, dropped: 0 }),
+        }
+    }
+
+    /// A hunk that says its last line is the last of the file has one place.
+    fn at_end(&mut self, sought: Sought<'a>, patch_line: usize) -> Result<Placement, PatchError> {
+        let lines = self.file.len();
+        let sought = Sought { limit: lines, ..sought };
+        let at = lines.checked_sub(sought.old).filter(|&at| fits(self.file, sought.body, at));
+        match at {
+            Some(at) if at >= self.floor => return Ok(Placement { at, dropped: 0 }),
+            Some(_) => return Err(self.misfit(sought)),
+            None => {}
+        }
+        let line = match self.exact(sought)? {
+            Some(at) => at,
+            None => match self.nearest(sought, self.floor, lines)? {
+                Some(at) => at,
+                None => return Err(self.misfit(sought)),
+            },
+        };
+        let hunk = sought.hunk.number;
+        Err(PatchError::NotAtEnd { hunk, patch_line, line: line + 1, lines })
+    }
+
+    /// Whether the hunk is where its header says.
+    fn exact(&self, sought: Sought<'_>) -> Result<Option<usize>, PatchError> {
+        if let Some(near) = sought.near(self.floor) {
+            return Ok(fits(self.file, sought.body, near).then_some(near));
+        }
+        // It may be where the header says and yet too late for it. Headers that all name one line
+        // are no evidence of that: they were not counted at all.
+        match sought.near(0) {
+            Some(near)
+                if self.previous != Some(sought.hunk.ranges.old_start)
+                    && fits(self.file, sought.body, near) =>
+            {
+                Err(self.out_of_order(sought, near))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The nearest fit that begins at `floor` or later and ends before `limit`.
+    fn nearest(
+        &mut self,
+        sought: Sought<'a>,
+        floor: usize,
+        limit: usize,
+    ) -> Result<Option<usize>, PatchError> {
+        let Some(high) = limit.checked_sub(sought.old).filter(|&high| floor <= high) else {
+            return Ok(None);
+        };
+        let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
+        let wanted = index.wanted(self.seen, sought.old);
+        let (hunk, header) = (sought.hunk.number, || sought.header());
+        match index.nearest(wanted, floor..=high, sought.near, &mut self.work) {
+            Nearest::None => Ok(None),
+            Nearest::One(at) => Ok(Some(at)),
+            Nearest::Two(first, second) => Err(PatchError::Ambiguous {
+                hunk,
+                header: header(),
+                near: sought.near_line(),
+                first: first + 1,
+                second: second + 1,
+            }),
+            Nearest::GaveUp => Err(PatchError::TooRepetitive { hunk, header: header() }),
+        }
+    }
+
+    /// Why a hunk has no place.
+    fn misfit(&mut self, sought: Sought<'a>) -> PatchError {
+        if let Some(high) = self.floor.checked_sub(1) {
+            let limit = (high + sought.old).min(sought.limit);
+            match self.nearest(sought, 0, limit) {
+                Ok(Some(at)) => return self.out_of_order(sought, at),
+                Err(PatchError::Ambiguous { first, .. }) => {
+                    return self.out_of_order(sought, first.saturating_sub(1));
+                }
+                _ => {}
+            }
+        }
+        let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
+        let wanted = index.wanted(self.seen, sought.old);
+        let near = usize::try_from(sought.near).unwrap_or(0).min(self.file.len());
+        let at = index.most_alike(wanted, near);
+        PatchError::StaleContext(Box::new(Stale::new(
+            self.file,
+            sought.hunk,
+            sought.body,
+            near,
+            at,
+        )))
+    }
+
+    fn out_of_order(&self, sought: Sought<'_>, at: usize) -> PatchError {
+        PatchError::OutOfOrder {
+            hunk: sought.hunk.number,
+            header: sought.header(),
+            line: at + 1,
+            end: self.floor,
+        }
+    }
+
+    fn advance(&mut self, hunk: &Hunk<'_>, placement: Placement) {
+        let body = self.patch.body(hunk);
+        self.seen += old_lines(body).count();
+        let body = body.get(..body.len() - placement.dropped).unwrap_or_default();
+        let trailing = body.iter().rev().take_while(|line| line.sign == Sign::Context).count();
+        // The next hunk may begin within trailing context: nothing changed there.
+        self.floor = placement.at + (old_lines(body).count() - trailing);
+        let at = i64::try_from(placement.at).unwrap_or(i64::MAX);
+        self.offset = at.saturating_sub(hunk.position());
+        self.previous = Some(hunk.ranges.old_start);
+    }
+
+    fn sought(&self, hunk: &'a Hunk<'a>, body: &'a [BodyLine<'a>]) -> Sought<'a> {
+        let blank_last =
+            body.last().is_some_and(|line| line.sign == Sign::Context && line.text.is_empty());
+        Sought {
+            hunk,
+            body,
+            old: old_lines(body).count(),
+            near: hunk.position().saturating_add(self.offset),
+            limit: self.file.len() + usize::from(blank_last && self.file.terminated()),
+        }
+    }
+}

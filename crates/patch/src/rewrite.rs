@@ -1,0 +1,145 @@
+//! The bytes of the edited file, from the file's own lines and the added ones.
+
+use crate::hunk::{BodyLine, Patch, Sign, old_lines};
+use crate::lines::Lines;
+use crate::newline::FinalNewline;
+use crate::place::Placement;
+
+/// Writes the file with the hunks of `patch` at `places`.
+pub(crate) fn rewrite(
+    file: &Lines<'_>,
+    patch: &Patch<'_>,
+    places: &[Placement],
+    newline: &FinalNewline,
+) -> Vec<u8> {
+    let added: usize = patch
+        .lines
+        .iter()
+        .filter(|line| line.sign == Sign::Added)
+        .map(|line| line.text.len() + 2)
+        .sum();
+    let bodies: Vec<_> = patch
+        .hunks
+        .iter()
+        .zip(places)
+        .map(|(hunk, place)| {
+            let body = patch.body(hunk);
+            (body.get(..body.len() - place.dropped).unwrap_or_default(), place.at)
+        })
+        .collect();
+    let evidence: Vec<_> = bodies.iter().map(|&(body, at)| endings_agree(file, body, at)).collect();
+    // For a hunk that shows no ending the rest of the patch speaks.
+    let otherwise = patch.mixes_endings()
+        || (evidence.contains(&Some(true)) && !evidence.contains(&Some(false)));
+    let mut writer =
+        Writer { file, out: Vec::with_capacity(file.byte_len() + added), next: 0, open: false };
+    for ((body, at), agree) in bodies.into_iter().zip(evidence) {
+        writer.hunk(body, at, agree.unwrap_or(otherwise));
+    }
+    writer.keep(file.len());
+    if newline.stays_missing(file) && !writer.open {
+        drop_ending(&mut writer.out);
+    }
+    writer.out
+}
+
+/// Whether the old lines of a hunk have the endings of the file lines they are: then its author
+/// knew them, and the endings of the added lines are meant. None if nothing can be compared.
+fn endings_agree(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> Option<bool> {
+    old_lines(body)
+        .zip(at..)
+        .filter_map(|(line, at)| file.get(at).map(|found| (line, found)))
+        .filter(|(line, found)| found.lf || line.unterminated)
+        .map(|(line, found)| line.cr == found.cr)
+        .reduce(|left, right| left && right)
+}
+
+fn drop_ending(out: &mut Vec<u8>) {
+    if out.last() == Some(&b'\n') {
+        out.pop();
+        if out.last() == Some(&b'\r') {
+            out.pop();
+        }
+    }
+}
+
+struct Writer<'a> {
+    file: &'a Lines<'a>,
+    out: Vec<u8>,
+    /// The first file line that was neither kept nor removed so far.
+    next: usize,
+    /// What was written last has no newline yet.
+    open: bool,
+}
+
+/// A run of removed and added lines, as far as it was written.
+struct Block {
+    /// The first line that it removes.
+    from: usize,
+    removed: usize,
+    added: usize,
+}
+
+impl Writer<'_> {
+    fn hunk(&mut self, body: &[BodyLine<'_>], at: usize, literal: bool) {
+        let mut at = at;
+        let mut block = None;
+        for line in body {
+            if line.sign == Sign::Context {
+                block = None;
+                at += 1;
+                continue;
+            }
+            self.keep(at);
+            let block = block.get_or_insert(Block { from: at, removed: 0, added: 0 });
+            if line.sign == Sign::Removed {
+                at += 1;
+                self.next = at;
+                block.removed += 1;
+            } else {
+                let crlf =
+                    if literal { line.cr } else { self.neighbour(block, at).unwrap_or(line.cr) };
+                self.add(line, literal, crlf);
+                block.added += 1;
+            }
+        }
+    }
+
+    /// Copies the file up to line `to`, byte for byte.
+    fn keep(&mut self, to: usize) {
+        if self.next < to {
+            let kept = self.file.raw(self.next..to);
+            self.out.extend_from_slice(kept);
+            self.open = kept.last().is_some_and(|&last| last != b'\n');
+            self.next = to;
+        }
+    }
+
+    fn add(&mut self, line: &BodyLine<'_>, literal: bool, crlf: bool) {
+        let ending: &[u8] = if crlf { b"\r\n" } else { b"\n" };
+        if self.open {
+            self.out.extend_from_slice(ending);
+        }
+        self.out.extend_from_slice(line.text.as_bytes());
+        self.open = line.unterminated;
+        if !line.unterminated {
+            self.out.extend_from_slice(ending);
+        } else if literal && line.cr {
+            // A line that ends in a carriage return and nothing else.
+            self.out.push(b'\r');
+        }
+    }
+
+    /// The ending that an added line takes from the file: that of the removed line it replaces, else
+    /// of the line before it, else of the line after it.
+    fn neighbour(&self, block: &Block, at: usize) -> Option<bool> {
+        let replaced = (block.added < block.removed).then_some(block.from + block.added);
+        // Only the last line of a file can be without an ending, so one step further back is enough.
+        [replaced, at.checked_sub(1), at.checked_sub(2), Some(at)]
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.file.get(at))
+            .find(|line| line.lf)
+            .map(|line| line.cr)
+    }
+}

@@ -1,0 +1,65 @@
+// The rules of docs/architecture.md that a linter cannot express.
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import { listTree, report } from './checks/tree.mjs'
+import { root } from './setup/paths.mjs'
+
+const MAX_LINES = 400
+const VAGUE = /^(?:utils?|helpers?|common|misc)$/i
+const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*['"]([^'"]+)['"]/g
+
+const { files, folders } = listTree()
+const read = file => readFileSync(join(root, file), 'utf8')
+
+function* vagueNames() {
+  for (const path of [...files, ...folders]) {
+    const [stem] = basename(path).split('.')
+    if (VAGUE.test(stem)) yield `${path}: a name that says what is inside, please`
+  }
+}
+
+function* longFiles() {
+  const isSource = file => /^(?:src|ts|scripts|crates\/[^/]+\/src)\/.*\.(?:rs|ts|mjs)$/.test(file)
+  const isTest = file => /(?:^|\/)tests?(?:\/|\.rs$)|_tests?\.rs$|\.test\.ts$/.test(file)
+  for (const file of files) {
+    if (!isSource(file) || isTest(file)) continue
+    const lines = read(file).split('\n').length - 1
+    if (lines > MAX_LINES) yield `${file}: ${lines} lines; past ${MAX_LINES} it becomes a folder`
+  }
+}
+
+/** The addon loads in one place, so that its errors are worded in one place. */
+function* addonImports() {
+  for (const file of files) {
+    if (!/^(?:ts|__test__|examples|bench)\/.*\.(?:ts|mts|mjs|js)$/.test(file)) continue
+    if (file === 'ts/native.ts') continue
+    for (const [, specifier] of read(file).matchAll(IMPORT)) {
+      if (!specifier.startsWith('.')) continue
+      const target = normalize(join(dirname(file), specifier))
+      if (target === 'index.js' || target.endsWith('.node')) {
+        yield `${file}: only ts/native.ts imports the addon (${specifier})`
+      }
+    }
+  }
+}
+
+function* cratesThatNameNapi() {
+  for (const file of files) {
+    if (!/^crates\/[^/]+\/Cargo\.toml$/.test(file)) continue
+    if (/^[^#\n]*\bnapi\b/m.test(read(file))) yield `${file}: a crate under crates/ never names napi`
+  }
+}
+
+function* versions() {
+  const { version } = JSON.parse(read('package.json'))
+  const crate = /^\[workspace\.package\][^[]*?^version = "([^"]+)"/ms.exec(read('Cargo.toml'))?.[1]
+  if (crate !== version) yield `Cargo.toml: version ${crate}, but package.json has ${version}`
+}
+
+report('layout', [
+  ...vagueNames(),
+  ...longFiles(),
+  ...addonImports(),
+  ...cratesThatNameNapi(),
+  ...versions(),
+])

@@ -1,0 +1,170 @@
+// Installs what would be published into empty projects and uses it from there.
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { capture, npm } from './package/npm.mjs'
+import { runtimes } from './package/runtimes.mjs'
+import { localAddon, packPlatform, packRoot } from './package/tarballs.mjs'
+import { binDir, root } from './setup/paths.mjs'
+import { formatCounts, noCounts } from './test/counts.mjs'
+
+const HELP = `Usage: npm run test:package
+
+Packs the root package and this machine's platform package, installs them beside the AI SDK in
+empty projects, and runs an agent there under Node 22, 24, 26 and Bun. Node 22 and 26 are
+installed from npm into .cache/runtimes the first time.
+
+  --keep   leave the projects on disk and print where they are
+  --help   show this text
+`
+
+const PUBLISHED = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|dist\/.+\.(?:js|d\.ts))$/
+const fixture = name => join(root, 'scripts', 'fixtures', name)
+const installedVersion = name =>
+  JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
+
+const counts = noCounts()
+
+/** One check: passes unless it throws. Returns whether it passed. */
+function check(name, work) {
+  const start = performance.now()
+  try {
+    work()
+    counts.passed += 1
+    console.log(`package  ${name} … ok ${((performance.now() - start) / 1000).toFixed(1)} s`)
+    return true
+  } catch (error) {
+    counts.failed += 1
+    console.log(`package  ${name} … FAILED\n    ${error.message.replaceAll('\n', '\n    ')}`)
+    return false
+  }
+}
+
+function expect(condition, message) {
+  if (!condition) throw new Error(message)
+}
+
+function createProject(work, name, dependencies, installOptions = []) {
+  const folder = join(work, name)
+  mkdirSync(folder)
+  const manifest = { name, private: true, type: 'module', dependencies }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  npm(['install', '--no-package-lock', '--ignore-scripts', ...installOptions], folder)
+  for (const file of readdirSync(fixture(''))) copyFileSync(fixture(file), join(folder, file))
+  return folder
+}
+
+function checkManifests(work) {
+  // Generated into an empty project: the CLI writes nowhere but below its package.json.
+  const project = join(work, 'manifests')
+  mkdirSync(project)
+  copyFileSync(join(root, 'package.json'), join(project, 'package.json'))
+  const cli = join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
+  capture('node', [cli, 'create-npm-dirs'], { cwd: project })
+  const folder = join(project, 'npm')
+  for (const platform of readdirSync(folder)) {
+    for (const file of readdirSync(join(folder, platform))) {
+      let committed
+      try {
+        committed = readFileSync(join(root, 'npm', platform, file), 'utf8')
+      } catch {}
+      const wanted = readFileSync(join(folder, platform, file), 'utf8')
+      expect(committed === wanted, `npm/${platform}/${file} is out of date: run \`npx napi create-npm-dirs\``)
+    }
+  }
+}
+
+function checkTypes(project, moduleResolution) {
+  const config = join(project, `tsconfig.${moduleResolution}.json`)
+  const compilerOptions = {
+    module: moduleResolution === 'nodenext' ? 'nodenext' : 'esnext',
+    moduleResolution,
+    target: 'es2023',
+    lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    strict: true,
+    noEmit: true,
+    typeRoots: [join(root, 'node_modules', '@types')],
+    types: ['node'],
+    skipLibCheck: false,
+  }
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: ['consumer-types.mts'] }))
+  try {
+    capture('tsc', ['-p', config], { cwd: project })
+  } catch (error) {
+    // The AI SDK's declarations do not pass without skipLibCheck; only ours are judged.
+    const ours = error.message.split('\n').filter(line => /^(?:consumer-|node_modules\/toolwright)/.test(line))
+    expect(ours.length === 0 && /error TS/.test(error.message), ours.join('\n') || error.message)
+  }
+}
+
+function checkMissingPlatform(work, tarball) {
+  const project = createProject(work, 'no-addon', { toolwright: `file:${tarball}` }, ['--omit=optional', '--legacy-peer-deps'])
+  // zod is a peer that every user has; without it the import would fail for another reason.
+  npm(['install', '--no-save', '--no-package-lock', '--omit=optional', '--legacy-peer-deps', `zod@${installedVersion('zod')}`], project)
+  const output = capture(join(binDir, 'node'), ['consumer-missing.mjs'], { cwd: project })
+  const { code, message = '' } = JSON.parse(output)
+  const { platform } = localAddon()
+  expect(code === 'NATIVE_UNAVAILABLE', `code is ${code}, not NATIVE_UNAVAILABLE: ${message}`)
+  expect(message.includes(platform), `the message does not name ${platform}: ${message}`)
+  expect(!message.includes('\n') && message.length <= 400, `the message is not one sentence: ${message}`)
+}
+
+function main(work) {
+  let platform
+  let published
+  check('platform manifests are those of package.json', () => checkManifests(work))
+  check('platform package holds the addon', () => {
+    platform = packPlatform(work)
+    const files = platform.files.toSorted().join(' ')
+    expect(files === `README.md package.json ${platform.file}`, `it holds ${files}`)
+  })
+  if (platform === undefined) return
+  check('root package holds what is published and nothing else', () => {
+    published = packRoot(work, platform.name)
+    const strangers = published.files.filter(file => !PUBLISHED.test(file))
+    expect(strangers.length === 0, `it also holds ${strangers.join(' ')}`)
+    for (const file of ['README.md', 'index.js', 'index.d.ts', 'dist/index.js', 'dist/index.d.ts']) {
+      expect(published.files.includes(file), `${file} is missing`)
+    }
+  })
+  if (published === undefined) return
+
+  const packages = { toolwright: `file:${published.tarball}`, [platform.name]: `file:${platform.tarball}` }
+  const projects = [
+    { ai: 'ai', zod: 'zod', mock: 'MockLanguageModelV4', on: runtimes },
+    { ai: 'ai-6', zod: 'zod', mock: 'MockLanguageModelV3', on: [runtimes[1]] },
+    { ai: 'ai-6', zod: 'zod-3', mock: 'MockLanguageModelV3', on: [runtimes[1]] },
+  ]
+  for (const { ai, zod, mock, on } of projects) {
+    const versions = { ai: installedVersion(ai), zod: installedVersion(zod) }
+    const title = `ai ${versions.ai}, zod ${versions.zod}`
+    let project
+    const installed = check(`${title}: installs`, () => {
+      project = createProject(work, `${ai}-${zod}`, { ...versions, ...packages })
+    })
+    if (!installed) continue
+    for (const { name, binary } of on) {
+      check(`${title}: an agent works on ${name}`, () => {
+        capture(binary(), ['consumer-agent.mjs', mock], { cwd: project })
+      })
+    }
+    for (const resolution of ['nodenext', 'bundler']) {
+      check(`${title}: types resolve (${resolution})`, () => checkTypes(project, resolution))
+    }
+  }
+  check('a missing platform package is explained in one sentence', () =>
+    checkMissingPlatform(work, published.tarball))
+}
+
+if (process.argv.includes('--help')) process.stdout.write(HELP)
+else {
+  const work = mkdtempSync(join(tmpdir(), 'toolwright-package-'))
+  try {
+    main(work)
+  } finally {
+    if (process.argv.includes('--keep')) console.log(`package  kept ${work}`)
+    else rmSync(work, { recursive: true, force: true })
+  }
+  console.log(formatCounts(counts))
+  process.exitCode = counts.failed === 0 ? 0 : 1
+}

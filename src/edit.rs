@@ -1,0 +1,83 @@
+//! `edit`: a unified diff applied to one file.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use toolwright_fs::FsError;
+use toolwright_fs::Root;
+use toolwright_fs::UpdateError;
+use toolwright_fs::WriteOptions;
+use toolwright_patch::PatchError;
+
+use crate::cancel::CancelHandle;
+use crate::error;
+use crate::error::NativeError;
+use crate::job;
+use crate::job::Job;
+use crate::job::Outcome;
+use crate::options;
+use crate::options::PublishOptions;
+use crate::write::ChangeOutcome;
+use crate::write::sha256_hex;
+
+/// Applies `patch` to the existing file at `path` below `root` (absolute).
+#[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
+pub fn edit(
+    root: String,
+    path: String,
+    patch: String,
+    limit_bytes: f64,
+    publish: PublishOptions,
+    cancel: &CancelHandle,
+) -> AsyncTask<Job<ChangeOutcome>> {
+    let cancel = cancel.flag();
+    job::short(move || {
+        let limit = options::bytes(limit_bytes);
+        if patch.len() as u64 > limit {
+            return ChangeOutcome::failed(patch_too_large(&patch, limit));
+        }
+        let root = match Root::open(Path::new(&root)) {
+            Ok(root) => root,
+            Err(error) => return refused(&error),
+        };
+        let options = WriteOptions::from(&publish);
+        let updated = toolwright_fs::update(&root, &path, limit, &options, &cancel, |old| {
+            toolwright_patch::apply(old, &patch).map(|applied| applied.bytes)
+        });
+        match updated {
+            Ok(_) => ChangeOutcome::default(),
+            Err(UpdateError::Fs(error)) => refused(&error),
+            Err(UpdateError::Refused(error)) => ChangeOutcome::failed(patch_failed(&path, &error)),
+        }
+    })
+}
+
+fn refused(error: &FsError) -> ChangeOutcome {
+    ChangeOutcome::from_error(error::from_fs(error))
+}
+
+fn patch_too_large(patch: &str, limit: u64) -> NativeError {
+    let bytes = patch.len();
+    let summary = format!("Patch too large ({bytes} bytes)");
+    NativeError::new(
+        "TOOL_PATCH_TOO_LARGE",
+        summary.clone(),
+        &format!("{summary}: limit {limit} bytes"),
+        "Send the hunks in several smaller patches, or raise maxOutputBytes.",
+    )
+    .with("patchBytes", bytes)
+    .with("patchHash", sha256_hex(patch))
+    .with("limitBytes", limit)
+}
+
+fn patch_failed(path: &str, error: &PatchError) -> NativeError {
+    let native = NativeError::new(
+        "TOOL_PATCH_FAILED",
+        "Failed to apply patch".to_owned(),
+        &format!("Failed to apply patch: `{path}`: {error}"),
+        &error.hint(),
+    )
+    .with("path", path);
+    native
+}

@@ -1,0 +1,149 @@
+//! `grep`: a regular expression searched for below the root.
+
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use napi::Env;
+use napi::Result;
+use napi::bindgen_prelude::PromiseRaw;
+use napi_derive::napi;
+use toolwright_fs::FsError;
+use toolwright_fs::Located;
+use toolwright_fs::Root;
+use toolwright_search::GrepError;
+use toolwright_search::GrepRequest;
+
+use crate::cancel::CancelHandle;
+use crate::error;
+use crate::error::NativeError;
+use crate::job;
+use crate::job::Outcome;
+use crate::options;
+
+/// What became of a `grep`.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct GrepOutcome {
+    /// `file:line:text` lines; empty when nothing matched.
+    pub text: Option<String>,
+    /// True when the call was cancelled.
+    pub cancelled: bool,
+    /// What went wrong. After a timeout, `details.output` has the lines found until then.
+    pub error: Option<NativeError>,
+}
+
+impl Outcome for GrepOutcome {
+    fn failed(error: NativeError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
+
+/// Searches the files below `path` (a file or a directory below `root`) for `pattern`.
+#[napi(catch_unwind, ts_return_type = "Promise<GrepOutcome>")]
+pub fn grep<'env>(
+    env: &'env Env,
+    root: String,
+    pattern: String,
+    path: String,
+    limit_bytes: f64,
+    timeout_ms: f64,
+    cancel: &CancelHandle,
+) -> Result<PromiseRaw<'env, GrepOutcome>> {
+    let cancel = cancel.flag();
+    job::long(env, move || {
+        let found = Root::open(Path::new(&root))
+            .and_then(|root| root.locate(&path).map(|located| (root, located)));
+        let (root, located) = match found {
+            Ok(found) => found,
+            Err(error) => return not_found(&error),
+        };
+        let timeout = options::milliseconds(timeout_ms);
+        let search = Search { root: &root, located: &located, pattern: &pattern, cancel: &cancel };
+        search.run(&displayed(&root, &path, &located), options::size(limit_bytes), timeout)
+    })
+}
+
+struct Search<'a> {
+    root: &'a Root,
+    located: &'a Located,
+    pattern: &'a str,
+    cancel: &'a AtomicBool,
+}
+
+impl Search<'_> {
+    fn run(&self, display: &Path, limit: usize, timeout: std::time::Duration) -> GrepOutcome {
+        let request = GrepRequest {
+            root: &self.located.root,
+            start: &self.located.relative,
+            display,
+            pattern: self.pattern,
+            max_output_bytes: limit,
+            deadline: Instant::now().checked_add(timeout),
+            cancel: self.cancel,
+        };
+        match toolwright_search::grep(&request, &|path| self.root.open_listed(path)) {
+            Ok(found) => GrepOutcome {
+                text: Some(text(found.text)),
+                ..GrepOutcome::default()
+            },
+            Err(GrepError::Cancelled { .. }) => {
+                GrepOutcome { cancelled: true, ..GrepOutcome::default() }
+            }
+            Err(error) => GrepOutcome::failed(failed(error, self.pattern, timeout)),
+        }
+    }
+}
+
+fn failed(error: GrepError, pattern: &str, timeout: std::time::Duration) -> NativeError {
+    let hint = error.hint();
+    let said = error.to_string();
+    match error {
+        GrepError::TimedOut { partial, .. } => {
+            let ms = timeout.as_millis();
+            let summary = format!("Command timed out after {ms}ms");
+            NativeError::new("PROCESS_TIMEOUT", summary.clone(), &format!("{summary}: grep. {said}"), hint)
+                .with("command", "grep")
+                .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
+                .with("output", text(partial))
+        }
+        _ => NativeError::new("TOOL_GREP_FAILED", said.clone(), &said, hint).with("pattern", pattern),
+    }
+}
+
+/// A missing path is the search's failure, in ripgrep's words; one that escapes stays what it is.
+fn not_found(error: &FsError) -> GrepOutcome {
+    if let FsError::NotFound { path } | FsError::NotADirectory { path } = error {
+        let missing = GrepError::Missing { path: PathBuf::from(path) };
+        let said = missing.to_string();
+        let native = NativeError::new("TOOL_GREP_FAILED", said.clone(), &said, missing.hint());
+        return GrepOutcome::failed(native.with("path", path.as_str()));
+    }
+    let native = error::from_fs(error);
+    GrepOutcome { cancelled: native.is_none(), error: native, ..GrepOutcome::default() }
+}
+
+/// How the start path is called in the output: relative to the root, as it was written where that
+/// can be printed in front of file names.
+fn displayed(root: &Root, path: &str, located: &Located) -> PathBuf {
+    let written = Path::new(path);
+    let relative = if written.is_absolute() {
+        written
+            .strip_prefix(root.path())
+            .or_else(|_| written.strip_prefix(&located.root))
+            .unwrap_or(&located.relative)
+    } else {
+        written
+    };
+    if relative.components().any(|component| component == Component::ParentDir) {
+        return located.relative.clone();
+    }
+    relative.components().filter(|component| *component != Component::CurDir).collect()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

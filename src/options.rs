@@ -1,0 +1,50 @@
+//! Options that several calls share.
+
+use std::time::Duration;
+
+use napi_derive::napi;
+use toolwright_fs::Durability;
+use toolwright_fs::WriteOptions;
+
+/// How a changed file is published.
+#[napi(object)]
+#[derive(Debug)]
+pub struct PublishOptions {
+    /// Wait until file and directory are on the disk.
+    pub fsync: bool,
+    /// Overwrite in place where the file cannot be replaced atomically.
+    pub allow_in_place: bool,
+    /// How long to wait for other calls on the same file.
+    pub wait_ms: f64,
+}
+
+impl From<&PublishOptions> for WriteOptions {
+    fn from(options: &PublishOptions) -> Self {
+        Self {
+            durability: if options.fsync { Durability::Fsync } else { Durability::Process },
+            allow_in_place: options.allow_in_place,
+            wait: milliseconds(options.wait_ms),
+        }
+    }
+}
+
+/// A duration from JavaScript: NaN and negative numbers are zero, infinity is a day.
+pub(crate) fn milliseconds(ms: f64) -> Duration {
+    const DAY_MS: f64 = 86_400_000.0;
+    Duration::try_from_secs_f64(ms.max(0.0).min(DAY_MS) / 1000.0).unwrap_or_default()
+}
+
+/// A byte count from JavaScript: NaN and negative numbers are zero, and nothing overflows.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and makes NaN zero, which is what is wanted"
+)]
+pub(crate) fn bytes(count: f64) -> u64 {
+    count as u64
+}
+
+/// As [`bytes`], for what is held in memory.
+pub(crate) fn size(count: f64) -> usize {
+    usize::try_from(bytes(count)).unwrap_or(usize::MAX)
+}

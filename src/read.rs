@@ -1,0 +1,77 @@
+//! `read`: a file's text.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::Buffer;
+use napi_derive::napi;
+use toolwright_fs::FsError;
+use toolwright_fs::Root;
+
+use crate::cancel::CancelHandle;
+use crate::error;
+use crate::error::NativeError;
+use crate::job;
+use crate::job::Job;
+use crate::job::Outcome;
+use crate::options;
+
+/// What became of a `read`.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct ReadOutcome {
+    /// The text, when all of it is ASCII.
+    pub text: Option<String>,
+    /// The bytes otherwise: JavaScript engines decode other UTF-8 faster than they take it.
+    pub bytes: Option<Buffer>,
+    /// True when the call was cancelled.
+    pub cancelled: bool,
+    /// What went wrong.
+    pub error: Option<NativeError>,
+}
+
+impl Outcome for ReadOutcome {
+    fn failed(error: NativeError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
+
+/// Reads the regular file at `path` below `root` (absolute), at most `limit_bytes` of it.
+#[napi(catch_unwind, ts_return_type = "Promise<ReadOutcome>")]
+pub fn read(
+    root: String,
+    path: String,
+    limit_bytes: f64,
+    cancel: &CancelHandle,
+) -> AsyncTask<Job<ReadOutcome>> {
+    let cancel = cancel.flag();
+    job::short(move || {
+        let bytes = Root::open(Path::new(&root)).and_then(|root| {
+            toolwright_fs::read(&root, &path, options::bytes(limit_bytes), &cancel)
+        });
+        match bytes {
+            Ok(bytes) => told(bytes),
+            Err(error) => refused(&error),
+        }
+    })
+}
+
+fn told(bytes: Vec<u8>) -> ReadOutcome {
+    if bytes.is_ascii() {
+        // ASCII is UTF-8, so the error arm cannot be reached; it is right all the same.
+        match String::from_utf8(bytes) {
+            Ok(text) => ReadOutcome { text: Some(text), ..ReadOutcome::default() },
+            Err(error) => {
+                let bytes = Some(error.into_bytes().into());
+                ReadOutcome { bytes, ..ReadOutcome::default() }
+            }
+        }
+    } else {
+        ReadOutcome { bytes: Some(bytes.into()), ..ReadOutcome::default() }
+    }
+}
+
+fn refused(error: &FsError) -> ReadOutcome {
+    let native = error::from_fs(error);
+    ReadOutcome { cancelled: native.is_none(), error: native, ..ReadOutcome::default() }
+}

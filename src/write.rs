@@ -1,0 +1,93 @@
+//! `write`: a whole file.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use sha2::Digest;
+use sha2::Sha256;
+use toolwright_fs::Root;
+use toolwright_fs::WriteOptions;
+
+use crate::cancel::CancelHandle;
+use crate::error;
+use crate::error::NativeError;
+use crate::job;
+use crate::job::Job;
+use crate::job::Outcome;
+use crate::options;
+use crate::options::PublishOptions;
+
+/// What became of a `write` or an `edit`.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct ChangeOutcome {
+    /// True when the call was cancelled before anything changed.
+    pub cancelled: bool,
+    /// What went wrong; nothing was changed.
+    pub error: Option<NativeError>,
+}
+
+impl Outcome for ChangeOutcome {
+    fn failed(error: NativeError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
+
+impl ChangeOutcome {
+    /// No error given is a cancellation.
+    pub(crate) fn from_error(error: Option<NativeError>) -> Self {
+        Self { cancelled: error.is_none(), error }
+    }
+}
+
+/// Makes `content` the text of the file at `path` below `root` (absolute).
+#[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
+pub fn write(
+    root: String,
+    path: String,
+    content: String,
+    limit_bytes: f64,
+    publish: PublishOptions,
+    cancel: &CancelHandle,
+) -> AsyncTask<Job<ChangeOutcome>> {
+    let cancel = cancel.flag();
+    job::short(move || {
+        if content.len() as u64 > options::bytes(limit_bytes) {
+            return ChangeOutcome::failed(content_too_large(&content, limit_bytes));
+        }
+        let written = Root::open(Path::new(&root)).and_then(|root| {
+            let options = WriteOptions::from(&publish);
+            toolwright_fs::write(&root, &path, content.as_bytes(), &options, &cancel)
+        });
+        match written {
+            Ok(()) => ChangeOutcome::default(),
+            Err(error) => ChangeOutcome::from_error(error::from_fs(&error)),
+        }
+    })
+}
+
+fn content_too_large(content: &str, limit_bytes: f64) -> NativeError {
+    let bytes = content.len();
+    let limit = options::bytes(limit_bytes);
+    let summary = format!("Content too large ({bytes} bytes)");
+    NativeError::new(
+        "TOOL_CONTENT_TOO_LARGE",
+        summary.clone(),
+        &format!("{summary}: limit {limit} bytes"),
+        "Write the file in parts (a first part with write, the rest with edit), or raise maxOutputBytes.",
+    )
+    .with("contentBytes", bytes)
+    .with("contentHash", sha256_hex(content))
+    .with("limitBytes", limit)
+}
+
+/// The hash by which large inputs are named in errors: their text is not repeated.
+pub(crate) fn sha256_hex(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

@@ -1,0 +1,224 @@
+import type { FlexibleSchema, InferSchema, Tool } from 'ai'
+import {
+  getToolContext,
+  getToolIdempotencyKey,
+  nextToolSeq,
+  type ToolCallRecord,
+  type ToolContext,
+} from './context.js'
+import { invalid, resolveSettings, type ToolOptions } from './settings.js'
+import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
+
+/** The second argument of `execute`: the task's context, completed with defaults. */
+export interface DefinedToolContext extends ToolContext {
+  runId: string
+  nodeId: string
+  iteration: number
+  attempt: number
+  rootDir: string
+  allowNetwork: boolean
+  maxOutputBytes: number
+  timeoutMs: number
+  /** Number of calls made before this one. */
+  seq: number
+  /** Stable across retries and resumes of the same task iteration; `null` outside of a task. */
+  idempotencyKey: string | null
+  /** The name the tool was defined with. */
+  toolName: string
+  sideEffect: boolean
+  idempotent: boolean
+  /** The AI SDK's id of this call, where an agent made it. */
+  toolCallId?: string | undefined
+  durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
+}
+
+/** What {@link defineTool} takes. */
+export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
+  /** The name stamped onto the context, the metadata and the call's record. */
+  name: string
+  /** What the model is told about the tool. @default name */
+  description?: string | undefined
+  /** The input's schema: Zod, Standard Schema, or the AI SDK's `jsonSchema()`. */
+  schema: SCHEMA
+  /** Whether the tool changes anything outside of the task. @default false */
+  sideEffect?: boolean | undefined
+  /** Whether calling it again with the same input is safe. @default `!sideEffect` */
+  idempotent?: boolean | undefined
+  /** Does the work. The AI SDK has validated `args` against the schema. */
+  execute: (args: InferSchema<SCHEMA>, ctx: DefinedToolContext) => RESULT | PromiseLike<RESULT>
+  /** Undoes one call, when a host goes back in time. Only with `sideEffect: true`. */
+  revert?: ((args: InferSchema<SCHEMA>, ctx: ToolRevertContext<RESULT>) => Promise<void>) | undefined
+}
+
+/** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
+export interface ToolCallOptions {
+  toolCallId?: string | undefined
+  abortSignal?: AbortSignal | undefined
+}
+
+/** An AI SDK tool, with metadata that {@link getDefinedToolMetadata} reads. */
+export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = Tool<InferSchema<SCHEMA>, RESULT> & {
+  description: string
+  inputSchema: FlexibleSchema<InferSchema<SCHEMA>>
+  execute: (args: InferSchema<SCHEMA>, options?: ToolCallOptions) => Promise<RESULT>
+}
+
+/**
+ * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency
+ * key, side-effect metadata, and a record of every call where the host keeps one.
+ *
+ * @throws {TypeError} for a `revert` without `sideEffect: true`.
+ * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`.
+ */
+export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(
+  options: DefineToolOptions<SCHEMA, RESULT>,
+): DefinedTool<SCHEMA, RESULT> {
+  return defineBoundTool(options, {})
+}
+
+/** As {@link defineTool}, with the options of the tool set the tool belongs to. */
+export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
+  options: DefineToolOptions<SCHEMA, RESULT>,
+  bound: ToolOptions,
+): DefinedTool<SCHEMA, RESULT> {
+  const metadata = describe(options)
+  warnWithoutContext(metadata)
+  const tool = {
+    description: options.description ?? options.name,
+    inputSchema: options.schema,
+    execute: (args: InferSchema<SCHEMA>, callOptions?: ToolCallOptions) =>
+      runCall({ options, metadata, bound, args, callOptions: callOptions ?? {} }),
+  }
+  return attachToolMetadata(tool, metadata) as unknown as DefinedTool<SCHEMA, RESULT>
+}
+
+function describe<SCHEMA extends FlexibleSchema, RESULT>(
+  options: DefineToolOptions<SCHEMA, RESULT>,
+): DefinedToolMetadata {
+  const { name, execute, revert } = options
+  if (typeof name !== 'string' || name === '') throw invalid('defineTool: name must be a non-empty string.')
+  if (options.schema === undefined || options.schema === null) {
+    throw invalid(`defineTool(${name}): schema is missing.`)
+  }
+  if (typeof execute !== 'function') throw invalid(`defineTool(${name}): execute must be a function.`)
+  const sideEffect = options.sideEffect ?? false
+  if (revert !== undefined && !sideEffect) {
+    throw new TypeError(`defineTool(${name}): revert requires sideEffect:true.`)
+  }
+  return {
+    name,
+    sideEffect,
+    idempotent: options.idempotent ?? !sideEffect,
+    acceptsIdempotencyKey: execute.length >= 2,
+    hasRevert: revert !== undefined,
+    ...(revert === undefined ? {} : { revert: revert as NonNullable<DefinedToolMetadata['revert']> }),
+  }
+}
+
+const warned = new Set<string>()
+
+function warnWithoutContext({ name, sideEffect, idempotent, acceptsIdempotencyKey }: DefinedToolMetadata): void {
+  if (!sideEffect || idempotent || acceptsIdempotencyKey || warned.has(name)) return
+  warned.add(name)
+  console.warn(
+    `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey.`,
+  )
+}
+
+interface Call<SCHEMA extends FlexibleSchema, RESULT> {
+  options: DefineToolOptions<SCHEMA, RESULT>
+  metadata: DefinedToolMetadata
+  bound: ToolOptions
+  args: InferSchema<SCHEMA>
+  callOptions: ToolCallOptions
+}
+
+/**
+ * One call: record that it starts, run it, record how it ended, offer a snapshot.
+ *
+ * 1. A recorder that fails at the start stops the call: nothing has happened yet, and nothing that
+ *    could not be recorded shall happen.
+ * 2. A recorder that fails afterwards is reported and changes neither result nor error.
+ */
+async function runCall<SCHEMA extends FlexibleSchema, RESULT>(call: Call<SCHEMA, RESULT>): Promise<RESULT> {
+  const { options, metadata, args } = call
+  const ambient = getToolContext()
+  const ctx = completeContext(call, ambient)
+  ctx.signal?.throwIfAborted()
+
+  const { revert: _, ...described } = metadata
+  const seq = nextToolSeq(ambient)
+  const entry = {
+    seq,
+    input: args,
+    kind: 'tool',
+    sideEffect: described.sideEffect,
+    idempotent: described.idempotent,
+    acceptsIdempotencyKey: described.acceptsIdempotencyKey,
+    hasRevert: described.hasRevert,
+    toolName: described.name,
+    idempotencyKey: described.acceptsIdempotencyKey ? ctx.idempotencyKey : null,
+    ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
+  } as const
+  await ambient?.recordToolCall?.({ phase: 'started', effectStatus: 'intended', ...entry })
+
+  let output: RESULT
+  try {
+    output = await options.execute(args, ctx)
+  } catch (error) {
+    await recordEnd(ambient, { phase: 'failed', effectStatus: 'unknown', ...entry, error })
+    throw error
+  }
+  await recordEnd(ambient, { phase: 'finished', effectStatus: 'succeeded', ...entry, output })
+  if (metadata.sideEffect) {
+    try {
+      await ctx.durabilitySnapshot(metadata.name, ctx.toolCallId)
+    } catch {
+      // A snapshot is an offer to the host; the tool has succeeded with or without it.
+    }
+  }
+  return output
+}
+
+async function recordEnd(ambient: ToolContext | undefined, record: ToolCallRecord): Promise<void> {
+  try {
+    await ambient?.recordToolCall?.(record)
+  } catch (error) {
+    console.warn(`[toolwright] recording the end of ${record.toolName} (call ${record.seq}) failed:`, error)
+  }
+}
+
+function completeContext<SCHEMA extends FlexibleSchema, RESULT>(
+  { metadata, bound, callOptions }: Call<SCHEMA, RESULT>,
+  ambient: ToolContext | undefined,
+): DefinedToolContext {
+  const settings = resolveSettings(ambient, bound)
+  const given = Object.fromEntries(Object.entries(ambient ?? {}).filter(([, value]) => value !== undefined))
+  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
+  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
+  return {
+    db: {},
+    runId: '',
+    nodeId: '',
+    iteration: 0,
+    attempt: 0,
+    seq: 0,
+    durabilitySnapshot: async () => ({ skipped: true }),
+    ...given,
+    rootDir: settings.rootDir,
+    allowNetwork: settings.allowNetwork,
+    maxOutputBytes: settings.maxOutputBytes,
+    timeoutMs: settings.timeoutMs,
+    ...(signal === undefined ? {} : { signal }),
+    ...(toolCallId === undefined ? {} : { toolCallId, toolUseId: toolCallId }),
+    idempotencyKey: getToolIdempotencyKey(ambient),
+    toolName: metadata.name,
+    sideEffect: metadata.sideEffect,
+    idempotent: metadata.idempotent,
+  }
+}
+
+function eitherSignal(a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined {
+  if (a === undefined || b === undefined || a === b) return a ?? b
+  return AbortSignal.any([a, b])
+}

@@ -1,0 +1,87 @@
+/**
+ * Every code a {@link ToolError} can have. Each is described, with its cause and the next move, in
+ * `docs/errors.md`.
+ */
+export const toolErrorCodes = [
+  'TOOL_PATH_INVALID',
+  'TOOL_PATH_ESCAPE',
+  'TOOL_FILE_NOT_FOUND',
+  'TOOL_NOT_A_FILE',
+  'TOOL_NOT_A_DIRECTORY',
+  'TOOL_PERMISSION_DENIED',
+  'TOOL_FILE_TOO_LARGE',
+  'TOOL_CONTENT_TOO_LARGE',
+  'TOOL_PATCH_TOO_LARGE',
+  'TOOL_PATCH_FAILED',
+  'TOOL_EDIT_CONFLICT',
+  'TOOL_FILE_BUSY',
+  'TOOL_REPLACE_REFUSED',
+  'TOOL_ROOT_INVALID',
+  'TOOL_IO_FAILED',
+  'TOOL_GREP_FAILED',
+  'TOOL_COMMAND_FAILED',
+  'TOOL_NETWORK_DISABLED',
+  'TOOL_GIT_REMOTE_DISABLED',
+  'PROCESS_TIMEOUT',
+  'PROCESS_FAILED',
+  'INVALID_INPUT',
+  'NATIVE_UNAVAILABLE',
+  'INTERNAL_ERROR',
+] as const
+
+/** A stable name for a kind of failure, for programs to decide by. */
+export type ToolErrorCode = (typeof toolErrorCodes)[number]
+
+/** What a {@link ToolError} is made of. */
+export interface ToolErrorOptions {
+  /** The stable name of the failure. */
+  code: ToolErrorCode
+  /** What happened, in a few words, e.g. `File too large (210000 bytes)`. */
+  summary: string
+  /** The summary with its place. @default summary */
+  place?: string | undefined
+  /** The next move, as a sentence. */
+  hint?: string | undefined
+  /** Facts for programs: `path`, `bytes`, `exitCode`, `output`, … */
+  details?: Record<string, unknown> | undefined
+  /** The error behind this one. */
+  cause?: unknown
+  /** The whole text, where it has been rendered already. @default place + [code] + hint */
+  message?: string | undefined
+}
+
+const mark = Symbol.for('toolwright.tool-error')
+
+/**
+ * The error of every tool in this package.
+ *
+ * The AI SDK shows a model the message and nothing else, so the message has everything a model
+ * needs: what happened, where, the code in brackets, and the next move.
+ */
+export class ToolError extends Error {
+  override readonly name = 'ToolError'
+  /** The stable name of the failure. */
+  readonly code: ToolErrorCode
+  /** What happened, in a few words, without place, code and hint. */
+  readonly summary: string
+  /** Facts for programs; which ones, `docs/errors.md` says by code. */
+  readonly details: Record<string, unknown>
+  /** The next move, as a sentence; empty where there is none. */
+  readonly hint: string
+
+  constructor(options: ToolErrorOptions) {
+    const hint = options.hint ?? ''
+    const text = `${options.place ?? options.summary} [${options.code}]${hint === '' ? '' : ` ${hint}`}`
+    super(options.message ?? text, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = options.code
+    this.summary = options.summary
+    this.details = options.details ?? {}
+    this.hint = hint
+    Object.defineProperty(this, mark, { value: true, enumerable: false })
+  }
+
+  /** True for a `ToolError` of this or any other installed copy of the package. */
+  static isInstance(value: unknown): value is ToolError {
+    return typeof value === 'object' && value !== null && mark in value
+  }
+}

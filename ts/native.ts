@@ -1,0 +1,133 @@
+/**
+ * All contact with the native addon: loading it, cancelling what it does, and turning its outcomes
+ * into values and errors. Nothing else imports `../index.js`.
+ */
+import type * as Addon from '../index.js'
+import { ToolError, type ToolErrorCode } from './errors.js'
+
+type Outcome = { cancelled: boolean; error?: Addon.NativeError }
+
+let loaded: typeof Addon | undefined
+
+/**
+ * Loads the addon, on the first call rather than on import: a program that only defines tools of
+ * its own, or prints its help text, works everywhere.
+ */
+async function load(): Promise<typeof Addon> {
+  try {
+    loaded = await import('../index.js')
+    return loaded
+  } catch (cause) {
+    const platform = `${process.platform} ${process.arch}`
+    const supported = ['linux', 'darwin'].includes(process.platform) && ['x64', 'arm64'].includes(process.arch)
+    const summary = supported
+      ? `The native part of toolwright for ${platform} is not installed`
+      : `toolwright does not support ${platform}`
+    throw new ToolError({
+      code: 'NATIVE_UNAVAILABLE',
+      summary,
+      hint: supported
+        ? 'Install again without `--omit=optional` and on the machine that will run it; in a checkout, run `npm run build`.'
+        : 'It runs on Linux and macOS, x64 and arm64.',
+      details: { platform: process.platform, arch: process.arch },
+      cause,
+    })
+  }
+}
+
+/** How a call into the addon is limited. */
+export interface CallLimits {
+  /** Stops the call. */
+  signal?: AbortSignal | undefined
+  /** When the call is given up, whatever the system is doing. Unlimited without it. */
+  timeoutMs?: number | undefined
+  /** What is being done, for the message of a timeout. */
+  what: string
+  /**
+   * How long a call that changes something may still tell how it ended, after an abort or a
+   * timeout. A call that only reads needs none.
+   * @default 0
+   */
+  graceMs?: number | undefined
+}
+
+/**
+ * Runs `start` with a cancel handle and gives its outcome without error and cancellation.
+ *
+ * @throws the signal's reason when it was aborted before the work was done.
+ * @throws {ToolError} for every other failure.
+ */
+export async function call<O extends Outcome>(
+  limits: CallLimits,
+  start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+): Promise<Omit<O, keyof Outcome>> {
+  const { signal } = limits
+  signal?.throwIfAborted()
+  const native = loaded ?? (await load())
+  const cancel = new native.CancelHandle()
+  const given = givenUp(limits, cancel)
+  try {
+    const outcome = await Promise.race([start(native, cancel), given.promise])
+    if (outcome.error !== undefined) throw toToolError(outcome.error)
+    if (outcome.cancelled) throw given.reason()
+    return outcome
+  } finally {
+    given.release()
+  }
+}
+
+/**
+ * A promise that rejects when the caller no longer waits: after an abort or a timeout, and the
+ * grace in which the addon may still tell how the work ended.
+ */
+function givenUp(limits: CallLimits, cancel: Addon.CancelHandle) {
+  const { signal, timeoutMs, graceMs = 0 } = limits
+  const timers: NodeJS.Timeout[] = []
+  let why: unknown
+  let reject: (reason: unknown) => void
+  const promise = new Promise<never>((_, fail) => {
+    reject = fail
+  })
+  // Losing the race is not an unhandled rejection.
+  promise.catch(() => undefined)
+
+  const giveUp = (reason: unknown): void => {
+    why ??= reason
+    cancel.cancel()
+    if (graceMs === 0) reject(why)
+    else timers.push(setTimeout(() => reject(why), graceMs))
+  }
+  const onAbort = (): void => giveUp(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (timeoutMs !== undefined) timers.push(setTimeout(() => giveUp(timedOut(limits.what, timeoutMs)), timeoutMs))
+
+  return {
+    promise,
+    reason: () => why ?? new DOMException('This operation was aborted', 'AbortError'),
+    release: () => {
+      signal?.removeEventListener('abort', onAbort)
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
+
+function timedOut(what: string, timeoutMs: number): ToolError {
+  const summary = `Command timed out after ${timeoutMs}ms`
+  return new ToolError({
+    code: 'PROCESS_TIMEOUT',
+    summary,
+    place: `${summary}: ${what}`,
+    hint: 'The file system did not answer in time; try again, or raise toolTimeoutMs.',
+    details: { command: what, timeoutMs },
+  })
+}
+
+function toToolError(error: Addon.NativeError): ToolError {
+  return new ToolError({
+    code: error.code as ToolErrorCode,
+    summary: error.summary,
+    hint: error.hint,
+    message: error.message,
+    details: error.details,
+  })
+}

@@ -1,0 +1,111 @@
+import { resolve } from 'node:path'
+import type { ToolContext } from './context.js'
+import { ToolError } from './errors.js'
+import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
+
+/** Options of the built-in tools: of `createTools` for one set, of `configureTools` for all. */
+export interface ToolOptions {
+  /** The directory tools are confined to. @default `process.cwd()` when the call is made */
+  rootDir?: string | undefined
+  /** Whether `bash` may reach the network. @default false */
+  allowNetwork?: boolean | undefined
+  /** The most bytes one call gives back or takes in, at most 10,485,760. @default 200000 */
+  maxOutputBytes?: number | undefined
+  /** When `bash` and `grep` are killed, in milliseconds, at most one hour. @default 60000 */
+  toolTimeoutMs?: number | undefined
+  /**
+   * What `write` and `edit` have survived when they return: `process` is the death of every
+   * process, `fsync` the loss of power too. @default 'process'
+   */
+  durability?: 'process' | 'fsync' | undefined
+  /**
+   * Whether `write` and `edit` may overwrite a file in place where it cannot be replaced in one
+   * step (its directory is not writable, its owner cannot be kept, it is a bind mount). A crash can
+   * then leave a mixture. @default false
+   */
+  allowInPlace?: boolean | undefined
+}
+
+/** The options in force for one call. */
+export interface Settings {
+  rootDir: string
+  allowNetwork: boolean
+  maxOutputBytes: number
+  timeoutMs: number
+  durability: 'process' | 'fsync'
+  allowInPlace: boolean
+}
+
+const defaults = {
+  allowNetwork: false,
+  maxOutputBytes: 200_000,
+  timeoutMs: 60_000,
+  durability: 'process',
+  allowInPlace: false,
+} as const
+
+let configured: ToolOptions = {}
+
+/**
+ * Sets options for every tool of this process. What a context says, and what `createTools` was
+ * given, goes before; an option left out keeps its default.
+ *
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense; nothing is changed then.
+ */
+export function configureTools(options: ToolOptions): void {
+  checkOptions(options)
+  configured = { ...options }
+}
+
+/** Refuses options that make no sense, before any call is made with them. */
+export function checkOptions(options: ToolOptions): void {
+  if (options.rootDir !== undefined && (typeof options.rootDir !== 'string' || options.rootDir === '')) {
+    throw invalid('rootDir must be a non-empty string.')
+  }
+  checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1)
+  if (options.durability !== undefined && !['process', 'fsync'].includes(options.durability)) {
+    throw invalid("durability must be 'process' or 'fsync'.")
+  }
+}
+
+/** The options in force: context, then `createTools`, then `configureTools`, then the defaults. */
+export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions): Settings {
+  const settings: Settings = {
+    rootDir: resolve(context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? process.cwd()),
+    allowNetwork:
+      context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
+    maxOutputBytes:
+      context?.maxOutputBytes ?? bound.maxOutputBytes ?? configured.maxOutputBytes ?? defaults.maxOutputBytes,
+    timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
+    durability: bound.durability ?? configured.durability ?? defaults.durability,
+    allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
+  }
+  return settings
+}
+
+/**
+ * Refuses limits that are none: NaN would switch a comparison off, and so would infinity.
+ *
+ * @throws {ToolError} INVALID_INPUT
+ */
+export function checkLimits(maxOutputBytes: number, timeoutMs: number): void {
+  if (!(maxOutputBytes > 0)) throw invalid('maxOutputBytes must be positive.')
+  if (maxOutputBytes > BASH_TOOL_MAX_OUTPUT_BYTES) {
+    throw invalid(`maxOutputBytes exceeds ${BASH_TOOL_MAX_OUTPUT_BYTES}.`, {
+      maxOutputBytes,
+      maxAllowed: BASH_TOOL_MAX_OUTPUT_BYTES,
+    })
+  }
+  if (!(timeoutMs > 0)) throw invalid('timeoutMs must be positive.')
+  if (timeoutMs > BASH_TOOL_MAX_TIMEOUT_MS) {
+    throw invalid(`timeoutMs exceeds ${BASH_TOOL_MAX_TIMEOUT_MS}.`, {
+      timeoutMs,
+      maxAllowed: BASH_TOOL_MAX_TIMEOUT_MS,
+    })
+  }
+}
+
+/** A value that the call cannot be made with. */
+export function invalid(summary: string, details: Record<string, unknown> = {}): ToolError {
+  return new ToolError({ code: 'INVALID_INPUT', summary, details, hint: 'Correct the value and call again.' })
+}

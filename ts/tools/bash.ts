@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import type { ToolContext } from '../context.js'
+import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { call } from '../native.js'
+import { invalid, type ToolOptions } from '../settings.js'
+import {
+  BASH_TOOL_MAX_ARG_LENGTH,
+  BASH_TOOL_MAX_ARGS,
+  BASH_TOOL_MAX_COMMAND_LENGTH,
+  BASH_TOOL_MAX_CWD_LENGTH,
+} from './bash-limits.js'
+import { callPlan } from './call-plan.js'
+import { refuseNetworkTokens } from './network-guard.js'
+
+const schema = z.object({
+  cmd: z.string().describe('Executable name or path; no shell parses it'),
+  args: z.array(z.string()).optional().describe('Arguments; for a shell use cmd "sh" and args ["-lc", "…"]'),
+  opts: z
+    .object({ cwd: z.string().optional().describe('Working directory, within the root directory') })
+    .optional(),
+})
+
+/** The `bash` tool: an executable run with arguments. */
+export type BashTool = DefinedTool<typeof schema, string>
+
+/** Makes the `bash` tool of a tool set. */
+export function createBashTool(bound: ToolOptions): BashTool {
+  return defineBoundTool(
+    {
+      name: 'bash',
+      description: 'Run an executable with arguments',
+      schema,
+      sideEffect: true,
+      idempotent: false,
+      execute: ({ cmd, args, opts }, ctx) => runCommand({ cmd, args, opts }, ctx, bound),
+    },
+    bound,
+  )
+}
+
+/**
+ * Runs an executable, in the current context.
+ *
+ * @returns stdout and stderr in the order of arrival, within `maxOutputBytes`.
+ * @throws {ToolError} TOOL_COMMAND_FAILED for a non-zero exit and PROCESS_TIMEOUT at the timeout,
+ * both with what was printed in `details.output`; PROCESS_FAILED when it cannot be started;
+ * INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED and TOOL_PATH_ESCAPE before it is.
+ */
+export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: string }): Promise<string> {
+  return runCommand({ cmd, args, opts }, undefined, {})
+}
+
+interface CommandInput {
+  cmd: string
+  args?: string[] | undefined
+  opts?: { cwd?: string | undefined } | undefined
+}
+
+/** The addon kills the command at the timeout; this is how much later a stuck call is given up. */
+const STUCK_MS = 5_000
+
+async function runCommand(
+  input: CommandInput,
+  ctx: ToolContext | undefined,
+  bound: ToolOptions,
+): Promise<string> {
+  const { cmd, args, cwd } = checkCommand(input)
+  const plan = callPlan(ctx, bound)
+  if (!plan.allowNetwork) refuseNetworkTokens(cmd, args)
+  const limits = {
+    ...plan.changeLimits(`bash ${cmd}`),
+    timeoutMs: plan.timeoutMs + STUCK_MS,
+  }
+  const request = { cmd, args, cwd, limitBytes: plan.maxOutputBytes, timeoutMs: plan.timeoutMs }
+  const { output } = await call(limits, (addon, cancel) => addon.bash(plan.rootDir, request, cancel))
+  return output ?? ''
+}
+
+function checkCommand({ cmd, args = [], opts }: CommandInput): { cmd: string; args: string[]; cwd: string } {
+  if (typeof cmd !== 'string' || cmd.trim() === '') throw invalid('cmd must be a non-empty string.')
+  checkText('cmd', cmd, BASH_TOOL_MAX_COMMAND_LENGTH)
+  if (!Array.isArray(args)) throw invalid('args must be an array.')
+  if (args.length > BASH_TOOL_MAX_ARGS) throw invalid(`args exceeds ${BASH_TOOL_MAX_ARGS} entries.`)
+  // By index: a hole in the array is no string either.
+  for (let index = 0; index < args.length; index += 1) {
+    checkText(`args[${index}]`, args[index], BASH_TOOL_MAX_ARG_LENGTH)
+  }
+  const cwd = opts?.cwd ?? '.'
+  checkText('opts.cwd', cwd, BASH_TOOL_MAX_CWD_LENGTH)
+  return { cmd, args, cwd }
+}
+
+function checkText(name: string, text: unknown, maxLength: number): void {
+  if (typeof text !== 'string') throw invalid(`${name} must be a string.`)
+  if (text.length > maxLength) {
+    throw invalid(`${name} exceeds ${maxLength} characters.`, { maxLength, length: text.length })
+  }
+}

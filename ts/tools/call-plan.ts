@@ -1,0 +1,51 @@
+import type { PublishOptions } from '../../index.js'
+import { getToolContext, type ToolContext } from '../context.js'
+import { ToolError } from '../errors.js'
+import type { CallLimits } from '../native.js'
+import { checkLimits, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
+
+/** How long a write or an edit may still tell how it ended after it was given up. */
+const CHANGE_GRACE_MS = 2_000
+
+/** Everything one call of a built-in tool needs to know, resolved and checked. */
+export interface CallPlan extends Settings {
+  publish: PublishOptions
+  /** The path as text, or the typed error for what is none. */
+  path(path: unknown): string
+  /** The path as text; what is none becomes the empty path, which the addon refuses in its turn. */
+  pathUnchecked(path: unknown): string
+  /** Limits of a call that only reads. */
+  limits(what: string): CallLimits
+  /** Limits of a call that changes something. */
+  changeLimits(what: string): CallLimits
+}
+
+/** Resolves the settings of one call. */
+export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions): CallPlan {
+  const ambient = getToolContext()
+  const settings = resolveSettings(ambient, bound)
+  checkLimits(settings.maxOutputBytes, settings.timeoutMs)
+  const signal = ctx === undefined ? ambient?.signal : ctx.signal
+  const { timeoutMs } = settings
+  return {
+    ...settings,
+    publish: {
+      fsync: settings.durability === 'fsync',
+      allowInPlace: settings.allowInPlace,
+      waitMs: timeoutMs,
+    },
+    path: textPath,
+    pathUnchecked: (path) => (typeof path === 'string' ? path : ''),
+    limits: (what) => ({ signal, timeoutMs, what }),
+    changeLimits: (what) => ({ signal, timeoutMs, what, graceMs: CHANGE_GRACE_MS }),
+  }
+}
+
+function textPath(path: unknown): string {
+  if (typeof path === 'string') return path
+  throw new ToolError({
+    code: 'TOOL_PATH_INVALID',
+    summary: 'Path must be a string',
+    hint: 'Give the path of a file below the root directory.',
+  })
+}

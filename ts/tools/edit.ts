@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import type { ToolContext } from '../context.js'
+import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { call } from '../native.js'
+import { invalid, type ToolOptions } from '../settings.js'
+import { callPlan } from './call-plan.js'
+
+const schema = z.object({
+  path: z.string().describe('The file to patch; it must exist'),
+  patch: z.string().describe('A unified diff against the current content of the file'),
+})
+
+/** The `edit` tool: a unified diff applied to one file. */
+export type EditTool = DefinedTool<typeof schema, 'ok'>
+
+/** Makes the `edit` tool of a tool set. */
+export function createEditTool(bound: ToolOptions): EditTool {
+  return defineBoundTool(
+    {
+      name: 'edit',
+      description: 'Apply a unified diff patch to a file',
+      schema,
+      sideEffect: true,
+      idempotent: false,
+      execute: ({ path, patch }, ctx) => editFile(path, patch, ctx, bound),
+    },
+    bound,
+  )
+}
+
+/**
+ * Applies a unified diff to the existing file at `path`, in the current context.
+ *
+ * @throws {ToolError} TOOL_PATCH_TOO_LARGE over `maxOutputBytes`; TOOL_PATCH_FAILED when the patch
+ * does not fit, with the hunk, the line, what was expected and what was found; TOOL_EDIT_CONFLICT
+ * when somebody else changed the file meanwhile; others of `docs/errors.md`. Nothing is changed then.
+ */
+export async function editFileTool(path: string, patch: string): Promise<'ok'> {
+  return editFile(path, patch, undefined, {})
+}
+
+async function editFile(
+  path: string,
+  patch: string,
+  ctx: ToolContext | undefined,
+  bound: ToolOptions,
+): Promise<'ok'> {
+  const plan = callPlan(ctx, bound)
+  if (typeof patch !== 'string') throw invalid('patch must be a string.')
+  // The size of the patch is judged before the path is.
+  const target = plan.pathUnchecked(path)
+  await call(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
+    addon.edit(plan.rootDir, target, patch, plan.maxOutputBytes, plan.publish, cancel),
+  )
+  return 'ok'
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import type { ToolContext } from '../context.js'
+import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { call } from '../native.js'
+import { invalid, type ToolOptions } from '../settings.js'
+import { callPlan } from './call-plan.js'
+
+const schema = z.object({
+  pattern: z.string().describe('The regular expression to search for'),
+  path: z.string().optional().describe('Directory or file to search; the root directory when left out'),
+})
+
+/** The `grep` tool: matching lines with their file and number, as `rg -n` prints them. */
+export type GrepTool = DefinedTool<typeof schema, string>
+
+/** Makes the `grep` tool of a tool set. */
+export function createGrepTool(bound: ToolOptions): GrepTool {
+  return defineBoundTool(
+    {
+      name: 'grep',
+      description: 'Search for a pattern in files',
+      schema,
+      sideEffect: false,
+      idempotent: true,
+      execute: ({ pattern, path }, ctx) => grepFiles(pattern, path, ctx, bound),
+    },
+    bound,
+  )
+}
+
+/**
+ * Searches for a regular expression, in the current context.
+ *
+ * @returns lines of `file:line:text`, or an empty string when nothing matches.
+ * @throws {ToolError} TOOL_GREP_FAILED for a bad pattern or a missing path; PROCESS_TIMEOUT with the
+ * lines so far in `details.output`; TOOL_PATH_ESCAPE outside of the root.
+ */
+export async function grepTool(pattern: string, path?: string): Promise<string> {
+  return grepFiles(pattern, path, undefined, {})
+}
+
+/** The addon stops by itself at the timeout; this is how much later a stuck disk is given up. */
+const STUCK_MS = 1_000
+
+async function grepFiles(
+  pattern: string,
+  path: string | undefined,
+  ctx: ToolContext | undefined,
+  bound: ToolOptions,
+): Promise<string> {
+  const plan = callPlan(ctx, bound)
+  if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
+  const target = path === undefined ? '.' : plan.path(path)
+  const limits = { ...plan.limits(`grep ${target}`), timeoutMs: plan.timeoutMs + STUCK_MS }
+  const { text } = await call(limits, (addon, cancel) =>
+    addon.grep(plan.rootDir, pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
+  )
+  return text ?? ''
+}

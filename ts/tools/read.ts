@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import type { ToolContext } from '../context.js'
+import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { call } from '../native.js'
+import { callPlan } from './call-plan.js'
+import type { ToolOptions } from '../settings.js'
+
+const schema = z.object({
+  path: z.string().describe('File path, relative to the root directory or absolute within it'),
+})
+
+/** The `read` tool: a file of the sandbox as UTF-8 text. */
+export type ReadTool = DefinedTool<typeof schema, string>
+
+/** Makes the `read` tool of a tool set. */
+export function createReadTool(bound: ToolOptions): ReadTool {
+  return defineBoundTool(
+    {
+      name: 'read',
+      description: 'Read a file',
+      schema,
+      sideEffect: false,
+      idempotent: true,
+      execute: ({ path }, ctx) => readFile(path, ctx, bound),
+    },
+    bound,
+  )
+}
+
+/**
+ * The text of the file at `path`, in the current context.
+ *
+ * Invalid UTF-8 is shown as U+FFFD; a byte order mark is kept.
+ *
+ * @throws {ToolError} TOOL_FILE_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside of the
+ * root; TOOL_FILE_NOT_FOUND, TOOL_NOT_A_FILE and others of `docs/errors.md`.
+ */
+export async function readFileTool(path: string): Promise<string> {
+  return readFile(path, undefined, {})
+}
+
+async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
+  const plan = callPlan(ctx, bound)
+  const target = plan.path(path)
+  const { text, bytes } = await call(plan.limits(`read ${target}`), (addon, cancel) =>
+    addon.read(plan.rootDir, target, plan.maxOutputBytes, cancel),
+  )
+  // Buffer's decoder keeps a byte order mark, TextDecoder's default does not.
+  return text ?? bytes?.toString('utf8') ?? ''
+}

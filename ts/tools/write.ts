@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { ToolContext } from '../context.js'
+import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { call } from '../native.js'
+import { invalid, type ToolOptions } from '../settings.js'
+import { callPlan } from './call-plan.js'
+
+const schema = z.object({
+  path: z.string().describe('Destination path, relative to the root directory or absolute within it'),
+  content: z.string().describe('The whole content of the file'),
+})
+
+/** The `write` tool: a whole file, its parent directories created. */
+export type WriteTool = DefinedTool<typeof schema, 'ok'>
+
+/** Makes the `write` tool of a tool set. */
+export function createWriteTool(bound: ToolOptions): WriteTool {
+  return defineBoundTool(
+    {
+      name: 'write',
+      description: 'Write a file',
+      schema,
+      sideEffect: true,
+      idempotent: false,
+      execute: ({ path, content }, ctx) => writeFile(path, content, ctx, bound),
+    },
+    bound,
+  )
+}
+
+/**
+ * Makes `content` the content of the file at `path`, in the current context.
+ *
+ * Published in one step: other readers see the old file or the new one, and a killed process leaves
+ * one of the two.
+ *
+ * @throws {ToolError} TOOL_CONTENT_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside of the
+ * root; others of `docs/errors.md`. Nothing is changed then.
+ */
+export async function writeFileTool(path: string, content: string): Promise<'ok'> {
+  return writeFile(path, content, undefined, {})
+}
+
+async function writeFile(
+  path: string,
+  content: string,
+  ctx: ToolContext | undefined,
+  bound: ToolOptions,
+): Promise<'ok'> {
+  const plan = callPlan(ctx, bound)
+  if (typeof content !== 'string') throw invalid('content must be a string.')
+  // The size of the content is judged before the path is.
+  const target = plan.pathUnchecked(path)
+  await call(plan.changeLimits(`write ${target}`), (addon, cancel) =>
+    addon.write(plan.rootDir, target, content, plan.maxOutputBytes, plan.publish, cancel),
+  )
+  return 'ok'
+}
