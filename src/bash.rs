@@ -76,10 +76,11 @@ pub fn bash<'env>(
         let mut environment: Vec<(OsString, OsString)> =
             std::env::vars_os().filter(|(name, _)| name != "PWD" && name != "OLDPWD").collect();
         environment.push(("PWD".into(), cwd.clone().into_os_string()));
+        let directory = working_directory(&located, &cwd);
         let run = toolwright_exec::run(&ExecRequest {
             cmd: &request.cmd,
             args: &request.args,
-            cwd: &working_directory(&located, &cwd),
+            cwd: &directory,
             env: ExecEnv::Exactly(environment),
             timeout: options::milliseconds(request.timeout_ms),
             max_output_bytes: options::size(request.limit_bytes),
@@ -95,7 +96,7 @@ pub fn bash<'env>(
             Err(ExecError::Cancelled { .. }) => {
                 BashOutcome { cancelled: true, ..BashOutcome::default() }
             }
-            Err(error) => BashOutcome::failed(failed(&request, &cwd, error)),
+            Err(error) => BashOutcome::failed(failed(&request, &directory, &cwd, error)),
         }
     })
 }
@@ -135,35 +136,32 @@ fn not_zero(request: &BashRequest, exit: &Exit, output: Output) -> NativeError {
         .with("output", printed)
 }
 
-fn failed(request: &BashRequest, cwd: &Path, error: ExecError) -> NativeError {
+fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError) -> NativeError {
     let hint = error.hint();
-    let said = error.to_string();
+    // What it was run in is a descriptor of this process; what the caller knows is its path.
+    let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
     let described = |native: NativeError| {
         native
             .with("command", request.cmd.as_str())
             .with("args", request.args.clone())
             .with("cwd", cwd.to_string_lossy().into_owned())
     };
-    match error {
-        ExecError::TimedOut { output, timeout, .. } => {
-            let ms = timeout.as_millis();
-            let summary = format!("Command timed out after {ms}ms");
-            let place = format!("{summary}: `{}`", request.cmd);
-            let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, &hint);
-            let printed = text(output);
-            if !printed.is_empty() {
-                native.message = format!("{} Output until then:\n{printed}", native.message);
-            }
-            described(native)
-                .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
-                .with("output", printed)
+    if let ExecError::TimedOut { output, timeout, .. } = error {
+        let ms = timeout.as_millis();
+        let summary = format!("Command timed out after {ms}ms");
+        let place = format!("{summary}: `{}`", request.cmd);
+        let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, hint);
+        let printed = text(output);
+        if !printed.is_empty() {
+            native.message = format!("{} Output until then:\n{printed}", native.message);
         }
-        _ => {
-            let summary = format!("Failed to spawn {}", request.cmd);
-            let place = format!("{summary}: {said}");
-            described(NativeError::new("PROCESS_FAILED", summary, &place, &hint))
-        }
+        return described(native)
+            .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
+            .with("output", printed);
     }
+    let summary = format!("Failed to spawn {}", request.cmd);
+    let place = format!("{summary}: {said}");
+    described(NativeError::new("PROCESS_FAILED", summary, &place, hint))
 }
 
 fn refused(error: &FsError) -> BashOutcome {

@@ -8,6 +8,7 @@ use toolwright_fs::FsError;
 use toolwright_fs::Root;
 use toolwright_fs::UpdateError;
 use toolwright_fs::WriteOptions;
+use toolwright_patch::Detail;
 use toolwright_patch::PatchError;
 
 use crate::cancel::CancelHandle;
@@ -21,12 +22,12 @@ use crate::options::PublishOptions;
 use crate::write::ChangeOutcome;
 use crate::write::sha256_hex;
 
-/// Applies `patch` to the existing file at `path` below `root` (absolute).
+/// Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute).
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn edit(
     root: String,
     path: String,
-    patch: String,
+    diff: String,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
@@ -34,8 +35,8 @@ pub fn edit(
     let cancel = cancel.flag();
     job::short(move || {
         let limit = options::bytes(limit_bytes);
-        if patch.len() as u64 > limit {
-            return ChangeOutcome::failed(patch_too_large(&patch, limit));
+        if diff.len() as u64 > limit {
+            return ChangeOutcome::failed(patch_too_large(&diff, limit));
         }
         let root = match Root::open(Path::new(&root)) {
             Ok(root) => root,
@@ -43,7 +44,7 @@ pub fn edit(
         };
         let options = WriteOptions::from(&publish);
         let updated = toolwright_fs::update(&root, &path, limit, &options, &cancel, |old| {
-            toolwright_patch::apply(old, &patch).map(|applied| applied.bytes)
+            toolwright_patch::apply(old, &diff).map(|applied| applied.bytes)
         });
         match updated {
             Ok(_) => ChangeOutcome::default(),
@@ -57,8 +58,8 @@ fn refused(error: &FsError) -> ChangeOutcome {
     ChangeOutcome::from_error(error::from_fs(error))
 }
 
-fn patch_too_large(patch: &str, limit: u64) -> NativeError {
-    let bytes = patch.len();
+fn patch_too_large(diff: &str, limit: u64) -> NativeError {
+    let bytes = diff.len();
     let summary = format!("Patch too large ({bytes} bytes)");
     NativeError::new(
         "TOOL_PATCH_TOO_LARGE",
@@ -67,7 +68,7 @@ fn patch_too_large(patch: &str, limit: u64) -> NativeError {
         "Send the hunks in several smaller patches, or raise maxOutputBytes.",
     )
     .with("patchBytes", bytes)
-    .with("patchHash", sha256_hex(patch))
+    .with("patchHash", sha256_hex(diff))
     .with("limitBytes", limit)
 }
 
@@ -77,7 +78,12 @@ fn patch_failed(path: &str, error: &PatchError) -> NativeError {
         "Failed to apply patch".to_owned(),
         &format!("Failed to apply patch: `{path}`: {error}"),
         &error.hint(),
-    )
-    .with("path", path);
-    native
+    );
+    error.details().into_iter().fold(native.with("path", path), |native, (name, detail)| {
+        match detail {
+            Detail::Number(number) => native.with(name, number),
+            Detail::Text(text) => native.with(name, text),
+            _ => native,
+        }
+    })
 }

@@ -31,13 +31,7 @@ impl NativeError {
             message.push(' ');
             message.push_str(hint);
         }
-        Self {
-            code: code.to_owned(),
-            summary,
-            message,
-            hint: hint.to_owned(),
-            details: Map::new(),
-        }
+        Self { code: code.to_owned(), summary, message, hint: hint.to_owned(), details: Map::new() }
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

@@ -85,10 +85,7 @@ impl Search<'_> {
             cancel: self.cancel,
         };
         match toolwright_search::grep(&request, &|path| self.root.open_listed(path)) {
-            Ok(found) => GrepOutcome {
-                text: Some(text(found.text)),
-                ..GrepOutcome::default()
-            },
+            Ok(found) => GrepOutcome { text: Some(text(found.text)), ..GrepOutcome::default() },
             Err(GrepError::Cancelled { .. }) => {
                 GrepOutcome { cancelled: true, ..GrepOutcome::default() }
             }
@@ -104,12 +101,19 @@ fn failed(error: GrepError, pattern: &str, timeout: std::time::Duration) -> Nati
         GrepError::TimedOut { partial, .. } => {
             let ms = timeout.as_millis();
             let summary = format!("Command timed out after {ms}ms");
-            NativeError::new("PROCESS_TIMEOUT", summary.clone(), &format!("{summary}: grep. {said}"), hint)
-                .with("command", "grep")
-                .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
-                .with("output", text(partial))
+            NativeError::new(
+                "PROCESS_TIMEOUT",
+                summary.clone(),
+                &format!("{summary}: grep. {said}"),
+                hint,
+            )
+            .with("command", "grep")
+            .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
+            .with("output", text(partial))
         }
-        _ => NativeError::new("TOOL_GREP_FAILED", said.clone(), &said, hint).with("pattern", pattern),
+        _ => {
+            NativeError::new("TOOL_GREP_FAILED", said.clone(), &said, hint).with("pattern", pattern)
+        }
     }
 }
 

@@ -24,9 +24,7 @@ type Work<T> = Box<dyn FnOnce() -> T + Send>;
 /// the JavaScript thread.
 pub(crate) struct Job<T>(Option<Work<T>>);
 
-pub(crate) fn short<T: Outcome>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> AsyncTask<Job<T>> {
+pub(crate) fn short<T: Outcome>(work: impl FnOnce() -> T + Send + 'static) -> AsyncTask<Job<T>> {
     AsyncTask::new(Job(Some(Box::new(work))))
 }
 
@@ -48,10 +46,10 @@ impl<T: Outcome> Task for Job<T> {
 }
 
 /// Long work (a search, a command), on a thread of its own: the shared pool has four.
-pub(crate) fn long<'env, T: Outcome>(
-    env: &'env Env,
+pub(crate) fn long<T: Outcome>(
+    env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<PromiseRaw<'env, T>> {
+) -> Result<PromiseRaw<'_, T>> {
     let work: Work<T> = Box::new(work);
     env.spawn_future(async move {
         Ok(match tokio::task::spawn_blocking(move || caught(work)).await {

@@ -6,13 +6,7 @@
 //! rejects and never throws for what a caller may do wrong: one TypeScript function turns the
 //! outcome into a value or an error with a JavaScript stack. No panic passes: a panic in native
 //! work becomes `INTERNAL_ERROR`.
-#![expect(missing_docs, reason = "napi's generated items; ours are documented")]
-#![expect(
-    clippy::needless_pass_by_value,
-    clippy::unused_async,
-    clippy::trivially_copy_pass_by_ref,
-    reason = "napi hands arguments over by value"
-)]
+#![expect(unreachable_pub, reason = "napi exports public items of private modules")]
 
 mod bash;
 mod cancel;

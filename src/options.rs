@@ -31,7 +31,8 @@ impl From<&PublishOptions> for WriteOptions {
 /// A duration from JavaScript: NaN and negative numbers are zero, infinity is a day.
 pub(crate) fn milliseconds(ms: f64) -> Duration {
     const DAY_MS: f64 = 86_400_000.0;
-    Duration::try_from_secs_f64(ms.max(0.0).min(DAY_MS) / 1000.0).unwrap_or_default()
+    let ms = if ms.is_nan() { 0.0 } else { ms.clamp(0.0, DAY_MS) };
+    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default()
 }
 
 /// A byte count from JavaScript: NaN and negative numbers are zero, and nothing overflows.

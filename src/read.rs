@@ -18,7 +18,7 @@ use crate::options;
 
 /// What became of a `read`.
 #[napi(object)]
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ReadOutcome {
     /// The text, when all of it is ASCII.
     pub text: Option<String>,
