@@ -1,4 +1,4 @@
-// The rules of docs/architecture.md that a linter cannot express.
+// The rules of the repository's layout that a linter cannot express.
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { listTree, report } from './checks/tree.mjs'
@@ -6,6 +6,7 @@ import { root } from './setup/paths.mjs'
 
 const MAX_LINES = 400
 const VAGUE = /^(?:utils?|helpers?|common|misc)$/i
+const TYPE_IMPORT = /\b(?:import|export)\s+type\s[^'"]*?\bfrom\s*['"][^'"]+['"]/g
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*['"]([^'"]+)['"]/g
 
 const { files, folders } = listTree()
@@ -28,12 +29,12 @@ function* longFiles() {
   }
 }
 
-/** The addon loads in one place, so that its errors are worded in one place. */
+/** The addon loads in one place, so that its errors are worded in one place. Types load nothing. */
 function* addonImports() {
   for (const file of files) {
     if (!/^(?:ts|__test__|examples|bench)\/.*\.(?:ts|mts|mjs|js)$/.test(file)) continue
     if (file === 'ts/native.ts') continue
-    for (const [, specifier] of read(file).matchAll(IMPORT)) {
+    for (const [, specifier] of read(file).replaceAll(TYPE_IMPORT, '').matchAll(IMPORT)) {
       if (!specifier.startsWith('.')) continue
       const target = normalize(join(dirname(file), specifier))
       if (target === 'index.js' || target.endsWith('.node')) {
@@ -56,10 +57,30 @@ function* versions() {
   if (crate !== version) yield `Cargo.toml: version ${crate}, but package.json has ${version}`
 }
 
+/**
+ * npm leaves binaries of other platforms out of the lockfile when it cannot see them in the
+ * registry, and from then on `npm ci` refuses the lockfile, on every machine.
+ */
+function* lockfileGaps() {
+  const { packages } = JSON.parse(read('package-lock.json'))
+  const isLocked = (from, name) => {
+    for (let base = from; ; base = base.slice(0, base.lastIndexOf('node_modules/')).replace(/\/$/, '')) {
+      if (`${base === '' ? '' : `${base}/`}node_modules/${name}` in packages) return true
+      if (base === '') return false
+    }
+  }
+  for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      if (!isLocked(path, name)) yield `package-lock.json: ${name}, optional for ${path}, has no entry`
+    }
+  }
+}
+
 report('layout', [
   ...vagueNames(),
   ...longFiles(),
   ...addonImports(),
   ...cratesThatNameNapi(),
   ...versions(),
+  ...lockfileGaps(),
 ])

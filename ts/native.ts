@@ -4,6 +4,7 @@
  */
 import type * as Addon from '../index.js'
 import { ToolError, type ToolErrorCode } from './errors.js'
+import { unsupportedBecause } from './supported-platform.js'
 
 type Outcome = { cancelled: boolean; error?: Addon.NativeError }
 
@@ -14,25 +15,23 @@ let loaded: typeof Addon | undefined
  * its own, or prints its help text, works everywhere.
  */
 async function load(): Promise<typeof Addon> {
+  const unsupported = unsupportedBecause(process)
+  if (unsupported !== undefined) throw unavailable(unsupported, '')
   try {
     loaded = await import('../index.js')
     return loaded
   } catch (cause) {
-    const platform = `${process.platform} ${process.arch}`
-    const supported = ['linux', 'darwin'].includes(process.platform) && ['x64', 'arm64'].includes(process.arch)
-    const summary = supported
-      ? `The native part of toolwright for ${platform} is not installed`
-      : `toolwright does not support ${platform}`
-    throw new ToolError({
-      code: 'NATIVE_UNAVAILABLE',
-      summary,
-      hint: supported
-        ? 'Install again without `--omit=optional` and on the machine that will run it; in a checkout, run `npm run build`.'
-        : 'It runs on Linux and macOS, x64 and arm64.',
-      details: { platform: process.platform, arch: process.arch },
+    throw unavailable(
+      `The native part of toolwright for ${process.platform} ${process.arch} is not installed`,
+      'Install again without `--omit=optional` and on the machine that will run it; in a checkout, run `npm run build`.',
       cause,
-    })
+    )
   }
+}
+
+function unavailable(summary: string, hint: string, cause?: unknown): ToolError {
+  const details = { platform: process.platform, arch: process.arch }
+  return new ToolError({ code: 'NATIVE_UNAVAILABLE', summary, hint, details, cause })
 }
 
 /** How a call into the addon is limited. */

@@ -59,9 +59,9 @@ export function configureTools(options: ToolOptions): void {
 
 /** Refuses options that make no sense, before any call is made with them. */
 export function checkOptions(options: ToolOptions): void {
-  if (options.rootDir !== undefined && (typeof options.rootDir !== 'string' || options.rootDir === '')) {
-    throw invalid('rootDir must be a non-empty string.')
-  }
+  if (options.rootDir !== undefined) checkRootDir(options.rootDir)
+  checkSwitch('allowNetwork', options.allowNetwork ?? defaults.allowNetwork)
+  checkSwitch('allowInPlace', options.allowInPlace ?? defaults.allowInPlace)
   checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1)
   if (options.durability !== undefined && !['process', 'fsync'].includes(options.durability)) {
     throw invalid("durability must be 'process' or 'fsync'.")
@@ -70,8 +70,10 @@ export function checkOptions(options: ToolOptions): void {
 
 /** The options in force: context, then `createTools`, then `configureTools`, then the defaults. */
 export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions): Settings {
-  const settings: Settings = {
-    rootDir: resolve(context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? process.cwd()),
+  const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? process.cwd()
+  return {
+    // What is no path stays as it is, for `checkSettings` to refuse: a custom tool may not mind.
+    rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolve(rootDir) : rootDir,
     allowNetwork:
       context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
     maxOutputBytes:
@@ -80,23 +82,41 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
   }
-  return settings
 }
 
 /**
- * Refuses limits that are none: NaN would switch a comparison off, and so would infinity.
+ * Refuses settings that make no sense: those of a context have not been looked at before a call.
  *
  * @throws {ToolError} INVALID_INPUT
  */
-export function checkLimits(maxOutputBytes: number, timeoutMs: number): void {
-  if (!(maxOutputBytes > 0)) throw invalid('maxOutputBytes must be positive.')
+export function checkSettings(settings: Settings): void {
+  checkRootDir(settings.rootDir)
+  checkSwitch('allowNetwork', settings.allowNetwork)
+  checkLimits(settings.maxOutputBytes, settings.timeoutMs)
+}
+
+function checkRootDir(rootDir: unknown): void {
+  if (typeof rootDir !== 'string' || rootDir === '') throw invalid('rootDir must be a non-empty string.')
+  if (rootDir.includes('\0')) throw invalid('rootDir holds a NUL byte.')
+}
+
+/** A string such as `'false'` is true in a condition, and would open what it was to close. */
+function checkSwitch(name: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
+}
+
+/** NaN would switch a comparison off, and so would infinity. */
+function checkLimits(maxOutputBytes: unknown, timeoutMs: unknown): void {
+  if (typeof maxOutputBytes !== 'number' || !(maxOutputBytes > 0)) {
+    throw invalid('maxOutputBytes must be positive.')
+  }
   if (maxOutputBytes > BASH_TOOL_MAX_OUTPUT_BYTES) {
     throw invalid(`maxOutputBytes exceeds ${BASH_TOOL_MAX_OUTPUT_BYTES}.`, {
       maxOutputBytes,
       maxAllowed: BASH_TOOL_MAX_OUTPUT_BYTES,
     })
   }
-  if (!(timeoutMs > 0)) throw invalid('timeoutMs must be positive.')
+  if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) throw invalid('timeoutMs must be positive.')
   if (timeoutMs > BASH_TOOL_MAX_TIMEOUT_MS) {
     throw invalid(`timeoutMs exceeds ${BASH_TOOL_MAX_TIMEOUT_MS}.`, {
       timeoutMs,

@@ -2,7 +2,7 @@ import type { PublishOptions } from '../../index.js'
 import { getToolContext, type ToolContext } from '../context.js'
 import { ToolError } from '../errors.js'
 import type { CallLimits } from '../native.js'
-import { checkLimits, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
+import { checkSettings, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
 
 /** How long a write or an edit may still tell how it ended after it was given up. */
 const CHANGE_GRACE_MS = 2_000
@@ -24,7 +24,7 @@ export interface CallPlan extends Settings {
 export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions): CallPlan {
   const ambient = getToolContext()
   const settings = resolveSettings(ambient, bound)
-  checkLimits(settings.maxOutputBytes, settings.timeoutMs)
+  checkSettings(settings)
   const signal = ctx === undefined ? ambient?.signal : ctx.signal
   const { timeoutMs } = settings
   return {

@@ -117,7 +117,7 @@ mod tests {
         let mut capture = Capture::new(limit);
         for piece in pieces {
             capture.push(piece);
-            assert!(capture.held() <= limit.saturating_mul(3) + 64);
+            assert!(capture.held() <= limit.saturating_mul(3).saturating_add(64));
         }
         capture.finish()
     }

@@ -96,25 +96,19 @@ fn names_in(list: &[u8]) -> impl Iterator<Item = &CStr> {
 
 /// The list of names that `ask` fills in.
 fn listed(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    let mut size = ask(&mut []).or_else(none_without_attributes)?;
-    // The list may grow between asking for its size and reading it.
-    while size > 0 {
-        let mut names = vec![0; size];
+    let mut names = vec![0; 256];
+    loop {
         match ask(&mut names) {
             Ok(filled) => {
                 names.truncate(filled);
                 return Ok(names);
             }
-            Err(Errno::RANGE) => size = names.len() * 2,
-            Err(errno) => size = none_without_attributes(errno)?,
+            Err(Errno::RANGE) if names.len() < (1 << 20) => names = vec![0; names.len() * 4],
+            // A file system without attributes has none to keep.
+            Err(Errno::NOTSUP) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno),
         }
     }
-    Ok(Vec::new())
-}
-
-/// A file system without attributes has none to keep.
-fn none_without_attributes(errno: Errno) -> Result<usize, Errno> {
-    if errno == Errno::NOTSUP { Ok(0) } else { Err(errno) }
 }
 
 fn copy_xattr(old: &File, new: &File, name: &CStr) -> Result<(), Errno> {

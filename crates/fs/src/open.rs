@@ -37,12 +37,8 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    #[expect(
-        clippy::unnecessary_cast,
-        clippy::cast_sign_loss,
-        clippy::allow_attributes,
-        reason = "the fields' types differ between systems"
-    )]
+    #[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "types differ"))]
+    #[cfg_attr(not(target_os = "linux"), expect(clippy::cast_sign_loss, reason = "only compared"))]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
     }
@@ -63,9 +59,10 @@ impl Root {
         for _ in 0..MAX_REPLACED {
             let opened = match self.beneath(relative, PLACE_ONLY | OFlags::CLOEXEC) {
                 Some(Ok(place)) => {
-                    let expected = regular(shown, place.as_fd())?;
+                    regular(shown, place.as_fd())?;
                     match self.beneath(relative, READ) {
-                        Some(Ok(file)) => Some((file, expected)),
+                        // Replaced since the look: what counts is what was opened.
+                        Some(Ok(file)) => Some(regular(shown, file.as_fd()).map(|_| file)?),
                         Some(Err(Errno::NXIO | Errno::NOENT | Errno::LOOP)) | None => None,
                         Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
                     }
@@ -80,13 +77,12 @@ impl Root {
                     }
                     Place::Entry { parent, name } => {
                         let parent = parent.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
-                        open_entry(shown, parent, &name)?
+                        open_entry(shown, parent, &name)?.map(|(file, _)| file)
                     }
                 },
             };
-            let Some((file, expected)) = opened else { continue };
-            // Replaced between the look and the opening: look again.
-            if regular(shown, file.as_fd())? == expected {
+            // Replaced between the look and the opening by what could not be opened: look again.
+            if let Some(file) = opened {
                 return Ok(File::from(file));
             }
         }
@@ -153,9 +149,8 @@ impl Root {
     }
 
     fn reopen(&self, shown: &str) -> Result<OwnedFd, FsError> {
-        self.as_fd()
-            .try_clone_to_owned()
-            .map_err(|_| FsError::at(shown, "opening the root", Errno::MFILE))
+        rustix::io::fcntl_dupfd_cloexec(self, 0)
+            .map_err(|errno| FsError::at(shown, "opening the root", errno))
     }
 
     /// Opens `relative` in one call of the kernel; `None` where the component walk must decide.
@@ -186,12 +181,14 @@ const PLACE_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PLACE_ONLY: OFlags = OFlags::RDONLY;
 
-/// Opens `name` in `parent` without following a link; `None` when it was swapped meanwhile.
+/// Opens the regular file `name` in `parent` without following a link; `None` when it was swapped
+/// meanwhile.
 pub(crate) fn open_entry(
     shown: &str,
     parent: BorrowedFd<'_>,
     name: &OsStr,
-) -> Result<Option<(OwnedFd, Identity)>, FsError> {
+) -> Result<Option<(OwnedFd, rustix::fs::Stat)>, FsError> {
+    // Before it is opened, because opening some things acts on them.
     let stat = rustix::fs::statat(parent, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|errno| FsError::at(shown, "looking at it", errno))?;
     match FileKind::of(&stat) {
@@ -200,18 +197,19 @@ pub(crate) fn open_entry(
         Some(kind) => return Err(FsError::NotAFile { path: shown.to_owned(), kind }),
     }
     match rustix::fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
-        Ok(file) => Ok(Some((file, Identity::of(&stat)))),
+        // And after, because something else may have been opened than was looked at.
+        Ok(file) => regular(shown, file.as_fd()).map(|stat| Some((file, stat))),
         Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => Ok(None),
         Err(errno) => Err(FsError::at(shown, "opening", errno)),
     }
 }
 
-/// The identity of a regular file; anything else is a typed error.
-fn regular(shown: &str, fd: BorrowedFd<'_>) -> Result<Identity, FsError> {
+/// What is known of a regular file; anything else is a typed error.
+fn regular(shown: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, FsError> {
     let stat =
         rustix::fs::fstat(fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
     match FileKind::of(&stat) {
-        None => Ok(Identity::of(&stat)),
+        None => Ok(stat),
         Some(kind) => Err(FsError::NotAFile { path: shown.to_owned(), kind }),
     }
 }

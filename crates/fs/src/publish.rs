@@ -8,7 +8,10 @@ use std::io::Write;
 use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::time::Instant;
 
+use rustix::fs::FlockOperation;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -32,6 +35,17 @@ pub(crate) fn exchange(directory: BorrowedFd<'_>, a: &OsStr, b: &OsStr) -> Resul
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn exchange(_directory: BorrowedFd<'_>, _a: &OsStr, _b: &OsStr) -> Result<(), Errno> {
     Err(Errno::NOSYS)
+}
+
+/// Refuses what is larger than the process may make a file. Writing would find out too, but by a
+/// signal (`SIGXFSZ`) that ends a process which does not ignore it.
+pub(crate) fn within_size_limit(shown: &str, bytes: &[u8]) -> Result<(), FsError> {
+    match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+        Some(most) if bytes.len() as u64 > most => {
+            Err(FsError::at(shown, "writing", Errno::FBIG))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes all of `bytes`, looking at the cancel flag in between.
@@ -121,32 +135,74 @@ pub(crate) fn sync(file: &File, shown: &str) -> Result<(), FsError> {
     })
 }
 
-/// What syncs a directory. Opened before anything is published: once the new file is in its place
-/// it is too late to find that the directory may not be opened.
+/// An open directory, for what the descriptor of a place cannot do: to be locked and to be synced.
+///
+/// Opened before anything is published: once the new file is in its place it is too late to find
+/// that the directory may not be opened.
 #[derive(Debug)]
-pub(crate) struct DirectorySync(Option<OwnedFd>);
+pub(crate) struct OpenDirectory(Option<OwnedFd>);
 
-impl DirectorySync {
-    pub(crate) fn prepare(
+impl OpenDirectory {
+    /// Opens `directory`, or nothing where it may not be read and syncing is not asked for.
+    pub(crate) fn new(
         directory: BorrowedFd<'_>,
         shown: &str,
         durability: Durability,
     ) -> Result<Self, FsError> {
-        if durability == Durability::Process {
-            return Ok(Self(None));
-        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        rustix::fs::openat(directory, ".", flags, Mode::empty())
-            .map(|directory| Self(Some(directory)))
-            .map_err(|errno| FsError::at(shown, "opening the directory to sync it", errno))
+        match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
+            Ok(directory) => Ok(Self(Some(directory))),
+            Err(Errno::ACCESS) if durability == Durability::Process => Ok(Self(None)),
+            Err(errno) => Err(FsError::at(shown, "opening its directory", errno)),
+        }
     }
 
-    /// Waits until the directory's entries are on the disk.
-    pub(crate) fn finish(self, shown: &str) -> Result<(), FsError> {
-        self.0.map_or(Ok(()), rustix::fs::fsync).map_err(|errno| FsError::Io {
-            path: shown.to_owned(),
-            operation: AFTER_PUBLISHING,
-            source: errno.into(),
-        })
+    /// Keeps other processes of ours from exchanging files in this directory until the guard goes.
+    ///
+    /// What an exchange takes out may be another edit's file that is itself about to be taken back;
+    /// with three such edits at once nobody could tell which content is the one to keep. A look
+    /// and an exchange take far less than a millisecond, so a lock that is held for long is a
+    /// stranger's, and is not waited for: it says nothing about our files.
+    pub(crate) fn lock(&self) -> ExchangeGuard<'_> {
+        const LONGEST: Duration = Duration::from_secs(2);
+        let started = Instant::now();
+        let mut pause = Duration::from_micros(20);
+        while let Some(directory) = &self.0 {
+            match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < LONGEST => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(1));
+                }
+                // Locked; or a file system without such locks, and without them it has to go.
+                _ => break,
+            }
+        }
+        ExchangeGuard(self.0.as_ref())
+    }
+
+    /// Waits until the directory's entries are on the disk, where that is asked for.
+    pub(crate) fn finish(self, shown: &str, durability: Durability) -> Result<(), FsError> {
+        match (self.0, durability) {
+            (Some(directory), Durability::Fsync) => {
+                rustix::fs::fsync(directory).map_err(|errno| FsError::Io {
+                    path: shown.to_owned(),
+                    operation: AFTER_PUBLISHING,
+                    source: errno.into(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// While it lives, no other process of ours exchanges files in the directory.
+#[derive(Debug)]
+pub(crate) struct ExchangeGuard<'a>(Option<&'a OwnedFd>);
+
+impl Drop for ExchangeGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(directory) = self.0 {
+            let _ = rustix::fs::flock(directory, FlockOperation::Unlock);
+        }
     }
 }

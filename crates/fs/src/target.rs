@@ -10,16 +10,20 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::Access;
 use rustix::fs::AtFlags;
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use crate::Durability;
 use crate::FileKind;
 use crate::FsError;
 use crate::Refusal;
 use crate::Root;
 use crate::WriteOptions;
 use crate::attributes;
+use crate::cancel::checkpoint;
 use crate::open;
 use crate::open::Identity;
+use crate::publish;
 use crate::serial::Key;
 use crate::serial::Turn;
 use crate::sweep;
@@ -30,13 +34,21 @@ use crate::walk::CreatedDirectories;
 #[derive(Debug)]
 pub(crate) struct Target {
     directory: OwnedFd,
-    directory_identity: Identity,
     name: OsString,
     // Given back before `directory` closes; the order does not matter, the lifetime does.
     _turn: Turn,
 }
 
+/// The file that is there before the change.
+#[derive(Debug)]
+pub(crate) struct Old {
+    /// Open for reading; `None` where it may be written but not read.
+    pub(crate) file: Option<File>,
+    pub(crate) stat: rustix::fs::Stat,
+}
+
 /// How the new bytes will be published.
+#[derive(Debug)]
 pub(crate) enum Way<'a> {
     /// Through a temporary file.
     Atomic(Temporary<'a>),
@@ -60,7 +72,9 @@ impl Target {
         let directory_identity = Identity::of(&stat);
         let key = Key { directory: directory_identity, name: name.clone() };
         let turn = Turn::wait(key, path, options.wait, cancel)?;
-        Ok(Self { directory, directory_identity, name, _turn: turn })
+        // Before the file is looked at: an exchange that is taken back changes it.
+        sweep::sweep(directory.as_fd(), directory_identity, &name);
+        Ok(Self { directory, name, _turn: turn })
     }
 
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
@@ -93,11 +107,22 @@ impl Target {
         rustix::fs::statat(self.directory(), &self.name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Opens the file for reading.
-    pub(crate) fn open_file(&self, shown: &str) -> Result<File, FsError> {
+    /// Opens the file for reading, with what is known of it.
+    pub(crate) fn open_file(&self, shown: &str) -> Result<(File, rustix::fs::Stat), FsError> {
         match open::open_entry(shown, self.directory(), &self.name)? {
-            Some((fd, _)) => Ok(File::from(fd)),
+            Some((fd, stat)) => Ok((File::from(fd), stat)),
             None => Err(FsError::Conflict { path: shown.to_owned() }),
+        }
+    }
+
+    /// Opens the file that is there now, if any, for its attributes to be kept.
+    pub(crate) fn open_old(&self, shown: &str) -> Result<Option<Old>, FsError> {
+        let Some(stat) = self.existing(shown)? else { return Ok(None) };
+        match self.open_file(shown) {
+            Ok((file, stat)) => Ok(Some(Old { file: Some(file), stat })),
+            // It may be written but not read, and keeps its mode and owner.
+            Err(FsError::Permission { .. }) => Ok(Some(Old { file: None, stat })),
+            Err(error) => Err(error),
         }
     }
 
@@ -105,29 +130,68 @@ impl Target {
     pub(crate) fn prepare(
         &self,
         shown: &str,
-        old: Option<(&rustix::fs::Stat, Option<&File>)>,
+        old: Option<&Old>,
         options: &WriteOptions,
     ) -> Result<Way<'_>, FsError> {
-        sweep::sweep(self.directory(), self.directory_identity);
         // Nobody may read the new bytes before the old file's mode is on them.
-        let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let refused = match Temporary::create(self.directory(), mode) {
-            Ok(temporary) => match old {
-                None => return Ok(Way::Atomic(temporary)),
-                Some((stat, file)) => {
-                    match attributes::carry_over(file, stat, &temporary.file) {
-                        Ok(()) => return Ok(Way::Atomic(temporary)),
-                        Err(refused) => refused,
-                    }
-                }
+        let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
+        let refused = match (Temporary::create(self.directory(), mode), old) {
+            (Ok(temporary), None) => return Ok(Way::Atomic(temporary)),
+            (Ok(temporary), Some(old)) => match self.carry_over(old, &temporary) {
+                Ok(()) => return Ok(Way::Atomic(temporary)),
+                Err(refused) => refused,
             },
-            Err(errno @ (Errno::ACCESS | Errno::PERM)) if old.is_some() => {
+            (Err(errno @ (Errno::ACCESS | Errno::PERM)), Some(_)) => {
                 (Refusal::DirectoryNotWritable, errno)
             }
-            Err(errno) => return Err(FsError::at(shown, "creating a file beside it", errno)),
+            (Err(errno), _) => {
+                return Err(FsError::at(shown, "creating a file beside it", errno));
+            }
         };
         in_place_or_refuse(shown, refused, options)
     }
+
+    fn carry_over(&self, old: &Old, temporary: &Temporary<'_>) -> Result<(), (Refusal, Errno)> {
+        if old.file.is_none() && !self.has_no_attributes().unwrap_or(false) {
+            // Left out, an access list would leave its mask behind as the group's permissions.
+            return Err((Refusal::AttributesNotKeepable, Errno::ACCESS));
+        }
+        attributes::carry_over(old.file.as_ref(), &old.stat, &temporary.file)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn has_no_attributes(&self) -> Result<bool, Errno> {
+        use rustix::fs::OFlags;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = rustix::fs::openat(self.directory(), &self.name, flags, Mode::empty())?;
+        attributes::none_beyond_reading(place.as_fd())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the Linux version can tell")]
+    fn has_no_attributes(&self) -> Result<bool, Errno> {
+        Ok(false)
+    }
+}
+
+/// Fills a temporary file, up to the moment before it is published.
+pub(crate) fn fill(
+    temporary: &Temporary<'_>,
+    shown: &str,
+    bytes: &[u8],
+    old: Option<&Old>,
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<(), FsError> {
+    publish::write_all(&temporary.file, shown, bytes, cancel)?;
+    if let Some(old) = old {
+        attributes::restore_set_id(&old.stat, &temporary.file)
+            .map_err(|errno| FsError::at(shown, "keeping its mode", errno))?;
+    }
+    if options.durability == Durability::Fsync {
+        publish::sync(&temporary.file, shown)?;
+    }
+    checkpoint(cancel)
 }
 
 /// In place when the caller allowed it, else the typed refusal.

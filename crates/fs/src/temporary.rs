@@ -4,9 +4,9 @@
 //! long as a name can be):
 //!
 //! - `.toolwright-REALM-PID-START-SEQ.part`: being written; nothing but the owner knows of it;
-//! - `.toolwright-REALM-PID-START-SEQ-INODE-PRINT.swap`: about to be, or just exchanged with its
-//!   target. `INODE` is the new file's; `PRINT` is the fingerprint of the file that should come out
-//!   of the exchange.
+//! - `.toolwright-REALM-PID-START-SEQ-NEW-OUT-TARGET.swap`: about to be, or just exchanged with its
+//!   target. `NEW` is the fingerprint of the new file, `OUT` of the one that should come out of the
+//!   exchange; `TARGET` is the hash of the target's name.
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -16,6 +16,7 @@ use std::hash::Hash;
 use std::hash::Hasher;
 use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -43,7 +44,7 @@ pub(crate) struct Temporary<'a> {
 
 impl<'a> Temporary<'a> {
     /// Creates an empty file in `directory`. `mode` is subject to the umask.
-    pub(crate) fn create(directory: BorrowedFd<'a>, mode: u32) -> Result<Self, Errno> {
+    pub(crate) fn create(directory: BorrowedFd<'a>, mode: Mode) -> Result<Self, Errno> {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::RDWR
             | OFlags::CREATE
@@ -54,8 +55,6 @@ impl<'a> Temporary<'a> {
         loop {
             let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
             let name = OsString::from(part_name(Owner::this(), sequence));
-            #[expect(clippy::allow_attributes, clippy::unnecessary_cast, reason = "u16 on macOS")]
-            let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
             match rustix::fs::openat(directory, &name, flags, mode) {
                 Ok(fd) => {
                     let file = File::from(fd);
@@ -73,8 +72,8 @@ impl<'a> Temporary<'a> {
     }
 
     /// Renames the file to its `.swap` name.
-    pub(crate) fn announce_swap(&mut self, inode: u64, out: Fingerprint) -> Result<(), Errno> {
-        let name = OsString::from(swap_name(Owner::this(), self.sequence, inode, out));
+    pub(crate) fn announce_swap(&mut self, swap: Swap) -> Result<(), Errno> {
+        let name = OsString::from(swap_name(Owner::this(), self.sequence, swap));
         rustix::fs::renameat(self.directory, &self.name, self.directory, &name)?;
         self.name = name;
         Ok(())
@@ -107,7 +106,6 @@ impl Drop for Temporary<'_> {
 pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
-    #[expect(clippy::useless_conversion, clippy::allow_attributes, reason = "types differ by system")]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         let mut hasher = DefaultHasher::new();
         (i128::from(stat.st_ino), i128::from(stat.st_size)).hash(&mut hasher);
@@ -116,19 +114,36 @@ impl Fingerprint {
     }
 }
 
+/// The hash of a name: what a temporary file's own name has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NameHash(u64);
+
+impl NameHash {
+    pub(crate) fn of(name: &OsStr) -> Self {
+        let mut hasher = DefaultHasher::new();
+        name.as_bytes().hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+/// An exchange that is about to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Swap {
+    /// The new file.
+    pub(crate) new: Fingerprint,
+    /// What should come out.
+    pub(crate) out: Fingerprint,
+    /// What it is exchanged with.
+    pub(crate) target: NameHash,
+}
+
 /// What a temporary file's name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Residue {
     /// Not yet published: worth nothing without its owner.
     Part(Owner),
     /// Caught in an exchange.
-    Swap {
-        owner: Owner,
-        /// The new file's inode number.
-        inode: u64,
-        /// What should come out of the exchange.
-        out: Fingerprint,
-    },
+    Swap(Owner, Swap),
 }
 
 impl Residue {
@@ -146,7 +161,8 @@ impl Residue {
         let owner = Owner { realm, pid, started: next()? };
         let _sequence = next()?;
         Some(if swap {
-            Self::Swap { owner, inode: next()?, out: Fingerprint(next()?) }
+            let (new, out) = (Fingerprint(next()?), Fingerprint(next()?));
+            Self::Swap(owner, Swap { new, out, target: NameHash(next()?) })
         } else {
             Self::Part(owner)
         })
@@ -154,17 +170,18 @@ impl Residue {
 
     pub(crate) fn owner(&self) -> Owner {
         match self {
-            Self::Part(owner) | Self::Swap { owner, .. } => *owner,
+            Self::Part(owner) | Self::Swap(owner, _) => *owner,
         }
     }
 }
 
-fn part_name(owner: Owner, sequence: u64) -> String {
+pub(crate) fn part_name(owner: Owner, sequence: u64) -> String {
     format!("{}{PART}", stem(owner, sequence))
 }
 
-fn swap_name(owner: Owner, sequence: u64, inode: u64, out: Fingerprint) -> String {
-    format!("{}-{inode:x}-{:x}{SWAP}", stem(owner, sequence), out.0)
+pub(crate) fn swap_name(owner: Owner, sequence: u64, swap: Swap) -> String {
+    let Swap { new, out, target } = swap;
+    format!("{}-{:x}-{:x}-{:x}{SWAP}", stem(owner, sequence), new.0, out.0, target.0)
 }
 
 fn stem(owner: Owner, sequence: u64) -> String {
@@ -179,10 +196,11 @@ mod tests {
     fn names_are_read_back_and_fit_everywhere() {
         let owner = Owner { realm: u64::MAX, pid: u32::MAX, started: u64::MAX };
         let part = part_name(owner, u64::MAX);
-        let swap = swap_name(owner, u64::MAX, u64::MAX, Fingerprint(u64::MAX));
+        let most = Fingerprint(u64::MAX);
+        let exchange = Swap { new: most, out: most, target: NameHash(u64::MAX) };
+        let swap = swap_name(owner, u64::MAX, exchange);
         assert_eq!(Residue::parse(part.as_bytes()), Some(Residue::Part(owner)));
-        let expected = Residue::Swap { owner, inode: u64::MAX, out: Fingerprint(u64::MAX) };
-        assert_eq!(Residue::parse(swap.as_bytes()), Some(expected));
+        assert_eq!(Residue::parse(swap.as_bytes()), Some(Residue::Swap(owner, exchange)));
         assert!(swap.len() <= 143, "{} bytes: eCryptfs allows 143", swap.len());
     }
 

@@ -1,26 +1,29 @@
 //! Read, transform, publish: an edit that cannot lose somebody else's change.
 
-use std::fs::File;
+use std::ffi::OsStr;
 use std::sync::atomic::AtomicBool;
 
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::Durability;
 use crate::FsError;
 use crate::Refusal;
 use crate::Root;
 use crate::WriteOptions;
 use crate::cancel::checkpoint;
-use crate::open;
 use crate::open::Identity;
 use crate::publish;
+use crate::publish::OpenDirectory;
+use crate::read::holds;
 use crate::read::read_open;
 use crate::target;
+use crate::target::Old;
 use crate::target::Target;
 use crate::target::Way;
 use crate::temporary::Fingerprint;
+use crate::temporary::NameHash;
+use crate::temporary::Swap;
 use crate::temporary::Temporary;
-use crate::write;
 
 /// Why an update did not happen: the file system's reason, or the transformation's own.
 #[derive(Debug, thiserror::Error)]
@@ -58,13 +61,11 @@ pub fn update<E>(
 ) -> Result<Updated, UpdateError<E>> {
     checkpoint(cancel)?;
     let target = Target::open(root, path, None, options, cancel)?;
-    let mut file = target.open_file(path)?;
+    let (file, stat) = target.open_file(path)?;
     if target.existing(path)?.is_none() {
         return Err(FsError::NotFound { path: path.to_owned() }.into());
     }
-    let stat = rustix::fs::fstat(&file)
-        .map_err(|errno| FsError::at(path, "looking at it", errno))?;
-    let old = read_open(&mut file, path, limit, cancel)?;
+    let old = read_open(&file, path, limit, cancel)?;
     let new = transform(&old).map_err(UpdateError::Refused)?;
     if new.len() as u64 > limit {
         let bytes = new.len() as u64;
@@ -75,19 +76,23 @@ pub fn update<E>(
         return Ok(updated);
     }
 
-    let edit = Edit { target: &target, path, old: &old, stat: &stat, options, cancel };
-    match target.prepare(path, Some((&stat, Some(&file))), options)? {
-        Way::InPlace => edit.overwrite(&new)?,
+    publish::within_size_limit(path, &new)?;
+    let directory = OpenDirectory::new(target.directory(), path, options.durability)?;
+    let before = Old { file: Some(file), stat };
+    let way = target.prepare(path, Some(&before), options)?;
+    let edit = Edit { target: &target, path, before: &before, old: &old, options, cancel };
+    match way {
+        Way::InPlace => {
+            let _alone = directory.lock();
+            edit.overwrite(&new)?;
+        }
         Way::Atomic(temporary) => {
-            publish::write_all(&temporary.file, path, &new, cancel)?;
-            if options.durability == Durability::Fsync {
-                write::sync(&temporary.file, path)?;
-            }
-            checkpoint(cancel)?;
+            target::fill(&temporary, path, &new, Some(&before), options, cancel)?;
+            let _alone = directory.lock();
             edit.publish(temporary, &new)?;
         }
     }
-    write::finish(&target, path, options)?;
+    directory.finish(path, options.durability)?;
     Ok(updated)
 }
 
@@ -95,8 +100,9 @@ pub fn update<E>(
 struct Edit<'a> {
     target: &'a Target,
     path: &'a str,
+    before: &'a Old,
+    /// The bytes that were read.
     old: &'a [u8],
-    stat: &'a rustix::fs::Stat,
     options: &'a WriteOptions,
     cancel: &'a AtomicBool,
 }
@@ -104,11 +110,19 @@ struct Edit<'a> {
 impl Edit<'_> {
     fn publish(&self, mut temporary: Temporary<'_>, new: &[u8]) -> Result<(), FsError> {
         let target = self.target;
+        // The exchange would find every change too, but only after readers and writers could have
+        // seen an edit of the wrong content. What is left for it is the time from here to there.
+        if !self.is_unchanged(target.name()) {
+            return Err(self.conflict());
+        }
         let fresh = rustix::fs::fstat(&temporary.file)
             .map_err(|errno| self.failed("looking at the new file", errno))?;
-        let fresh = Identity::of(&fresh);
         temporary
-            .announce_swap(fresh.inode, Fingerprint::of(self.stat))
+            .announce_swap(Swap {
+                new: Fingerprint::of(&fresh),
+                out: Fingerprint::of(&self.before.stat),
+                target: NameHash::of(target.name()),
+            })
             .map_err(|errno| self.failed("renaming", errno))?;
         match publish::exchange(target.directory(), temporary.name(), target.name()) {
             Ok(()) => {}
@@ -127,59 +141,76 @@ impl Edit<'_> {
             Err(errno) => return Err(self.failed("exchanging", errno)),
         }
         // From here the temporary name holds what came out; dropping it removes that.
-        if self.came_out_unchanged(temporary.name()) {
+        if self.is_what_was_read(temporary.name()) {
             return Ok(());
         }
-        self.take_back(temporary, fresh)
+        self.take_back(temporary, Fingerprint::of(&fresh))
+    }
+
+    /// Whether the file that was read still lies at `name`, and nobody seems to have written to it.
+    fn is_unchanged(&self, name: &OsStr) -> bool {
+        self.stat(name).is_ok_and(|stat| {
+            let same = Fingerprint::of(&stat) == Fingerprint::of(&self.before.stat);
+            // Touched, but perhaps with the same bytes in it.
+            same || self.is_what_was_read(name)
+        })
     }
 
     /// Whether the file at `name` is the one that was read, with the bytes that were read.
-    fn came_out_unchanged(&self, name: &std::ffi::OsStr) -> bool {
-        let Ok(Some((fd, identity))) = open::open_entry(self.path, self.target.directory(), name)
-        else {
-            return false;
-        };
-        if identity != Identity::of(self.stat) {
-            return false;
-        }
-        let limit = self.old.len() as u64;
-        // The decision is made whether or not the caller still waits for it.
-        let never = AtomicBool::new(false);
-        read_open(&mut File::from(fd), self.path, limit, &never)
-            .is_ok_and(|bytes| bytes == self.old)
+    ///
+    /// Read through the descriptor that is open already: the decision must not fail for want of one.
+    fn is_what_was_read(&self, name: &OsStr) -> bool {
+        self.stat(name).is_ok_and(|stat| Identity::of(&stat) == Identity::of(&self.before.stat))
+            && self.before.file.as_ref().is_some_and(|file| holds(file, self.old))
     }
 
     /// Undoes the exchange: what came out was somebody else's newer file.
-    fn take_back(&self, temporary: Temporary<'_>, fresh: Identity) -> Result<(), FsError> {
+    ///
+    /// Others do not wait for this. What is found at the target instead of what was put there is
+    /// newer still and stays there, and nothing is removed but our own file and what somebody who
+    /// replaced that has thereby replaced too. Whatever else comes out is kept under its temporary
+    /// name.
+    fn take_back(&self, temporary: Temporary<'_>, fresh: Fingerprint) -> Result<(), FsError> {
         const MAX_ROUNDS: usize = 16;
-        let directory = self.target.directory();
+        let held = || self.stat(temporary.name()).map(|stat| Fingerprint::of(&stat));
+        // Moved elsewhere, our file was not replaced; written to, it is not ours alone any more.
+        let ours_is_gone = || {
+            rustix::fs::fstat(&temporary.file).is_ok_and(|stat| stat.st_nlink == 0)
+        };
+        // What the last exchange put at the target, and what it took from there.
+        let mut put = fresh;
+        let mut taken = held().map_err(|errno| self.failed("exchanging back", errno))?;
         for _ in 0..MAX_ROUNDS {
-            match publish::exchange(directory, temporary.name(), self.target.name()) {
-                Ok(()) => {}
-                // The target has been deleted since, and what came out of it with it.
-                Err(Errno::NOENT) => return Err(self.conflict()),
+            let exchanged =
+                publish::exchange(self.target.directory(), temporary.name(), self.target.name());
+            let removable = match exchanged {
+                Ok(()) => match held() {
+                    Ok(out) if out == put => put == fresh || ours_is_gone(),
+                    Ok(out) => {
+                        put = taken;
+                        taken = out;
+                        continue;
+                    }
+                    Err(_) => false,
+                },
+                // The target has been deleted since, and with it what we took from it.
+                Err(Errno::NOENT) => put == fresh && ours_is_gone(),
                 Err(errno) => {
                     temporary.leave();
                     return Err(self.failed("exchanging back", errno));
                 }
+            };
+            if !removable {
+                temporary.leave();
             }
-            let out = rustix::fs::statat(
-                directory,
-                temporary.name(),
-                rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
-            );
-            // Our own file is out again, and goes. Anything else is a third party's, who replaced
-            // ours meanwhile: theirs is the newest, and goes back in the next round.
-            if out.is_ok_and(|stat| Identity::of(&stat) == fresh) {
-                return Err(self.conflict());
-            }
+            return Err(self.conflict());
         }
         temporary.leave();
         Err(self.conflict())
     }
 
     fn check_then_rename(&self, mut temporary: Temporary<'_>) -> Result<(), FsError> {
-        if !self.came_out_unchanged(self.target.name()) {
+        if !self.is_what_was_read(self.target.name()) {
             return Err(self.conflict());
         }
         match temporary.rename_over(self.target.name()) {
@@ -190,10 +221,20 @@ impl Edit<'_> {
 
     fn overwrite(&self, new: &[u8]) -> Result<(), FsError> {
         checkpoint(self.cancel)?;
-        if !self.came_out_unchanged(self.target.name()) {
+        let file = publish::open_in_place(self.target.directory(), self.target.name(), self.path)?;
+        let stat =
+            rustix::fs::fstat(&file).map_err(|errno| self.failed("looking at it", errno))?;
+        // What was opened for writing is what was read, whatever the name says meanwhile.
+        if Identity::of(&stat) != Identity::of(&self.before.stat)
+            || !self.is_what_was_read(self.target.name())
+        {
             return Err(self.conflict());
         }
-        publish::overwrite(self.target.directory(), self.target.name(), self.path, new)
+        publish::overwrite(&file, self.path, new, self.options.durability)
+    }
+
+    fn stat(&self, name: &OsStr) -> Result<rustix::fs::Stat, Errno> {
+        rustix::fs::statat(self.target.directory(), name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
     fn conflict(&self) -> FsError {

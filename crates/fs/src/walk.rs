@@ -19,6 +19,7 @@ use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::FileKind;
 use crate::FsError;
 use crate::Root;
 use crate::path;
@@ -156,8 +157,10 @@ fn directory(here: BorrowedFd<'_>, name: &OsStr) -> Result<Component, Errno> {
         Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => match read_link(here, name) {
             Ok(target) => Ok(Component::Link(target)),
             Err(Errno::INVAL) => match rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) if is_directory(&stat) => Err(Errno::AGAIN),
-                Ok(_) => Err(Errno::NOTDIR),
+                Ok(stat) => match FileKind::of(&stat) {
+                    Some(FileKind::Directory | FileKind::Symlink) => Err(Errno::AGAIN),
+                    _ => Err(Errno::NOTDIR),
+                },
                 Err(errno) => Err(errno),
             },
             Err(errno) => Err(errno),
@@ -180,10 +183,6 @@ pub(crate) fn read_link(here: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, 
     Ok(OsStr::from_bytes(target.as_bytes()).to_os_string())
 }
 
-fn is_directory(stat: &rustix::fs::Stat) -> bool {
-    rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory
-}
-
 /// Creates `name`; that somebody else was quicker is as good.
 fn make_directory(
     here: BorrowedFd<'_>,
@@ -191,7 +190,7 @@ fn make_directory(
     created: &mut CreatedDirectories,
 ) -> Result<(), Errno> {
     // The descriptor for the way back comes first: without one nothing may be created.
-    let parent = here.try_clone_to_owned().map_err(|_| Errno::MFILE)?;
+    let parent = rustix::io::fcntl_dupfd_cloexec(here, 0)?;
     match rustix::fs::mkdirat(here, name, Mode::from_raw_mode(0o777)) {
         Ok(()) => {
             created.0.push(Created { parent, name: name.to_os_string() });

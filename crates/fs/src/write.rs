@@ -10,6 +10,7 @@ use crate::Refusal;
 use crate::Root;
 use crate::cancel::checkpoint;
 use crate::publish;
+use crate::publish::OpenDirectory;
 use crate::target;
 use crate::target::Target;
 use crate::target::Way;
@@ -46,6 +47,9 @@ impl Default for WriteOptions {
     }
 }
 
+/// How often a write begins anew when its directory or file is exchanged under it.
+const MAX_ATTEMPTS: usize = 32;
+
 /// Makes `bytes` the content of the file at `path`, creating it and its parent directories.
 ///
 /// Until the last step (a rename) nothing but a temporary file exists; on every error it is removed
@@ -57,24 +61,45 @@ pub fn write(
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
-    checkpoint(cancel)?;
+    publish::within_size_limit(path, bytes)?;
+    let mut answer = Ok(());
+    for _ in 0..MAX_ATTEMPTS {
+        checkpoint(cancel)?;
+        answer = write_once(root, path, bytes, options, cancel);
+        // A directory that was there is gone, perhaps because another call that failed took back
+        // the directories it had made; or the file has just become a link. Both are looked at again.
+        if !matches!(answer, Err(FsError::NotFound { .. } | FsError::Conflict { .. })) {
+            return answer;
+        }
+    }
+    match answer {
+        Err(FsError::Conflict { .. }) => {
+            Err(FsError::at(path, "opening a file that is being replaced", Errno::AGAIN))
+        }
+        other => other,
+    }
+}
+
+fn write_once(
+    root: &Root,
+    path: &str,
+    bytes: &[u8],
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<(), FsError> {
     let mut created = CreatedDirectories::default();
     let target = Target::open(root, path, Some(&mut created), options, cancel)?;
-    let existing = target.existing(path)?;
-    // Read for its attributes; a file that may be written but not read has none that could be copied.
-    let old = match existing {
-        Some(_) => target.open_file(path).ok(),
-        None => None,
+    let old = target.open_old(path)?;
+    let directory = match options.durability {
+        Durability::Process => None,
+        Durability::Fsync => {
+            Some(OpenDirectory::new(target.directory(), path, options.durability)?)
+        }
     };
-    let way = target.prepare(path, existing.as_ref().map(|stat| (stat, old.as_ref())), options)?;
-    let way = match way {
+    let way = match target.prepare(path, old.as_ref(), options)? {
         Way::InPlace => Way::InPlace,
         Way::Atomic(mut temporary) => {
-            publish::write_all(&temporary.file, path, bytes, cancel)?;
-            if options.durability == Durability::Fsync {
-                sync(&temporary.file, path)?;
-            }
-            checkpoint(cancel)?;
+            target::fill(&temporary, path, bytes, old.as_ref(), options, cancel)?;
             match temporary.rename_over(target.name()) {
                 Ok(()) => Way::Atomic(temporary),
                 Err(Errno::BUSY) => {
@@ -85,23 +110,10 @@ pub fn write(
         }
     };
     if let Way::InPlace = way {
-        publish::overwrite(target.directory(), target.name(), path, bytes)?;
+        checkpoint(cancel)?;
+        let file = publish::open_in_place(target.directory(), target.name(), path)?;
+        publish::overwrite(&file, path, bytes, options.durability)?;
     }
     created.keep();
-    finish(&target, path, options)
-}
-
-pub(crate) fn sync(file: &std::fs::File, shown: &str) -> Result<(), FsError> {
-    file.sync_all().map_err(|source| FsError::Io {
-        path: shown.to_owned(),
-        operation: "syncing",
-        source,
-    })
-}
-
-pub(crate) fn finish(target: &Target, shown: &str, options: &WriteOptions) -> Result<(), FsError> {
-    match options.durability {
-        Durability::Process => Ok(()),
-        Durability::Fsync => publish::sync_directory(target.directory(), shown),
-    }
+    directory.map_or(Ok(()), |directory| directory.finish(path, options.durability))
 }

@@ -11,21 +11,50 @@ pub(crate) struct PatchLine<'p> {
     pub(crate) cr: bool,
 }
 
-/// Cuts the text of a patch into lines. A newline at the very end begins no further line.
-pub(crate) fn patch_lines(text: &str) -> Vec<PatchLine<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = Vec::with_capacity(text.len() / 32 + 1);
-    let mut start = 0;
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
-    for end in ends.chain((!text.ends_with('\n')).then_some(text.len())) {
-        let line = text.get(start..end).unwrap_or_default();
-        lines.push(match line.strip_suffix('\r') {
+/// The text of a patch, cut into lines. A newline at the very end begins no further line.
+#[derive(Debug)]
+pub(crate) struct PatchText<'p> {
+    text: &'p str,
+    /// Where each line ends, ending excluded.
+    ends: Vec<usize>,
+}
+
+impl<'p> PatchText<'p> {
+    pub(crate) fn new(text: &'p str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut ends = Vec::with_capacity(text.len() / 32 + 1);
+        ends.extend(memchr::memchr_iter(b'\n', text.as_bytes()));
+        if !text.is_empty() && !text.ends_with('\n') {
+            ends.push(text.len());
+        }
+        Self { text, ends }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn line(&self, at: usize) -> Option<PatchLine<'p>> {
+        let end = *self.ends.get(at)?;
+        let start = match at.checked_sub(1) {
+            None => 0,
+            Some(before) => self.ends.get(before)? + 1,
+        };
+        let line = self.text.get(start..end)?;
+        Some(match line.strip_suffix('\r') {
             Some(text) => PatchLine { text, cr: true },
             None => PatchLine { text: line, cr: false },
-        });
-        start = end + 1;
+        })
     }
-    lines
+
+    pub(crate) fn text(&self, at: usize) -> Option<&'p str> {
+        self.line(at).map(|line| line.text)
+    }
+
+    /// The lines from `at` on.
+    pub(crate) fn rest(&self, at: usize) -> impl Iterator<Item = &'p str> {
+        (at..self.len()).filter_map(|at| self.text(at))
+    }
 }
 
 /// What a hunk header is missing.
@@ -66,11 +95,15 @@ fn read_range(text: &str) -> Option<(u64, u64, &str)> {
     }
 }
 
+/// Too large a number is no line number, and is not read.
 fn read_number(text: &str) -> Option<(u64, &str)> {
-    let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, rest) = text.split_at_checked(end)?;
-    // Too large a number is no line number; parsing says so by failing.
-    Some((digits.parse().ok()?, rest))
+    let digits = text.bytes().take_while(u8::is_ascii_digit);
+    let (mut value, mut length) = (0_u64, 0);
+    for digit in digits {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        length += 1;
+    }
+    (length > 0).then_some((value, text.get(length..)?))
 }
 
 pub(crate) fn is_fence(line: &str) -> bool {
@@ -98,8 +131,8 @@ fn is_dev_null(line: &str) -> bool {
 /// Whether the part of another file begins at line `at`, which follows a hunk. Removed and added
 /// lines can look like file names, so more is asked than above the first hunk: a hunk must follow,
 /// or the patch be over.
-pub(crate) fn begins_file(lines: &[PatchLine<'_>], at: usize) -> bool {
-    let text = |at: usize| lines.get(at).map(|line| line.text);
+pub(crate) fn begins_file(lines: &PatchText<'_>, at: usize) -> bool {
+    let text = |at: usize| lines.text(at);
     let Some(line) = text(at) else { return false };
     if line.starts_with("diff --git ") {
         return true;
@@ -126,8 +159,8 @@ pub(crate) struct Headers {
 
 impl Headers {
     /// Takes in the line at `at`, and gives how many lines were read.
-    pub(crate) fn read(&mut self, lines: &[PatchLine<'_>], at: usize, after_hunk: bool) -> usize {
-        let Some(line) = lines.get(at).map(|line| line.text) else { return 1 };
+    pub(crate) fn read(&mut self, lines: &PatchText<'_>, at: usize, after_hunk: bool) -> usize {
+        let Some(line) = lines.text(at) else { return 1 };
         if after_hunk {
             if begins_file(lines, at) {
                 self.second_file(at, line);
@@ -170,8 +203,8 @@ impl Headers {
         });
     }
 
-    fn read_names(&mut self, lines: &[PatchLine<'_>], at: usize, line: &str) -> usize {
-        let next = lines.get(at + 1).map_or("", |line| line.text);
+    fn read_names(&mut self, lines: &PatchText<'_>, at: usize, line: &str) -> usize {
+        let next = lines.text(at + 1).unwrap_or_default();
         let pair = is_name_pair(line, next);
         // A single `--- ` may be prose (a ruled line); above a hunk header it is half of a header.
         if !pair && !is_hunk_header(next) && !is_dev_null(line) {

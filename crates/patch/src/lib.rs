@@ -42,6 +42,7 @@
 //! lines that are there count. Blank lines without a leading space are context where the header
 //! counts them in; at the end of the last hunk they may also stand after the patch.
 
+mod advice;
 mod error;
 mod excerpt;
 mod explain;
@@ -54,7 +55,8 @@ mod parse;
 mod place;
 mod rewrite;
 
-pub use error::{Detail, PatchError};
+pub use advice::Detail;
+pub use error::PatchError;
 pub use explain::Stale;
 
 use crate::hunk::{Patch, old_lines};

@@ -4,8 +4,8 @@
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::headers::{
-    HeaderFault, Headers, PatchLine, begins_file, is_fence, is_hunk_header, is_name_pair,
-    patch_lines, read_hunk_header,
+    HeaderFault, Headers, PatchLine, PatchText, begins_file, is_fence, is_hunk_header,
+    is_name_pair, read_hunk_header,
 };
 use crate::hunk::{BodyLine, Hunk, Patch, Ranges, Sign};
 use crate::lines::REPLACEMENT;
@@ -26,9 +26,9 @@ pub(crate) fn parse(text: &str) -> Result<Patch<'_>, PatchError> {
     let patch = parser.patch;
     headers.refusal(!patch.hunks.is_empty())?;
     if patch.hunks.is_empty() {
-        return Err(match parser.lines.iter().find(|line| !line.text.trim().is_empty()) {
+        return Err(match parser.lines.rest(0).find(|line| !line.trim().is_empty()) {
             None => PatchError::Empty,
-            Some(first) => PatchError::NotADiff { start: excerpt(first.text) },
+            Some(first) => PatchError::NotADiff { start: excerpt(first) },
         });
     }
     if text.contains(REPLACEMENT) {
@@ -70,7 +70,7 @@ impl Counts {
 }
 
 struct Parser<'p> {
-    lines: Vec<PatchLine<'p>>,
+    lines: PatchText<'p>,
     next: usize,
     patch: Patch<'p>,
     /// The last hunk has fewer lines than its header says; only the end of the patch excuses it.
@@ -79,13 +79,13 @@ struct Parser<'p> {
 
 impl<'p> Parser<'p> {
     fn new(text: &'p str) -> Self {
-        let lines = patch_lines(text);
+        let lines = PatchText::new(text);
         let patch = Patch { hunks: Vec::new(), lines: Vec::with_capacity(lines.len()) };
         Self { lines, next: 0, patch, short: false }
     }
 
     fn text(&self, at: usize) -> Option<&'p str> {
-        self.lines.get(at).map(|line| line.text)
+        self.lines.text(at)
     }
 
     /// Reads the hunk whose header is the next line.
@@ -122,7 +122,7 @@ impl<'p> Parser<'p> {
 
     /// Takes the next line into the hunk that begins at `first`, if it looks like part of one.
     fn body_line(&mut self, first: usize) -> Option<BodyLine<'p>> {
-        let PatchLine { text, cr } = *self.lines.get(self.next)?;
+        let PatchLine { text, cr } = self.lines.line(self.next)?;
         let mut chars = text.chars();
         let (sign, bare) = match chars.next() {
             Some(' ') => (Sign::Context, false),
@@ -218,8 +218,7 @@ impl<'p> Parser<'p> {
 
     /// The end of a mailed patch: `-- ` and the version of Git.
     fn is_mail_signature(&self, at: usize) -> bool {
-        let mut rest =
-            self.lines.iter().skip(at).map(|line| line.text).filter(|line| !line.is_empty());
+        let mut rest = self.lines.rest(at).filter(|line| !line.is_empty());
         rest.next().is_some_and(|line| line.trim_end() == "--")
             && rest.next().is_none_or(|line| line.starts_with(|char: char| char.is_ascii_digit()))
             && rest.next().is_none()
@@ -243,7 +242,7 @@ impl<'p> Parser<'p> {
         }
         let blank_before = self.next.checked_sub(1).and_then(|at| self.text(at)) == Some("");
         let prose = || {
-            let rest = self.lines.iter().skip(self.next).map(|line| line.text);
+            let rest = self.lines.rest(self.next);
             !rest.take_while(|line| !is_fence(line)).any(|line| line.starts_with(['+', '-']))
         };
         if line.trim().is_empty()

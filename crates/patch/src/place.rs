@@ -33,15 +33,15 @@ pub(crate) fn place(
         previous: None,
         seen: 0,
     };
-    let mut places = Vec::with_capacity(patch.hunks.len());
+    let mut found = Vec::with_capacity(patch.hunks.len());
     for hunk in &patch.hunks {
         let last = hunk.number == patch.hunks.len();
         let at_end = if last { newline.marked() } else { None };
         let placement = placer.hunk(hunk, last, at_end)?;
         placer.advance(hunk, placement);
-        places.push(placement);
+        found.push(placement);
     }
-    Ok(places)
+    Ok(found)
 }
 
 /// The lines of a hunk at `at` against those of the file. The blank after a final newline, which
@@ -56,6 +56,10 @@ pub(crate) fn fits(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
 /// How many lines are compared in all before the search is given up: about a tenth of a second. A
 /// patch with its line numbers nearly right needs a few for each of its lines.
 const WORK: u64 = 1 << 26;
+
+/// How far from where a hunk should be it is looked for line by line. Line numbers are mostly wrong
+/// by a few lines, and numbering a whole file costs more than a hundred looks.
+const NEARBY: i64 = 64;
 
 struct Placer<'a> {
     file: &'a Lines<'a>,
@@ -150,7 +154,7 @@ impl<'a> Placer<'a> {
             return Err(PatchError::InsertionOutside { hunk, header, after, lines });
         };
         if at < self.floor {
-            return Err(PatchError::OutOfOrder { hunk, header, line: at, end: self.floor });
+            return Err(PatchError::OutOfOrder { hunk, header, line: at + 1, end: self.floor });
         }
         match at_end {
             Some(patch_line) if at < lines => {
@@ -209,10 +213,16 @@ impl<'a> Placer<'a> {
         let Some(high) = limit.checked_sub(sought.old).filter(|&high| floor <= high) else {
             return Ok(None);
         };
-        let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
-        let wanted = index.wanted(self.seen, sought.old);
+        let found = match self.nearby(sought, floor, high) {
+            Nearest::None => {
+                let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
+                let wanted = index.wanted(self.seen, sought.old);
+                index.nearest(wanted, floor..=high, sought.near, &mut self.work)
+            }
+            found => found,
+        };
         let (hunk, header) = (sought.hunk.number, || sought.header());
-        match index.nearest(wanted, floor..=high, sought.near, &mut self.work) {
+        match found {
             Nearest::None => Ok(None),
             Nearest::One(at) => Ok(Some(at)),
             Nearest::Two(first, second) => Err(PatchError::Ambiguous {
@@ -224,6 +234,24 @@ impl<'a> Placer<'a> {
             }),
             Nearest::GaveUp => Err(PatchError::TooRepetitive { hunk, header: header() }),
         }
+    }
+
+    /// The first few steps of the search, which are cheap without an index.
+    fn nearby(&self, sought: Sought<'_>, floor: usize, high: usize) -> Nearest {
+        let fit = |at: Option<i64>| {
+            at.and_then(|at| usize::try_from(at).ok())
+                .filter(|at| (floor..=high).contains(at) && fits(self.file, sought.body, *at))
+        };
+        for distance in 0..=NEARBY {
+            let before = fit(sought.near.checked_sub(distance));
+            let after = fit(sought.near.checked_add(distance)).filter(|_| distance > 0);
+            match (before, after) {
+                (Some(before), Some(after)) => return Nearest::Two(before, after),
+                (Some(at), None) | (None, Some(at)) => return Nearest::One(at),
+                (None, None) => {}
+            }
+        }
+        Nearest::None
     }
 
     /// Why a hunk has no place.

@@ -213,7 +213,7 @@ impl Search<'_> {
 
     fn file(&mut self, file: &File) -> Result<Result<(), Unread>, Stopped> {
         let end = Cell::new(ReadEnd::Fine);
-        let reader = Watched { inner: file, watch: self.watch, end: &end };
+        let reader = Watched::new(file, self.watch, &end);
         let path = displayed(&self.at, self.request.start, self.request.display);
         let sink = Committing {
             printer: self.printer.sink_with_path(&self.regex, &path),

@@ -22,7 +22,10 @@ use rustix::fs::{Mode, OFlags};
 use crate::grep::OpenFile;
 
 /// No ignore file is this large, but a hostile one could be; it is then no ignore file.
-const IGNORE_FILE_LIMIT: u64 = 8 << 20;
+const IGNORE_FILE_LIMIT: u64 = 512 << 10;
+/// So many rules can be in force at once. Each costs some kilobytes of automaton, and a tree may
+/// nest hundreds of ignore files; a file that would exceed this is no ignore file.
+const RULES_LIMIT: usize = 20_000;
 
 /// What a directory holds that decides about the names in and below it: a set of the names below.
 #[derive(Debug, Default, Clone, Copy)]
@@ -75,16 +78,26 @@ struct Rules {
 
 impl Rules {
     fn is_empty(&self) -> bool {
-        self.rgignore.is_none()
-            && self.ignore.is_none()
-            && self.gitignore.is_none()
-            && self.exclude.is_none()
+        self.len() == 0
+    }
+
+    fn len(&self) -> usize {
+        let files = [&self.rgignore, &self.ignore, &self.gitignore, &self.exclude];
+        files.into_iter().flatten().map(Gitignore::len).sum()
     }
 
     /// `read` gets paths relative to the directory.
-    fn load(dir: &Path, present: Present, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
-        let rules = |names: u8, name: &str| {
-            if present.has(names) { parse(dir, &read(name)?) } else { None }
+    /// No more than `room` rules are taken.
+    fn load(
+        dir: &Path,
+        present: Present,
+        mut room: usize,
+        read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    ) -> Self {
+        let mut rules = |names: u8, name: &str| {
+            let found = if present.has(names) { parse(dir, &read(name)?, room) } else { None };
+            room -= found.as_ref().map_or(0, Gitignore::len);
+            found
         };
         Self {
             rgignore: rules(Present::RGIGNORE, ".rgignore"),
@@ -116,7 +129,7 @@ impl<'a> Ignores<'a> {
         for dir in above {
             // As ripgrep does: a package inside a repository is searched by the repository's rules.
             // Nothing of these files is ever shown, and only regular ones are read.
-            let rules = Rules::load(dir, Present::untold(dir), &|name| {
+            let rules = Rules::load(dir, Present::untold(dir), ignores.room(), &|name| {
                 content(open_plainly(&dir.join(name)).ok()?)
             });
             ignores.stack.push(rules);
@@ -131,10 +144,14 @@ impl<'a> Ignores<'a> {
 
     /// Enters a directory below the root.
     pub(crate) fn push(&mut self, dir: &Path, present: Present) {
-        let rules = Rules::load(&self.root.join(dir), present, &|name| {
+        let rules = Rules::load(&self.root.join(dir), present, self.room(), &|name| {
             content((self.open)(&dir.join(name)).ok()?)
         });
         self.stack.push(rules);
+    }
+
+    fn room(&self) -> usize {
+        RULES_LIMIT.saturating_sub(self.stack.iter().map(Rules::len).sum())
     }
 
     /// Leaves the directory entered last.
@@ -203,15 +220,20 @@ fn content(file: File) -> Option<Vec<u8>> {
 
 /// One rule per line; a line that is no rule is passed over, and a line that is not UTF-8 ends the
 /// file, as in ripgrep.
-fn parse(dir: &Path, content: &[u8]) -> Option<Gitignore> {
+fn parse(dir: &Path, content: &[u8], room: usize) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(dir);
-    let mut any = false;
+    let mut lines = 0;
     for (number, line) in content.split(|&byte| byte == b'\n').enumerate() {
         let Ok(line) = std::str::from_utf8(line) else { break };
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         let line = line.strip_suffix('\r').unwrap_or(line);
-        any |= builder.add_line(None::<PathBuf>, line).is_ok();
+        // A line that is no rule is passed over.
+        let _ = builder.add_line(None::<PathBuf>, line);
+        lines += usize::from(!line.is_empty());
+        if lines > room {
+            return None;
+        }
     }
-    let rules = if any { builder.build().ok()? } else { return None };
+    let rules = builder.build().ok()?;
     (!rules.is_empty()).then_some(rules)
 }

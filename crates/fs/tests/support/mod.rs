@@ -2,6 +2,7 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::allow_attributes,
     reason = "each test program uses a part of it; a failed unwrap is a failed test"
@@ -84,6 +85,73 @@ fn list(base: &Path, directory: &Path, names: &mut Vec<String>) {
             list(base, &path, names);
         }
     }
+}
+
+/// Everything about a tree that a call that failed must leave alone: names, kinds, modes, owners,
+/// content and link targets.
+pub fn snapshot(directory: &Path) -> Vec<String> {
+    use std::os::unix::fs::MetadataExt;
+    let mut names = Vec::new();
+    list(directory, directory, &mut names);
+    names.sort();
+    names.push(String::new());
+    let described = names.into_iter().map(|name| {
+        let path = directory.join(&name);
+        let meta = path.symlink_metadata().unwrap();
+        let content = if meta.is_file() {
+            format!("{:?}", std::fs::read(&path).map(|bytes| (bytes.len(), checksum(&bytes))).ok())
+        } else {
+            format!("{:?}", std::fs::read_link(&path).ok())
+        };
+        format!("{name} {:o} {}:{} {content}", meta.mode(), meta.uid(), meta.gid())
+    });
+    described.collect()
+}
+
+pub fn checksum(bytes: &[u8]) -> u64 {
+    // FNV-1a
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+pub fn fifo(path: &Path) {
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o644),
+        0,
+    )
+    .unwrap();
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Content that proves itself: its own length and checksum, so that a mixture is seen.
+pub fn self_checking(tag: u64, length: usize) -> Vec<u8> {
+    let mut state = tag | 1;
+    let mut bytes: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state.to_be_bytes()[0]
+    })
+    .take(length)
+    .collect();
+    bytes.extend(format!("|{tag:016x}|{length:08x}|{:016x}", checksum(&bytes)).bytes());
+    bytes
+}
+
+/// The tag of such content, or `None` when it is not exactly one version in full.
+pub fn checked(bytes: &[u8]) -> Option<u64> {
+    let split = bytes.len().checked_sub(1 + 16 + 1 + 8 + 1 + 16)?;
+    let (body, trailer) = bytes.split_at(split);
+    let mut fields = std::str::from_utf8(trailer).ok()?.split('|').skip(1);
+    let tag = u64::from_str_radix(fields.next()?, 16).ok()?;
+    let length = usize::from_str_radix(fields.next()?, 16).ok()?;
+    let sum = u64::from_str_radix(fields.next()?, 16).ok()?;
+    (length == body.len() && sum == checksum(body)).then_some(tag)
 }
 
 /// Both ways of resolving, for tests that must hold for each.

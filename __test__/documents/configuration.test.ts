@@ -1,0 +1,168 @@
+import { bashTool, configureTools, createTools, readFileTool, runWithToolContext, tools } from 'toolwright'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { expectReadable, refusal } from '../support/refusal.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+
+beforeEach(() => configureTools({}))
+
+describe('001 Configuration', () => {
+  test('"rootDir | Workflow directory | Sandbox root"', async () => {
+    const box = makeSandbox()
+    box.put('a', 'in the box')
+    expect(await createTools({ rootDir: box.root }).read.execute({ path: 'a' })).toBe('in the box')
+    configureTools({ rootDir: box.root })
+    expect(await tools.read.execute({ path: 'a' })).toBe('in the box')
+    expect(await readFileTool('a')).toBe('in the box')
+  })
+
+  test('"allowNetwork | false | Allow network commands in bash"', async () => {
+    const command = { cmd: 'echo', args: ['https://example.com'] }
+    expect((await refusal(createTools({}).bash.execute(command))).code).toBe('TOOL_NETWORK_DISABLED')
+    const open = createTools({ allowNetwork: true })
+    expect(await open.bash.execute(command)).toBe('https://example.com\n')
+    configureTools({ allowNetwork: true })
+    expect(await tools.bash.execute(command)).toBe('https://example.com\n')
+    const closed = createTools({ allowNetwork: false })
+    expect((await refusal(closed.bash.execute(command))).code).toBe('TOOL_NETWORK_DISABLED')
+  })
+
+  test('"maxOutputBytes | 200000 (200KB) | Max output size per tool"', async () => {
+    const box = makeSandbox()
+    box.put('exact', 'x'.repeat(200_000))
+    box.put('over', 'x'.repeat(200_001))
+    const { read } = createTools({ rootDir: box.root })
+    expect(await read.execute({ path: 'exact' })).toHaveLength(200_000)
+    await refusal(read.execute({ path: 'over' }))
+    const raised = createTools({ rootDir: box.root, maxOutputBytes: 200_001 })
+    expect(await raised.read.execute({ path: 'over' })).toHaveLength(200_001)
+    const lowered = createTools({ rootDir: box.root, maxOutputBytes: 10 })
+    expect((await refusal(lowered.read.execute({ path: 'exact' }))).code).toBe('TOOL_FILE_TOO_LARGE')
+    expect(await lowered.bash.execute({ cmd: 'printf', args: ['0123456789abc'] })).toBe('0123456789')
+  })
+
+  test('"toolTimeoutMs | 60000 (60s) | Timeout for bash and grep"', async () => {
+    const box = makeSandbox()
+    const { bash } = createTools({ rootDir: box.root, toolTimeoutMs: 150 })
+    const error = await refusal(bash.execute({ cmd: 'sleep', args: ['30'] }))
+    expect(error).toMatchObject({ code: 'PROCESS_TIMEOUT', details: { timeoutMs: 150 } })
+    configureTools({ toolTimeoutMs: 160, rootDir: box.root })
+    const configured = await refusal(bashTool('sleep', ['30']))
+    expect(configured.details).toMatchObject({ timeoutMs: 160 })
+  })
+
+  test('the example: rootDir, allowNetwork: false, maxOutputBytes: 500_000, toolTimeoutMs: 120_000', async () => {
+    const box = makeSandbox()
+    const set = createTools({
+      rootDir: box.root,
+      allowNetwork: false,
+      maxOutputBytes: 500_000,
+      toolTimeoutMs: 120_000,
+    })
+    expect(await set.write.execute({ path: 'a', content: 'x'.repeat(500_000) })).toBe('ok')
+    expect(await set.read.execute({ path: 'a' })).toHaveLength(500_000)
+    await refusal(set.write.execute({ path: 'a', content: 'x'.repeat(500_001) }))
+  })
+})
+
+describe('decisions.md Options', () => {
+  test('"Order: context > createTools > configureTools > defaults of 001.", for each option on its own', async () => {
+    const [byContext, byCreate, byConfigure] = [makeSandbox(), makeSandbox(), makeSandbox()]
+    for (const box of [byContext, byCreate, byConfigure]) box.put('where', box.root)
+    configureTools({ rootDir: byConfigure.root, maxOutputBytes: 300, allowNetwork: true })
+    const created = createTools({ rootDir: byCreate.root })
+    expect(await tools.read.execute({ path: 'where' })).toBe(byConfigure.root)
+    expect(await created.read.execute({ path: 'where' })).toBe(byCreate.root)
+    expect(await byContext.within(() => created.read.execute({ path: 'where' }))).toBe(byContext.root)
+    // What nobody nearer says comes from configureTools.
+    await refusal(created.write.execute({ path: 'big', content: 'x'.repeat(301) }))
+    expect(await created.bash.execute({ cmd: 'echo', args: ['npm'] })).toBe('npm\n')
+    const closed = runWithToolContext({ allowNetwork: false }, () =>
+      created.bash.execute({ cmd: 'echo', args: ['npm'] }),
+    )
+    expect((await refusal(closed)).code).toBe('TOOL_NETWORK_DISABLED')
+    const larger = runWithToolContext({ maxOutputBytes: 301 }, () =>
+      created.write.execute({ path: 'big', content: 'x'.repeat(301) }),
+    )
+    expect(await larger).toBe('ok')
+  })
+
+  test('"the context’s field is timeoutMs"', async () => {
+    const box = makeSandbox()
+    const { bash } = createTools({ toolTimeoutMs: 60_000 })
+    const error = await refusal(
+      box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }), { timeoutMs: 120 }),
+    )
+    expect(error.details).toMatchObject({ timeoutMs: 120 })
+  })
+
+  test('an option left out keeps its default; the last configureTools holds', async () => {
+    const box = makeSandbox()
+    configureTools({ maxOutputBytes: 5, rootDir: box.root })
+    configureTools({ rootDir: box.root })
+    expect(await tools.write.execute({ path: 'a', content: 'longer than five' })).toBe('ok')
+  })
+
+  test('a context field that is undefined counts as left out', async () => {
+    const box = makeSandbox()
+    const set = createTools({ rootDir: box.root })
+    box.put('a', 'x')
+    const read = runWithToolContext({ rootDir: undefined, maxOutputBytes: undefined }, () =>
+      set.read.execute({ path: 'a' }),
+    )
+    expect(await read).toBe('x')
+  })
+
+  test('options changed after createTools change nothing', async () => {
+    const box = makeSandbox()
+    box.put('a', 'x')
+    const options = { rootDir: box.root }
+    const set = createTools(options)
+    options.rootDir = '/nowhere'
+    expect(await set.read.execute({ path: 'a' })).toBe('x')
+  })
+
+  const senseless: [string, object][] = [
+    ['maxOutputBytes zero', { maxOutputBytes: 0 }],
+    ['maxOutputBytes negative', { maxOutputBytes: -1 }],
+    ['maxOutputBytes NaN', { maxOutputBytes: Number.NaN }],
+    ['maxOutputBytes infinite', { maxOutputBytes: Number.POSITIVE_INFINITY }],
+    ['maxOutputBytes over 10485760', { maxOutputBytes: 10_485_761 }],
+    ['maxOutputBytes a string', { maxOutputBytes: '200000' }],
+    ['maxOutputBytes a BigInt', { maxOutputBytes: 200_000n }],
+    ['toolTimeoutMs zero', { toolTimeoutMs: 0 }],
+    ['toolTimeoutMs NaN', { toolTimeoutMs: Number.NaN }],
+    ['toolTimeoutMs over an hour', { toolTimeoutMs: 3_600_001 }],
+    ['toolTimeoutMs a string', { toolTimeoutMs: '1000' }],
+    ['rootDir empty', { rootDir: '' }],
+    ['rootDir a number', { rootDir: 1 }],
+    ['rootDir with NUL', { rootDir: '/tmp\0/x' }],
+    ['allowNetwork a string', { allowNetwork: 'false' }],
+    ['durability unknown', { durability: 'maybe' }],
+    ['allowInPlace a string', { allowInPlace: 'no' }],
+  ]
+  test.each(senseless)('an option that makes no sense is INVALID_INPUT at once: %s', (_what, options) => {
+    for (const use of [() => createTools(options), () => configureTools(options)]) {
+      const error = (() => {
+        try {
+          use()
+        } catch (error) {
+          return error
+        }
+      })()
+      expect(error).toMatchObject({ name: 'ToolError', code: 'INVALID_INPUT' })
+      expectReadable(error as never)
+    }
+  })
+
+  test.each(senseless.filter(([, options]) => !('durability' in options || 'allowInPlace' in options)))(
+    'the same in a context is INVALID_INPUT when a call is made: %s',
+    async (_what, { toolTimeoutMs, ...options }: { toolTimeoutMs?: unknown }) => {
+      const box = makeSandbox()
+      box.put('a', 'x')
+      const context = { ...options, ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }) }
+      const error = await refusal(box.within(() => readFileTool('a'), context as object))
+      expect(error.code).toMatch(/^(?:INVALID_INPUT|TOOL_ROOT_INVALID)$/u)
+      expectReadable(error)
+    },
+  )
+})

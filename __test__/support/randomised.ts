@@ -1,0 +1,6 @@
+/** The seed of this run, so that a failure can be repeated: `TOOLWRIGHT_SEED=… npm test`. */
+export const seed = Number(process.env['TOOLWRIGHT_SEED'] ?? '1')
+
+/** `count`, times what a soak asks for. */
+export const runs = (count: number): number =>
+  Math.ceil(count * Number(process.env['TOOLWRIGHT_SOAK_FACTOR'] ?? '1'))

@@ -1,0 +1,204 @@
+//! What goes with a refusal: the next move for a model, and the facts for a program.
+
+use crate::error::PatchError;
+
+/// One value of [`PatchError::details`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Detail {
+    /// A count or a line number, lines counted from one.
+    Number(u64),
+    /// A word or a piece of a line, cut to a few hundred bytes.
+    Text(String),
+}
+
+impl PatchError {
+    /// The next move, as one or two sentences.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let fixed = match self {
+            Self::Empty | Self::NotADiff { .. } | Self::NoHunks { .. } => {
+                "Send a unified diff: a header such as `@@ -3,2 +3,3 @@`, then context lines that begin with a space, removed lines with `-` and added lines with `+`."
+            }
+            Self::BareHeader { .. } | Self::BadHeader { .. } => {
+                "Write the header as `@@ -3,2 +3,3 @@`: first line and number of lines before, then after the change. Read the file for the line numbers."
+            }
+            Self::EmptyHunk { .. } => {
+                "Leave the header out, or write the hunk's lines under it: context with a space in front, `-` and `+` lines."
+            }
+            Self::UnsignedLine { .. } => {
+                "Begin every context line with one space, before its own indentation, and make the counts in the header those of the lines."
+            }
+            Self::WrongCounts { right_header, .. } => {
+                return format!("For these lines the header should be `{right_header}`.");
+            }
+            Self::MisplacedMarker { .. } | Self::NotAtEnd { .. } => {
+                "Leave out the line `\\ No newline at end of file`: it is for the last line of the file only."
+            }
+            Self::SeveralFiles { .. } => {
+                "Make one call for each file; for one file, put all hunks under one `---`/`+++` header, in the order of the file."
+            }
+            Self::Creation { .. } => "Use the write tool to create a file.",
+            Self::Deletion { .. } => "Use the bash tool with `rm` to delete a file.",
+            Self::Rename { .. } => {
+                "Use the bash tool with `mv` or `cp`, then edit the file at its new path with a patch that has no rename or copy lines."
+            }
+            Self::Binary { .. } => "Only text can be edited; use the bash tool for a binary file.",
+            Self::ModeOnly { .. } => "Use the bash tool with `chmod` to change a file's mode.",
+            Self::ReplacementCharacter { .. } => {
+                "Add lines without U+FFFD; to keep a line that has it, leave the line as context or out of the patch."
+            }
+            Self::NoChanges => {
+                "Mark the lines to change with `-` and `+`; if nothing is to change, no edit is needed."
+            }
+            Self::StaleContext(stale) => return stale.hint(),
+            Self::Ambiguous { .. } => {
+                "Give the line number of the place that is meant in the header, or add context lines that only it has."
+            }
+            Self::OutOfOrder { .. } => {
+                "Put the hunks in the order of the file, and join hunks that touch the same lines. All hunks refer to the file before the edit."
+            }
+            Self::InsertionOutside { lines, .. } => {
+                return format!(
+                    "To append to the file use `@@ -{lines},0 +{},n @@`, with n the number of added lines, or give context lines.",
+                    lines.saturating_add(1)
+                );
+            }
+            Self::NewlineMissing { .. } => {
+                "Put `\\ No newline at end of file` after the removed last line too, or leave it out: without it the end of the file stays as it is."
+            }
+            Self::NewlinePresent { .. } => {
+                "Leave out `\\ No newline at end of file`: without it the end of the file stays as it is."
+            }
+            Self::TooRepetitive { .. } => {
+                "Read the file again and give exact line numbers in the headers, or use the write tool for the whole file."
+            }
+        };
+        fixed.to_owned()
+    }
+
+    /// What a program can use: `reason`, a stable word for the kind of error, and then, where they
+    /// are known, `hunk`, `line` (in the file), `patchLine`, `expected`, `found` and the like.
+    #[must_use]
+    pub fn details(&self) -> Vec<(&'static str, Detail)> {
+        let mut out = Facts(vec![("reason", Detail::Text(self.reason().to_owned()))]);
+        match self {
+            Self::Empty | Self::NoChanges => {}
+            Self::NotADiff { start } => out.text("found", start),
+            Self::NoHunks { patch_line } => out.number("patchLine", *patch_line),
+            Self::BareHeader { patch_line, header }
+            | Self::BadHeader { patch_line, header }
+            | Self::SeveralFiles { patch_line, header }
+            | Self::Creation { patch_line, header }
+            | Self::Deletion { patch_line, header }
+            | Self::Rename { patch_line, header }
+            | Self::Binary { patch_line, header }
+            | Self::ModeOnly { patch_line, header } => {
+                out.number("patchLine", *patch_line);
+                out.text("header", header);
+            }
+            Self::EmptyHunk { hunk, patch_line, header } => {
+                out.hunk(*hunk, header);
+                out.number("patchLine", *patch_line);
+            }
+            Self::UnsignedLine { hunk, header, patch_line, text } => {
+                out.hunk(*hunk, header);
+                out.number("patchLine", *patch_line);
+                out.text("found", text);
+            }
+            Self::WrongCounts { hunk, patch_line, header, right_header, .. } => {
+                out.hunk(*hunk, header);
+                out.number("patchLine", *patch_line);
+                out.text("rightHeader", right_header);
+            }
+            Self::ReplacementCharacter { hunk, patch_line, text } => {
+                out.number("hunk", *hunk);
+                out.number("patchLine", *patch_line);
+                out.text("found", text);
+            }
+            Self::StaleContext(stale) => {
+                out.hunk(stale.hunk, &stale.header);
+                out.number("line", stale.line);
+                out.number("patchLine", stale.patch_line);
+                out.text("expected", &stale.expected);
+                if let Some(found) = &stale.found {
+                    out.text("found", found);
+                }
+            }
+            Self::Ambiguous { hunk, header, first, second, .. } => {
+                out.hunk(*hunk, header);
+                out.number("line", *first);
+                out.number("otherLine", *second);
+            }
+            Self::OutOfOrder { hunk, header, line, .. } => {
+                out.hunk(*hunk, header);
+                out.number("line", *line);
+            }
+            Self::InsertionOutside { hunk, header, after, .. } => {
+                out.hunk(*hunk, header);
+                out.0.push(("line", Detail::Number(*after)));
+            }
+            Self::MisplacedMarker { hunk, patch_line }
+            | Self::NewlineMissing { hunk, patch_line }
+            | Self::NewlinePresent { hunk, patch_line } => {
+                out.number("hunk", *hunk);
+                out.number("patchLine", *patch_line);
+            }
+            Self::NotAtEnd { hunk, patch_line, line, .. } => {
+                out.number("hunk", *hunk);
+                out.number("line", *line);
+                out.number("patchLine", *patch_line);
+            }
+            Self::TooRepetitive { hunk, header } => out.hunk(*hunk, header),
+        }
+        out.0
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::NotADiff { .. } => "not_a_diff",
+            Self::NoHunks { .. } => "no_hunks",
+            Self::BareHeader { .. } => "bare_header",
+            Self::BadHeader { .. } => "bad_header",
+            Self::EmptyHunk { .. } => "empty_hunk",
+            Self::UnsignedLine { .. } => "unsigned_line",
+            Self::WrongCounts { .. } => "wrong_counts",
+            Self::MisplacedMarker { .. } => "misplaced_marker",
+            Self::SeveralFiles { .. } => "several_files",
+            Self::Creation { .. } => "creation",
+            Self::Deletion { .. } => "deletion",
+            Self::Rename { .. } => "rename",
+            Self::Binary { .. } => "binary",
+            Self::ModeOnly { .. } => "mode_only",
+            Self::ReplacementCharacter { .. } => "replacement_character",
+            Self::NoChanges => "no_changes",
+            Self::StaleContext(_) => "stale_context",
+            Self::Ambiguous { .. } => "ambiguous",
+            Self::OutOfOrder { .. } => "out_of_order",
+            Self::InsertionOutside { .. } => "insertion_outside",
+            Self::NewlineMissing { .. } => "newline_missing",
+            Self::NewlinePresent { .. } => "newline_present",
+            Self::NotAtEnd { .. } => "not_at_end",
+            Self::TooRepetitive { .. } => "too_repetitive",
+        }
+    }
+}
+
+/// The list that [`PatchError::details`] gives, while it grows.
+struct Facts(Vec<(&'static str, Detail)>);
+
+impl Facts {
+    fn hunk(&mut self, number: usize, header: &str) {
+        self.number("hunk", number);
+        self.text("header", header);
+    }
+
+    fn number(&mut self, name: &'static str, value: usize) {
+        self.0.push((name, Detail::Number(u64::try_from(value).unwrap_or(u64::MAX))));
+    }
+
+    fn text(&mut self, name: &'static str, value: &str) {
+        self.0.push((name, Detail::Text(value.to_owned())));
+    }
+}

@@ -1,0 +1,63 @@
+//! What the tests of searching share: a tree to search and an opener that cannot leave it.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use tempfile::TempDir;
+use toolwright_search::{GrepError, GrepRequest, Grepped, grep};
+
+pub(crate) struct Tree {
+    pub(crate) root: PathBuf,
+    _dir: TempDir,
+}
+
+impl Tree {
+    pub(crate) fn new(files: &[(&str, &[u8])]) -> Self {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let root = dir.path().canonicalize().expect("real path").join("root");
+        fs::create_dir(&root).expect("root");
+        let tree = Self { root, _dir: dir };
+        for (path, content) in files {
+            tree.write(path, content);
+        }
+        tree
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &[u8]) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().expect("parent")).expect("directory");
+        fs::write(path, content).expect("file");
+    }
+
+    pub(crate) fn request<'a>(
+        &'a self,
+        pattern: &'a str,
+        cancel: &'a AtomicBool,
+    ) -> GrepRequest<'a> {
+        GrepRequest {
+            root: &self.root,
+            start: Path::new(""),
+            display: Path::new(""),
+            pattern,
+            max_output_bytes: 1 << 20,
+            deadline: None,
+            cancel,
+        }
+    }
+
+    pub(crate) fn run(&self, request: &GrepRequest<'_>) -> Result<Grepped, GrepError> {
+        let root = File::open(&self.root).expect("root");
+        grep(request, &|path| beneath(&root, path))
+    }
+}
+
+/// Opens below `root` and nowhere else.
+pub(crate) fn beneath(root: &File, path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(File::from(openat2(root, path, flags, Mode::empty(), ResolveFlags::BENEATH)?))
+}

@@ -1,0 +1,5 @@
+export { invoiceTotals } from './invoice.js'
+export { lineNet } from './line.js'
+export { formatAmount, parseAmount, percentOf } from './money.js'
+export { renderInvoice } from './render.js'
+export { taxByRate } from './tax.js'
