@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
-import { localAddon, packPlatform, packRoot } from './package/tarballs.mjs'
+import { packPlatform, packRoot } from './package/tarballs.mjs'
 import { binDir, root } from './setup/paths.mjs'
 import { formatCounts, noCounts } from './test/counts.mjs'
 
@@ -103,9 +103,10 @@ function checkMissingPlatform(work, tarball) {
   npm(['install', '--no-save', '--no-package-lock', '--omit=optional', '--legacy-peer-deps', `zod@${installedVersion('zod')}`], project)
   const output = capture(join(binDir, 'node'), ['consumer-missing.mjs'], { cwd: project })
   const { code, message = '' } = JSON.parse(output)
-  const { platform } = localAddon()
+  const { platform, arch } = process
   expect(code === 'NATIVE_UNAVAILABLE', `code is ${code}, not NATIVE_UNAVAILABLE: ${message}`)
-  expect(message.includes(platform), `the message does not name ${platform}: ${message}`)
+  const named = message.includes(platform) && message.includes(arch)
+  expect(named, `the message does not name ${platform} and ${arch}: ${message}`)
   expect(!message.includes('\n') && message.length <= 400, `the message is not one sentence: ${message}`)
 }
 

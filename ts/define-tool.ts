@@ -56,12 +56,19 @@ export interface ToolCallOptions {
   abortSignal?: AbortSignal | undefined
 }
 
-/** An AI SDK tool, with metadata that {@link getDefinedToolMetadata} reads. */
-export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = Tool<InferSchema<SCHEMA>, RESULT> & {
+/**
+ * An AI SDK tool by its input and output, which can also be called directly.
+ *
+ * Built-in tools are declared by it, so that their types name no schema library.
+ */
+export type CallableTool<INPUT, OUTPUT> = Tool<INPUT, OUTPUT> & {
   description: string
-  inputSchema: FlexibleSchema<InferSchema<SCHEMA>>
-  execute: (args: InferSchema<SCHEMA>, options?: ToolCallOptions) => Promise<RESULT>
+  inputSchema: FlexibleSchema<INPUT>
+  execute: (args: INPUT, options?: ToolCallOptions) => Promise<OUTPUT>
 }
+
+/** An AI SDK tool, with metadata that {@link getDefinedToolMetadata} reads. */
+export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = CallableTool<InferSchema<SCHEMA>, RESULT>
 
 /**
  * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency

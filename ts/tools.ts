@@ -1,5 +1,10 @@
 /** `toolwright/tools`: the names and signatures of `smithers-orchestrator/tools`. */
 import { tools } from './create-tools.js'
+import type { BashTool } from './tools/bash.js'
+import type { EditTool } from './tools/edit.js'
+import type { GrepTool } from './tools/grep.js'
+import type { ReadTool } from './tools/read.js'
+import type { WriteTool } from './tools/write.js'
 
 export {
   getToolContext,
@@ -11,6 +16,7 @@ export {
 } from './context.js'
 export {
   defineTool,
+  type CallableTool,
   type DefinedTool,
   type DefinedToolContext,
   type DefineToolOptions,
@@ -24,11 +30,11 @@ export {
   BASH_TOOL_MAX_OUTPUT_BYTES,
   BASH_TOOL_MAX_TIMEOUT_MS,
 } from './tools/bash-limits.js'
-export { bashTool } from './tools/bash.js'
-export { editFileTool } from './tools/edit.js'
-export { grepTool } from './tools/grep.js'
-export { readFileTool } from './tools/read.js'
-export { writeFileTool } from './tools/write.js'
+export { bashTool, type BashInput, type BashTool } from './tools/bash.js'
+export { editFileTool, type EditInput, type EditTool } from './tools/edit.js'
+export { grepTool, type GrepInput, type GrepTool } from './tools/grep.js'
+export { readFileTool, type ReadInput, type ReadTool } from './tools/read.js'
+export { writeFileTool, type WriteInput, type WriteTool } from './tools/write.js'
 export {
   getDefinedToolMetadata,
   type DefinedToolMetadata,
@@ -36,5 +42,13 @@ export {
 } from './tool-metadata.js'
 
 export { tools }
-/** The built-in tools one by one. */
-export const { read, write, edit, grep, bash } = tools
+/** Reads a file of the root directory. */
+export const read: ReadTool = tools.read
+/** Writes a whole file. */
+export const write: WriteTool = tools.write
+/** Applies a unified diff to a file. */
+export const edit: EditTool = tools.edit
+/** Searches files for a regular expression. */
+export const grep: GrepTool = tools.grep
+/** Runs an executable with arguments. */
+export const bash: BashTool = tools.bash

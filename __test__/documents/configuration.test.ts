@@ -5,6 +5,14 @@ import { makeSandbox } from '../support/sandbox.ts'
 
 beforeEach(() => configureTools({}))
 
+function thrownBy(use: () => unknown): unknown {
+  try {
+    return use()
+  } catch (error) {
+    return error
+  }
+}
+
 describe('001 Configuration', () => {
   test('"rootDir | Workflow directory | Sandbox root"', async () => {
     const box = makeSandbox()
@@ -142,13 +150,7 @@ describe('decisions.md Options', () => {
   ]
   test.each(senseless)('an option that makes no sense is INVALID_INPUT at once: %s', (_what, options) => {
     for (const use of [() => createTools(options), () => configureTools(options)]) {
-      const error = (() => {
-        try {
-          use()
-        } catch (error) {
-          return error
-        }
-      })()
+      const error = thrownBy(use)
       expect(error).toMatchObject({ name: 'ToolError', code: 'INVALID_INPUT' })
       expectReadable(error as never)
     }

@@ -12,6 +12,8 @@ export function describeFailure(error) {
     return `${describeFailure(error.lastError)} (tried ${error.errors.length} times)`
   }
   if (APICallError.isInstance(error)) return describeApiFailure(error)
+  // The gateway wraps what went wrong, and puts less into its own message.
+  if (error instanceof Error && APICallError.isInstance(error.cause)) return describeApiFailure(error.cause)
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
-import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import {
@@ -12,6 +12,13 @@ import {
 import { callPlan } from './call-plan.js'
 import { refuseNetworkTokens } from './network-guard.js'
 
+/** Input of the `bash` tool. */
+export interface BashInput {
+  cmd: string
+  args?: string[] | undefined
+  opts?: { cwd?: string | undefined } | undefined
+}
+
 const schema = z.object({
   cmd: z.string().describe('Executable name or path; no shell parses it'),
   args: z.array(z.string()).optional().describe('Arguments; for a shell use cmd "sh" and args ["-lc", "…"]'),
@@ -21,7 +28,7 @@ const schema = z.object({
 })
 
 /** The `bash` tool: an executable run with arguments. */
-export type BashTool = DefinedTool<typeof schema, string>
+export type BashTool = CallableTool<BashInput, string>
 
 /** Makes the `bash` tool of a tool set. */
 export function createBashTool(bound: ToolOptions): BashTool {
@@ -50,17 +57,11 @@ export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: stri
   return runCommand({ cmd, args, opts }, undefined, {})
 }
 
-interface CommandInput {
-  cmd: string
-  args?: string[] | undefined
-  opts?: { cwd?: string | undefined } | undefined
-}
-
 /** The addon kills the command at the timeout; this is how much later a stuck call is given up. */
 const STUCK_MS = 5_000
 
 async function runCommand(
-  input: CommandInput,
+  input: BashInput,
   ctx: ToolContext | undefined,
   bound: ToolOptions,
 ): Promise<string> {
@@ -76,7 +77,7 @@ async function runCommand(
   return output ?? ''
 }
 
-function checkCommand({ cmd, args = [], opts }: CommandInput): { cmd: string; args: string[]; cwd: string } {
+function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {
   if (typeof cmd !== 'string' || cmd.trim() === '') throw invalid('cmd must be a non-empty string.')
   checkText('cmd', cmd, BASH_TOOL_MAX_COMMAND_LENGTH)
   if (!Array.isArray(args)) throw invalid('args must be an array.')

@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
-import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+
+/** Input of the `edit` tool. */
+export interface EditInput {
+  path: string
+  patch: string
+}
 
 const schema = z.object({
   path: z.string().describe('The file to patch; it must exist'),
@@ -11,7 +17,7 @@ const schema = z.object({
 })
 
 /** The `edit` tool: a unified diff applied to one file. */
-export type EditTool = DefinedTool<typeof schema, 'ok'>
+export type EditTool = CallableTool<EditInput, 'ok'>
 
 /** Makes the `edit` tool of a tool set. */
 export function createEditTool(bound: ToolOptions): EditTool {

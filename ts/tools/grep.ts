@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
-import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+
+/** Input of the `grep` tool. */
+export interface GrepInput {
+  pattern: string
+  path?: string | undefined
+}
 
 const schema = z.object({
   pattern: z.string().describe('The regular expression to search for'),
@@ -11,7 +17,7 @@ const schema = z.object({
 })
 
 /** The `grep` tool: matching lines with their file and number, as `rg -n` prints them. */
-export type GrepTool = DefinedTool<typeof schema, string>
+export type GrepTool = CallableTool<GrepInput, string>
 
 /** Makes the `grep` tool of a tool set. */
 export function createGrepTool(bound: ToolOptions): GrepTool {

@@ -1,16 +1,21 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
-import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
 import { callPlan } from './call-plan.js'
 import type { ToolOptions } from '../settings.js'
+
+/** Input of the `read` tool. */
+export interface ReadInput {
+  path: string
+}
 
 const schema = z.object({
   path: z.string().describe('File path, relative to the root directory or absolute within it'),
 })
 
 /** The `read` tool: a file of the sandbox as UTF-8 text. */
-export type ReadTool = DefinedTool<typeof schema, string>
+export type ReadTool = CallableTool<ReadInput, string>
 
 /** Makes the `read` tool of a tool set. */
 export function createReadTool(bound: ToolOptions): ReadTool {

@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
-import { defineBoundTool, type DefinedTool } from '../define-tool.js'
+import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+
+/** Input of the `write` tool. */
+export interface WriteInput {
+  path: string
+  content: string
+}
 
 const schema = z.object({
   path: z.string().describe('Destination path, relative to the root directory or absolute within it'),
@@ -11,7 +17,7 @@ const schema = z.object({
 })
 
 /** The `write` tool: a whole file, its parent directories created. */
-export type WriteTool = DefinedTool<typeof schema, 'ok'>
+export type WriteTool = CallableTool<WriteInput, 'ok'>
 
 /** Makes the `write` tool of a tool set. */
 export function createWriteTool(bound: ToolOptions): WriteTool {
