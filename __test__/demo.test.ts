@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -208,6 +208,22 @@ describe('an OpenAI-compatible server', () => {
     expect(run.stdout).toMatch(/error TOOL_PATH_ESCAPE/)
   })
 
+  test('repairs a project of the user, on a copy or in place', async () => {
+    const own = join(temporary, 'own project')
+    cpSync(project, own, { recursive: true })
+    const source = () => readFileSync(join(own, 'src', 'tax.js'), 'utf8')
+
+    const copied = await runServed(script(), ['--project', own])
+    expectGreen(copied)
+    expect(source()).toContain('percentOf(net, line.taxRate)')
+    await server?.close()
+
+    const inPlace = await runServed(script(), ['--project', own, '--in-place'])
+    expectGreen(inPlace)
+    expect(source()).toContain('percentOf(group.net, line.taxRate)')
+    expect(existsSync(join(own, '.git'))).toBe(false)
+  })
+
   test('that does not repair anything ends red', async () => {
     const run = await runServed(() => ({ text: 'All is well.' }))
     expect(run.code).toBe(1)
@@ -281,6 +297,7 @@ describe('the command line', () => {
     [['--model', 'gpt'], '--model must be PROVIDER/MODEL'],
     [['--base-url', 'http://127.0.0.1:1/v1'], '--base-url needs --model'],
     [['--base-url', 'nowhere', '--model', 'test'], '--base-url must be an http(s) address'],
+    [['--base-url', 'http://127.0.0.1:1/v1', '--model', 'm', '--project', '/nonexistent'], '--project /nonexistent is not a directory'],
     [['--task', 'Do it.'], '--task and --project need --model'],
     [['--model', 'provider/model'], 'AI_GATEWAY_API_KEY'],
     [['--base-url', 'http://127.0.0.1:1/v1', '--model', 'm', '--api-key-env', 'DEMO_NO_KEY'], 'DEMO_NO_KEY'],

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod common;
+mod support;
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{LONG, sh, strings, text, with};
+use support::{LONG, sh, strings, text, with};
 use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Exit, Output, run};
 
 /// How late a timeout or a cancel may be on a busy machine. By design it is 10 ms.

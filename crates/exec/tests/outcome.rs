@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod common;
+mod support;
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use common::{LONG, in_dir, sh, text, with};
+use support::{LONG, in_dir, sh, text, with};
 use toolwright_exec::{ExecEnv, ExecError, Exit, SpawnReason};
 
 fn reason(result: Result<toolwright_exec::Finished, ExecError>) -> SpawnReason {

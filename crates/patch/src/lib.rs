@@ -41,6 +41,14 @@
 //! Where the last hunk's header claims more lines than follow, and as many more on both sides, the
 //! lines that are there count. Blank lines without a leading space are context where the header
 //! counts them in; at the end of the last hunk they may also stand after the patch.
+//!
+//! # Differences from jsdiff
+//!
+//! Placement is that of jsdiff's `applyPatch` without fuzz. Refused here and accepted there: two
+//! places equally near, a header place before the end of the hunk above, an insertion without
+//! context outside of the file, a marked hunk away from the end of the file, lines added after the
+//! blank that follows the final newline, and patches that change nothing or are none. Accepted here
+//! and refused there: the lenient counts above, and files that mix line endings.
 
 mod advice;
 mod error;

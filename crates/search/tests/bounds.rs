@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod common;
+mod support;
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Tree, beneath};
+use support::{Tree, beneath};
 use proptest::prelude::*;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use toolwright_search::{GrepError, GrepRequest, grep};

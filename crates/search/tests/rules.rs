@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod common;
+mod support;
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use common::{Tree, beneath};
+use support::{Tree, beneath};
 use rustix::io::Errno;
 use toolwright_search::{GrepError, GrepRequest, grep};
 

@@ -61,3 +61,9 @@ fn a_marker_before_more_lines_is_refused() {
     let patch = format!("@@ -1,2 +1,2 @@\n-a\n+A\n{NONE}\n b\n");
     assert_eq!(reason(&refused("a\nb\n", &patch)), "misplaced_marker");
 }
+
+#[test]
+fn a_blank_line_after_the_marker_is_not_context() {
+    let patch = format!("@@ -1,3 +1,3 @@\n a\n-b\n+c\n{NONE}\n\n");
+    assert_eq!(applied("a\nb\n", &patch), "a\nc");
+}

@@ -132,3 +132,17 @@ fn the_blank_after_the_final_newline_can_be_trailing_context() {
         &["@@ -2,2 +2,1 @@\n b\n-\n", "@@ -2,2 +2,3 @@\n b\n \n+c\n"],
     );
 }
+
+#[test]
+fn the_nearest_place_is_taken_far_from_the_header_too() {
+    let gap = |count: usize| "-\n".repeat(count);
+    let patch = "@@ -500,2 +500,2 @@\n x\n-y\n+z\n";
+    let file = format!("{}x\ny\n{}x\ny\n{}", gap(300), gap(500), gap(300));
+    let nearest = format!("{}x\nz\n{}x\ny\n{}", gap(300), gap(500), gap(300));
+    assert_eq!(applied(&file, patch), nearest);
+    // 199 lines before and after
+    let file = format!("{}x\ny\n{}x\ny\n", gap(300), gap(396));
+    let error = refused(&file, patch);
+    assert_eq!(reason(&error), "ambiguous");
+    assert!(error.to_string().contains("line 301 and at line 699"), "{error}");
+}
