@@ -1,5 +1,6 @@
 //! `bash`: an executable run with arguments.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -32,6 +33,9 @@ pub struct BashRequest {
     pub args: Vec<String>,
     /// The directory to run in, below the root.
     pub cwd: String,
+    /// Its environment, but for `PWD` and `OLDPWD`. JavaScript's view of it: changes that a program
+    /// makes to `process.env` reach the process's own environment in Node, and do not in Bun.
+    pub env: HashMap<String, String>,
     /// The most output that is given back.
     pub limit_bytes: f64,
     /// When the command and its children are killed.
@@ -73,8 +77,12 @@ pub fn bash<'env>(
             Err(error) => return refused(&error),
         };
         let cwd = located.root.join(&located.relative);
-        let mut environment: Vec<(OsString, OsString)> =
-            std::env::vars_os().filter(|(name, _)| name != "PWD" && name != "OLDPWD").collect();
+        let mut environment: Vec<(OsString, OsString)> = request
+            .env
+            .iter()
+            .filter(|(name, _)| !["PWD", "OLDPWD"].contains(&name.as_str()))
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         environment.push(("PWD".into(), cwd.clone().into_os_string()));
         let directory = working_directory(&located, &cwd);
         let run = toolwright_exec::run(&ExecRequest {

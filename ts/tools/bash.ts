@@ -72,7 +72,14 @@ async function runCommand(
     ...plan.changeLimits(`bash ${cmd}`),
     timeoutMs: plan.timeoutMs + STUCK_MS,
   }
-  const request = { cmd, args, cwd, limitBytes: plan.maxOutputBytes, timeoutMs: plan.timeoutMs }
+  const request = {
+    cmd,
+    args,
+    cwd,
+    env: definedVariables(process.env),
+    limitBytes: plan.maxOutputBytes,
+    timeoutMs: plan.timeoutMs,
+  }
   const { output } = await call(limits, (addon, cancel) => addon.bash(plan.rootDir, request, cancel))
   return output ?? ''
 }
@@ -96,4 +103,8 @@ function checkText(name: string, text: unknown, maxLength: number): void {
   if (text.length > maxLength) {
     throw invalid(`${name} exceeds ${maxLength} characters.`, { maxLength, length: text.length })
   }
+}
+
+function definedVariables(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
