@@ -41,6 +41,11 @@ export interface BashRequest {
   args: Array<string>
   /** The directory to run in, below the root. */
   cwd: string
+  /**
+   * Its environment, but for `PWD` and `OLDPWD`. JavaScript's view of it: changes that a program
+   * makes to `process.env` reach the process's own environment in Node, and do not in Bun.
+   */
+  env: Record<string, string>
   /** The most output that is given back. */
   limitBytes: number
   /** When the command and its children are killed. */

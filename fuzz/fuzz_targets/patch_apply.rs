@@ -4,6 +4,8 @@
 
 #![no_main]
 
+use std::collections::HashSet;
+
 use libfuzzer_sys::fuzz_target;
 use toolwright_patch::apply;
 
@@ -19,12 +21,23 @@ fuzz_target!(|data: &[u8]| {
             if std::str::from_utf8(file).is_ok() {
                 assert!(std::str::from_utf8(&applied.bytes).is_ok(), "an edit broke the encoding");
             }
-            // A line that is neither removed nor added keeps its bytes, so nothing but the patch
-            // can bring in a byte that the file does not have.
-            let known = |byte: &u8| {
-                file.contains(byte) || patch.as_bytes().contains(byte) || b"\r\n".contains(byte)
+            // Every line is one of the file or one of the patch, never two in one.
+            // Which of several carriage returns is text and which the ending is not the point here.
+            let bare = |line: &[u8]| -> Vec<u8> {
+                let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+                let end = line.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
+                line[..end].to_vec()
             };
-            assert!(applied.bytes.iter().all(known));
+            let added = patch.split('\n').filter_map(|line| line.strip_prefix('+'));
+            let known: HashSet<Vec<u8>> = file
+                .split(|&byte| byte == b'\n')
+                .chain(added.map(str::as_bytes))
+                .map(bare)
+                .chain([Vec::new()])
+                .collect();
+            for line in applied.bytes.split(|&byte| byte == b'\n') {
+                assert!(known.contains(&bare(line)), "{:?}", String::from_utf8_lossy(line));
+            }
         }
         Err(error) => {
             assert!(error.to_string().len() <= 1_500, "{error}");

@@ -36,9 +36,7 @@ pub(crate) fn carry_over(
     set_mode(stat, new).map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
     match old {
         // After the mode: an access list holds the mode's bits too and has the last word.
-        Some(old) => {
-            copy_xattrs(old, new).map_err(|errno| (Refusal::AttributesNotKeepable, errno))
-        }
+        Some(old) => copy_xattrs(old, new).map_err(|errno| (Refusal::AttributesNotKeepable, errno)),
         None => Ok(()),
     }
 }

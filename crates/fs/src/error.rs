@@ -228,7 +228,9 @@ impl FsError {
             Self::TooLarge { bytes, .. } => format!("File too large ({bytes} bytes)"),
             Self::Conflict { .. } => "File changed while it was being edited".to_owned(),
             Self::Busy { .. } => "File is busy with other calls".to_owned(),
-            Self::NotReplaceable { .. } => "File cannot be replaced atomically".to_owned(),
+            Self::NotReplaceable { source, .. } => {
+                format!("File cannot be replaced atomically ({})", reason_of(source))
+            }
             Self::Root { source, .. } => {
                 format!("Root directory cannot be opened ({})", reason_of(source))
             }

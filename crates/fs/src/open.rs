@@ -169,7 +169,11 @@ impl Root {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, reason = "the Linux version uses it")]
-    pub(crate) fn beneath(&self, _relative: &Path, _flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+    pub(crate) fn beneath(
+        &self,
+        _relative: &Path,
+        _flags: OFlags,
+    ) -> Option<Result<OwnedFd, Errno>> {
         None
     }
 }
@@ -206,8 +210,7 @@ pub(crate) fn open_entry(
 
 /// What is known of a regular file; anything else is a typed error.
 fn regular(shown: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, FsError> {
-    let stat =
-        rustix::fs::fstat(fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
+    let stat = rustix::fs::fstat(fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
     match FileKind::of(&stat) {
         None => Ok(stat),
         Some(kind) => Err(FsError::NotAFile { path: shown.to_owned(), kind }),

@@ -41,9 +41,7 @@ pub(crate) fn exchange(_directory: BorrowedFd<'_>, _a: &OsStr, _b: &OsStr) -> Re
 /// signal (`SIGXFSZ`) that ends a process which does not ignore it.
 pub(crate) fn within_size_limit(shown: &str, bytes: &[u8]) -> Result<(), FsError> {
     match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
-        Some(most) if bytes.len() as u64 > most => {
-            Err(FsError::at(shown, "writing", Errno::FBIG))
-        }
+        Some(most) if bytes.len() as u64 > most => Err(FsError::at(shown, "writing", Errno::FBIG)),
         _ => Ok(()),
     }
 }
@@ -72,11 +70,8 @@ pub(crate) fn open_in_place(
     name: &OsStr,
     shown: &str,
 ) -> Result<File, FsError> {
-    let flags = OFlags::WRONLY
-        | OFlags::NOFOLLOW
-        | OFlags::NONBLOCK
-        | OFlags::NOCTTY
-        | OFlags::CLOEXEC;
+    let flags =
+        OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(directory, name, flags, Mode::empty())
         .map_err(|errno| FsError::at(shown, "opening for writing", errno))?;
     let stat =

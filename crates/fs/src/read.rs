@@ -20,12 +20,7 @@ const UNKNOWN: u64 = 8192;
 ///
 /// The limit counts what is read: a file of procfs whose size is said to be zero, and a file that
 /// grows while it is read, are held to it all the same.
-pub fn read(
-    root: &Root,
-    path: &str,
-    limit: u64,
-    cancel: &AtomicBool,
-) -> Result<Vec<u8>, FsError> {
+pub fn read(root: &Root, path: &str, limit: u64, cancel: &AtomicBool) -> Result<Vec<u8>, FsError> {
     checkpoint(cancel)?;
     let file = root.open_file(path)?;
     read_open(&file, path, limit, cancel)
@@ -39,12 +34,8 @@ pub(crate) fn read_open(
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
     let failed = |errno: Errno| FsError::at(shown, "reading", errno);
-    let too_large = |bytes: u64| FsError::TooLarge {
-        path: shown.to_owned(),
-        bytes,
-        limit,
-        result: false,
-    };
+    let too_large =
+        |bytes: u64| FsError::TooLarge { path: shown.to_owned(), bytes, limit, result: false };
     let promised = rustix::fs::fstat(file).map_err(failed)?.st_size;
     let promised = u64::try_from(promised).unwrap_or(0);
     // Read to the limit and beyond it only to be refused: one byte from there tells as much. The

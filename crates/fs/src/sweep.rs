@@ -72,11 +72,7 @@ pub(crate) fn sweep(directory: BorrowedFd<'_>, identity: Identity, target: &OsSt
 }
 
 /// Gives the number of names looked at.
-fn sweep_now(
-    directory: BorrowedFd<'_>,
-    target: &OsStr,
-    forgotten: Duration,
-) -> Result<u32, Errno> {
+fn sweep_now(directory: BorrowedFd<'_>, target: &OsStr, forgotten: Duration) -> Result<u32, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let listing = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     let mut listing = Dir::new(listing)?;
@@ -327,7 +323,10 @@ mod tests {
             scene.put(name, name);
         }
         scene.sweep("file");
-        assert_eq!((scene.get("file"), scene.get(&swap)), ("newer".to_owned(), "foreign".to_owned()));
+        assert_eq!(
+            (scene.get("file"), scene.get(&swap)),
+            ("newer".to_owned(), "foreign".to_owned())
+        );
         for name in ["a", "b", "c"] {
             assert_eq!(scene.get(name), name);
         }

@@ -205,10 +205,8 @@ pub(crate) fn in_place_or_refuse<'a>(
             Err(FsError::at(shown, "keeping its attributes", errno))
         }
         (true, _) => Ok(Way::InPlace),
-        (false, _) => Err(FsError::NotReplaceable {
-            path: shown.to_owned(),
-            refusal,
-            source: errno.into(),
-        }),
+        (false, _) => {
+            Err(FsError::NotReplaceable { path: shown.to_owned(), refusal, source: errno.into() })
+        }
     }
 }

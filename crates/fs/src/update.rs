@@ -174,9 +174,8 @@ impl Edit<'_> {
         const MAX_ROUNDS: usize = 16;
         let held = || self.stat(temporary.name()).map(|stat| Fingerprint::of(&stat));
         // Moved elsewhere, our file was not replaced; written to, it is not ours alone any more.
-        let ours_is_gone = || {
-            rustix::fs::fstat(&temporary.file).is_ok_and(|stat| stat.st_nlink == 0)
-        };
+        let ours_is_gone =
+            || rustix::fs::fstat(&temporary.file).is_ok_and(|stat| stat.st_nlink == 0);
         // What the last exchange put at the target, and what it took from there.
         let mut put = fresh;
         let mut taken = held().map_err(|errno| self.failed("exchanging back", errno))?;
@@ -222,8 +221,7 @@ impl Edit<'_> {
     fn overwrite(&self, new: &[u8]) -> Result<(), FsError> {
         checkpoint(self.cancel)?;
         let file = publish::open_in_place(self.target.directory(), self.target.name(), self.path)?;
-        let stat =
-            rustix::fs::fstat(&file).map_err(|errno| self.failed("looking at it", errno))?;
+        let stat = rustix::fs::fstat(&file).map_err(|errno| self.failed("looking at it", errno))?;
         // What was opened for writing is what was read, whatever the name says meanwhile.
         if Identity::of(&stat) != Identity::of(&self.before.stat)
             || !self.is_what_was_read(self.target.name())

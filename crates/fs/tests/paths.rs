@@ -98,12 +98,18 @@ fn paths_that_leave_are_refused_also_when_they_come_back() {
             assert!(matches!(error, FsError::Escape { via_link: false, .. }), "{path}: {error:?}");
             assert!(error.to_string().starts_with("Path escapes sandbox root: "), "{error}");
         }
-        let by_link = ["out/secret", "out-relative/secret", "out-file", "out-dangling", "out-and-back/b/file", "out/missing"];
+        let by_link = [
+            "out/secret",
+            "out-relative/secret",
+            "out-file",
+            "out-dangling",
+            "out-and-back/b/file",
+            "out/missing",
+        ];
         for path in by_link {
             let error = read_text(&root, path).unwrap_err();
             assert!(matches!(error, FsError::Escape { via_link: true, .. }), "{path}: {error:?}");
-            let error =
-                write(&root, path, b"x", &WriteOptions::default(), &NEVER).unwrap_err();
+            let error = write(&root, path, b"x", &WriteOptions::default(), &NEVER).unwrap_err();
             assert!(matches!(error, FsError::Escape { via_link: true, .. }), "{path}: {error:?}");
         }
     }

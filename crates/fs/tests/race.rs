@@ -215,7 +215,11 @@ fn a_write_never_lands_outside_while_names_are_swapped() {
                             let options = WriteOptions::default();
                             update::<()>(&root, path, 100, &options, &NEVER, |old| {
                                 assert_eq!(old.get(..6), Some(&b"inside"[..]), "read outside");
-                                Ok(if old.len() > 20 { b"inside".to_vec() } else { [old, b"+"].concat() })
+                                Ok(if old.len() > 20 {
+                                    b"inside".to_vec()
+                                } else {
+                                    [old, b"+"].concat()
+                                })
                             })
                             .map(drop)
                             .map_err(flat)
@@ -297,7 +301,8 @@ fn nothing_hangs_on_a_name_that_is_now_a_file_now_a_pipe_a_link_or_a_directory()
                 let kind = directory.join(made);
                 turn += 1;
                 // A write may have replaced what was swapped in; then a file is swapped with a file.
-                let swap = || rustix::fs::renameat_with(CWD, &name, CWD, &kind, RenameFlags::EXCHANGE);
+                let swap =
+                    || rustix::fs::renameat_with(CWD, &name, CWD, &kind, RenameFlags::EXCHANGE);
                 let _ = swap();
                 std::thread::sleep(Duration::from_micros(5));
                 let _ = swap();
@@ -319,7 +324,11 @@ fn nothing_hangs_on_a_name_that_is_now_a_file_now_a_pipe_a_link_or_a_directory()
                         1 => write(&root, "dir/file", b"inside", &options, &NEVER),
                         _ => update::<()>(&root, "dir/file", 100, &options, &NEVER, |old| {
                             assert_ne!(old, b"OUTSIDE");
-                            Ok(if old == b"inside" { b"edited".to_vec() } else { b"inside".to_vec() })
+                            Ok(if old == b"inside" {
+                                b"edited".to_vec()
+                            } else {
+                                b"inside".to_vec()
+                            })
                         })
                         .map(drop)
                         .map_err(flat),

@@ -25,7 +25,10 @@ fn assert_too_large(answer: Result<Vec<u8>, FsError>, want: impl Fn(u64) -> bool
     let error = answer.unwrap_err();
     let FsError::TooLarge { bytes, result: false, .. } = error else { panic!("{error:?}") };
     assert!(want(bytes), "{bytes}");
-    assert!(error.to_string().starts_with(&format!("File too large ({bytes} bytes): `")), "{error}");
+    assert!(
+        error.to_string().starts_with(&format!("File too large ({bytes} bytes): `")),
+        "{error}"
+    );
     assert!(error.hint().contains("grep"), "{}", error.hint());
     assert_eq!(error.code(), "TOOL_FILE_TOO_LARGE");
 }
@@ -35,7 +38,8 @@ fn the_limit_itself_is_allowed_and_one_byte_more_is_not() {
     let tree = Tree::new();
     let root = tree.open();
     let stride = 1 << 20;
-    for size in [0, 1, 2, 8191, 8192, 8193, 200_000, stride - 1, stride, stride + 1, 3 * stride + 7] {
+    for size in [0, 1, 2, 8191, 8192, 8193, 200_000, stride - 1, stride, stride + 1, 3 * stride + 7]
+    {
         let content = vec![7; size];
         tree.put("file", &content);
         let limit = size as u64;
@@ -79,9 +83,13 @@ fn files_of_procfs_that_say_zero_are_held_to_the_limit() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_of_sysfs_that_promises_more_than_it_holds_is_read() {
-    let path = ["sys/kernel/mm/transparent_hugepage/enabled", "sys/kernel/profiling", "sys/kernel/uevent_seqnum"]
-        .into_iter()
-        .find(|path| Path::new("/").join(path).metadata().is_ok_and(|meta| meta.len() == 4096));
+    let path = [
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "sys/kernel/profiling",
+        "sys/kernel/uevent_seqnum",
+    ]
+    .into_iter()
+    .find(|path| Path::new("/").join(path).metadata().is_ok_and(|meta| meta.len() == 4096));
     let Some(path) = path else { return };
     let want = std::fs::read(Path::new("/").join(path)).unwrap();
     assert!(want.len() < 1000, "the point is that it is shorter than its size");

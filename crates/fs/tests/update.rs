@@ -63,14 +63,25 @@ fn twenty_edits_at_once_all_land_however_the_file_is_spelled() {
             tree.link("dir", "directory-link");
             tree.link("dir/file", "file-link");
             let absolute = tree.root.join("dir/file");
-            let spellings = ["dir/file", "./dir//file", "dir/../dir/file", "directory-link/file", "file-link", absolute.to_str().unwrap()];
+            let spellings = [
+                "dir/file",
+                "./dir//file",
+                "dir/../dir/file",
+                "directory-link/file",
+                "file-link",
+                absolute.to_str().unwrap(),
+            ];
             let options = WriteOptions { durability, ..WriteOptions::default() };
             std::thread::scope(|scope| {
                 for number in 0..20 {
-                    let (root, path, options) = (&root, spellings[number % spellings.len()], &options);
+                    let (root, path, options) =
+                        (&root, spellings[number % spellings.len()], &options);
                     scope.spawn(move || {
                         let line = format!("line {number}\n");
-                        edit_with(root, path, options, &NEVER, |old| [old, line.as_bytes()].concat()).unwrap();
+                        edit_with(root, path, options, &NEVER, |old| {
+                            [old, line.as_bytes()].concat()
+                        })
+                        .unwrap();
                     });
                 }
             });
@@ -245,7 +256,8 @@ fn edits_of_other_processes_are_foreign_changes_too_and_none_is_lost() {
     }
     let text = String::from_utf8(tree.get("file")).unwrap();
     for who in 0..5 {
-        let own: Vec<_> = text.lines().filter(|line| line.starts_with(&format!("{who} "))).collect();
+        let own: Vec<_> =
+            text.lines().filter(|line| line.starts_with(&format!("{who} "))).collect();
         let want: Vec<_> = (0..tenth_of(1000)).map(|number| format!("{who} {number}")).collect();
         assert_eq!(own, want, "every line once, in order");
     }
@@ -339,8 +351,7 @@ fn a_call_that_waits_gives_up_at_its_limit_or_when_cancelled_and_the_rest_go_in_
             .unwrap();
         });
         held.recv().unwrap();
-        let impatient =
-            WriteOptions { wait: Duration::from_millis(50), ..WriteOptions::default() };
+        let impatient = WriteOptions { wait: Duration::from_millis(50), ..WriteOptions::default() };
         let started = Instant::now();
         let error = write(root, "./file", b"", &impatient, &NEVER).unwrap_err();
         let FsError::Busy { waited, .. } = error else { panic!("{error:?}") };
@@ -350,10 +361,13 @@ fn a_call_that_waits_gives_up_at_its_limit_or_when_cancelled_and_the_rest_go_in_
         });
         for number in 0..10 {
             let turns = &turns;
-            scope.spawn(move || edit(root, "file", |old| {
-                turns.lock().unwrap().push(number);
-                [old, b"+"].concat()
-            }).unwrap());
+            scope.spawn(move || {
+                edit(root, "file", |old| {
+                    turns.lock().unwrap().push(number);
+                    [old, b"+"].concat()
+                })
+                .unwrap()
+            });
             // Long enough for the call to be in the queue before the next one.
             std::thread::sleep(Duration::from_millis(50));
         }

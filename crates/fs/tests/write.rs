@@ -130,7 +130,9 @@ fn extended_attributes_and_access_lists_are_kept() {
     tree.put("file", "old");
     let path = tree.root.join("file");
     let large = vec![b'x'; 3000];
-    for (name, value) in [("user.small", &b"value"[..]), ("user.large", &large), ("user.empty", b"")] {
+    for (name, value) in
+        [("user.small", &b"value"[..]), ("user.large", &large), ("user.empty", b"")]
+    {
         if !set_xattr(&path, name, value) {
             return; // a file system without
         }
@@ -272,8 +274,10 @@ fn readers_see_the_old_or_the_new_bytes_and_never_a_mixture() {
             let length = [1, 100, 5_000, 190_000][usize::try_from(tag % 4).unwrap()];
             let bytes = self_checking(tag, length);
             if tag % 3 == 0 {
-                toolwright_fs::update::<()>(&root, "file", 1 << 20, &options, &NEVER, |_| Ok(bytes))
-                    .unwrap();
+                toolwright_fs::update::<()>(&root, "file", 1 << 20, &options, &NEVER, |_| {
+                    Ok(bytes)
+                })
+                .unwrap();
             } else {
                 put(&root, "file", &bytes).unwrap();
             }

@@ -32,7 +32,8 @@
 //! # The end of the file
 //!
 //! `\ No newline at end of file` after a removed or an added line of the last hunk means what it
-//! says, has to be true of the file, and ties the hunk to the end of the file. Without it the file
+//! says, has to be true of the file, and ties the hunk to the end of the file; in earlier hunks and
+//! after context it is ignored. Without it the file
 //! ends as it did. As in jsdiff, the blank that an editor shows after a final newline can be
 //! trailing context.
 //!

@@ -75,13 +75,15 @@ struct Parser<'p> {
     patch: Patch<'p>,
     /// The last hunk has fewer lines than its header says; only the end of the patch excuses it.
     short: bool,
+    /// The last hunk has a marker for the missing final newline.
+    marked: bool,
 }
 
 impl<'p> Parser<'p> {
     fn new(text: &'p str) -> Self {
         let lines = PatchText::new(text);
         let patch = Patch { hunks: Vec::new(), lines: Vec::with_capacity(lines.len()) };
-        Self { lines, next: 0, patch, short: false }
+        Self { lines, next: 0, patch, short: false, marked: false }
     }
 
     fn text(&self, at: usize) -> Option<&'p str> {
@@ -101,6 +103,7 @@ impl<'p> Parser<'p> {
         if self.short {
             return Err(self.wrong_counts());
         }
+        self.unmark();
         self.next += 1;
         let first = self.patch.lines.len();
         let number = self.patch.hunks.len() + 1;
@@ -157,9 +160,24 @@ impl<'p> Parser<'p> {
             self.next += 1;
             if let Some(marked) = self.patch.lines.get_mut(first..).and_then(<[_]>::last_mut) {
                 marked.unterminated = true;
+                self.marked = true;
             }
         }
         found
+    }
+
+    /// Forgets the markers of the last hunk, because another follows: only that one can reach the
+    /// end of the file.
+    fn unmark(&mut self) {
+        if self.marked
+            && let Some(hunk) = self.patch.hunks.last()
+            && let Some(body) = self.patch.lines.get_mut(hunk.body.clone())
+        {
+            for line in body {
+                line.unterminated = false;
+            }
+            self.marked = false;
+        }
     }
 
     fn close_body(&mut self) {

@@ -118,7 +118,9 @@ impl Writer<'_> {
     fn add(&mut self, line: &BodyLine<'_>, literal: bool, crlf: bool) {
         let ending: &[u8] = if crlf { b"\r\n" } else { b"\n" };
         if self.open {
-            self.out.extend_from_slice(ending);
+            // A file cut off within its last ending has the first half of it already.
+            let halved = crlf && self.out.last() == Some(&b'\r');
+            self.out.extend_from_slice(if halved { b"\n" } else { ending });
         }
         self.out.extend_from_slice(line.text.as_bytes());
         self.open = line.unterminated;

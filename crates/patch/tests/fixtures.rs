@@ -35,7 +35,7 @@ fn outcome(case: &Case) -> Result<String, PatchError> {
 #[test]
 fn jsdiff_gives_the_same() {
     let cases = cases(include_str!("fixtures/jsdiff.json"));
-    assert_eq!(cases.len(), 229);
+    assert_eq!(cases.len(), 230);
     let mut applied = 0;
     for case in &cases {
         match (outcome(case), &case.expected) {

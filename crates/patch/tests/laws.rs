@@ -14,8 +14,10 @@ use toolwright_patch::{PatchError, apply};
 
 fn cases(count: u32) -> ProptestConfig {
     let factor = env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|text| text.parse().ok());
+    let cases = count.saturating_mul(factor.unwrap_or(1));
     ProptestConfig {
-        cases: count.saturating_mul(factor.unwrap_or(1)),
+        cases,
+        max_global_rejects: cases,
         // Failures are printed with their seed; a case worth keeping becomes a fixture.
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -107,6 +107,7 @@ for (const [file, patch] of [
   ["a\nb\n", `@@ -2 +2 @@\n-b\n${NONE}\n+c\n${NONE}\n`],
   ["a\nb\n", `@@ -1,2 +1,2 @@\n-a\n+A\n b\n${NONE}\n`],
   ["a\nb\n", "@@ -1,3 +1,3 @@\n a\n-b\n+c\n \n"],
+  ["a\nb\nc\n", `@@ -1 +1 @@\n-a\n+A\n${NONE}\n@@ -3 +3 @@\n-c\n+C\n`],
   ["a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"],
   ["a\nb\nc\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n c\n"],
   ["x\n1\n2\nx\n", "@@ -99 +99 @@\n-x\n+y\n"],

@@ -21,8 +21,10 @@ pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The acceptance count divided by ten, unless `TOOLWRIGHT_SOAK_FACTOR=10` asks for all of it.
 pub fn tenth_of(full: usize) -> usize {
-    let factor =
-        std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let factor = std::env::var("TOOLWRIGHT_SOAK_FACTOR")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1);
     (full / 10).max(1) * factor
 }
 

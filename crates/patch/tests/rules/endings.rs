@@ -58,3 +58,8 @@ fn carriage_returns_inside_a_line_are_text() {
     assert_eq!(applied("a\rb\nc\n", "@@ -2 +2 @@\n-c\n+C\n"), "a\rb\nC\n");
     assert_eq!(reason(&refused("a\rb\n", "@@ -1 +1 @@\n-ab\n+x\n")), "stale_context");
 }
+
+#[test]
+fn half_an_ending_at_the_end_is_completed() {
+    assert_eq!(applied("a\r\nb\r", "@@ -2 +2,2 @@\n b\n+c\n"), "a\r\nb\r\nc");
+}

@@ -67,3 +67,11 @@ fn a_blank_line_after_the_marker_is_not_context() {
     let patch = format!("@@ -1,3 +1,3 @@\n a\n-b\n+c\n{NONE}\n\n");
     assert_eq!(applied("a\nb\n", &patch), "a\nc");
 }
+
+#[test]
+fn a_marker_in_an_earlier_hunk_is_ignored() {
+    // Once glued the added line to the next one.
+    let patch = format!("@@ -1 +1 @@\n-a\n+A\n{NONE}\n@@ -3 +3 @@\n-c\n+C\n");
+    assert_eq!(applied("a\nb\nc\n", &patch), "A\nb\nC\n");
+    assert_eq!(applied("a\nb\nc", &patch), "A\nb\nC");
+}
