@@ -1,7 +1,7 @@
 //! What a patch may cost, be it large or made to be slow.
 //!
 //! Times are asserted loosely, since debug builds on busy machines run this too. For figures:
-//! `cargo test --release -p toolwright-patch --test cost -- --ignored --nocapture`.
+//! `cargo run --release -p toolwright-patch --example apply_times`.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
 
@@ -103,26 +103,4 @@ fn one_line_of_megabytes() {
     let line = "x".repeat(4_000_000);
     let error = timed(&format!("{line}a\n"), &format!("@@ -1 +1 @@\n-{line}b\n+c\n")).unwrap_err();
     assert!(error.to_string().len() < 1_500);
-}
-
-#[test]
-#[ignore = "prints times for a person to read"]
-fn times() {
-    for (name, (file, patch)) in [("headers right", large(0)), ("headers 40 off", large(40))] {
-        let mut runs: Vec<Duration> = (0..400)
-            .map(|_| {
-                let start = Instant::now();
-                assert_eq!(apply(file.as_bytes(), &patch).unwrap().hunks, 500);
-                start.elapsed()
-            })
-            .collect();
-        runs.sort_unstable();
-        eprintln!(
-            "500 hunks, {name}: {} B file, {} B patch: median {:?}, fastest {:?}",
-            file.len(),
-            patch.len(),
-            runs[200],
-            runs[0]
-        );
-    }
 }
