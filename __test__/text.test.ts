@@ -79,7 +79,7 @@ describe('write, then read', () => {
     const box = makeSandbox()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (text) => {
-        fc.pre(text.isWellFormed())
+        fc.pre(!/\p{Surrogate}/u.test(text))
         expect(await box.within(() => writeFileTool('f', text))).toBe('ok')
         expect(await box.within(() => readFileTool('f'))).toBe(text)
         expect(box.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)

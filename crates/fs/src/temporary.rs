@@ -106,6 +106,9 @@ impl Drop for Temporary<'_> {
 pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
+    /// Of a file that could not be looked at.
+    pub(crate) const NONE: Self = Self(0);
+
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         let mut hasher = DefaultHasher::new();
         (i128::from(stat.st_ino), i128::from(stat.st_size)).hash(&mut hasher);

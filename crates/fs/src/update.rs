@@ -1,9 +1,12 @@
 //! Read, transform, publish: an edit that cannot lose somebody else's change.
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::AtFlags;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::FsError;
@@ -16,6 +19,7 @@ use crate::publish;
 use crate::publish::OpenDirectory;
 use crate::read::holds;
 use crate::read::read_open;
+use crate::root::PLACE;
 use crate::target;
 use crate::target::Old;
 use crate::target::Target;
@@ -96,6 +100,22 @@ pub fn update<E>(
     Ok(updated)
 }
 
+/// A file that an exchange has moved. Held by a descriptor, so that its number is not given to
+/// another file meanwhile.
+struct Held {
+    /// `None` where there were no descriptors left.
+    place: Option<OwnedFd>,
+    print: Fingerprint,
+}
+
+impl Held {
+    /// Whether the file has no name any more.
+    fn is_gone(&self) -> bool {
+        let stat = self.place.as_ref().and_then(|place| rustix::fs::fstat(place).ok());
+        stat.is_some_and(|stat| stat.st_nlink == 0)
+    }
+}
+
 /// An edit that is ready to be published.
 struct Edit<'a> {
     target: &'a Target,
@@ -166,46 +186,58 @@ impl Edit<'_> {
 
     /// Undoes the exchange: what came out was somebody else's newer file.
     ///
-    /// Others do not wait for this. What is found at the target instead of what was put there is
-    /// newer still and stays there, and nothing is removed but our own file and what somebody who
-    /// replaced that has thereby replaced too. Whatever else comes out is kept under its temporary
-    /// name.
+    /// Others do not wait for this. Whatever they put in the place of what we had put there is
+    /// newer than anything we hold, and stays. Nothing is removed but our own file and what was
+    /// thereby replaced; if that cannot be told, it is kept under its temporary name.
     fn take_back(&self, temporary: Temporary<'_>, fresh: Fingerprint) -> Result<(), FsError> {
-        const MAX_ROUNDS: usize = 16;
-        let held = || self.stat(temporary.name()).map(|stat| Fingerprint::of(&stat));
-        // Moved elsewhere, our file was not replaced; written to, it is not ours alone any more.
-        let ours_is_gone =
-            || rustix::fs::fstat(&temporary.file).is_ok_and(|stat| stat.st_nlink == 0);
+        // Every round is one look and one exchange. It takes another only when somebody strikes
+        // between these two, which a program that does nothing else can do a few dozen times.
+        const MAX_ROUNDS: usize = 1000;
+        let (ours, target) = (temporary.name(), self.target.name());
         // What the last exchange put at the target, and what it took from there.
-        let mut put = fresh;
-        let mut taken = held().map_err(|errno| self.failed("exchanging back", errno))?;
+        let mut put = Held { place: temporary.file.try_clone().ok().map(Into::into), print: fresh };
+        let mut taken = self.hold(ours);
+        // Whether all that we had put there was replaced, not moved away or written to.
+        let mut replaced = true;
+        let mut removable = false;
         for _ in 0..MAX_ROUNDS {
-            let exchanged =
-                publish::exchange(self.target.directory(), temporary.name(), self.target.name());
-            let removable = match exchanged {
-                Ok(()) => match held() {
-                    Ok(out) if out == put => put == fresh || ours_is_gone(),
-                    Ok(out) => {
-                        put = taken;
-                        taken = out;
-                        continue;
-                    }
-                    Err(_) => false,
-                },
-                // The target has been deleted since, and with it what we took from it.
-                Err(Errno::NOENT) => put == fresh && ours_is_gone(),
+            if self.stat(target).is_ok_and(|stat| Fingerprint::of(&stat) != put.print) {
+                removable = replaced && put.is_gone();
+                break;
+            }
+            match publish::exchange(self.target.directory(), ours, target) {
+                Ok(()) => {}
+                // Deleted, and what we took from there was what the deletion was meant for.
+                Err(Errno::NOENT) => {
+                    removable = replaced && put.is_gone();
+                    break;
+                }
                 Err(errno) => {
                     temporary.leave();
                     return Err(self.failed("exchanging back", errno));
                 }
-            };
-            if !removable {
-                temporary.leave();
             }
-            return Err(self.conflict());
+            let out = self.hold(ours);
+            if out.print == put.print {
+                removable = replaced || put.print == fresh;
+                break;
+            }
+            replaced &= put.is_gone();
+            put = taken;
+            taken = out;
         }
-        temporary.leave();
+        if !removable {
+            temporary.leave();
+        }
         Err(self.conflict())
+    }
+
+    /// What lies at `name`, to be recognised later.
+    fn hold(&self, name: &OsStr) -> Held {
+        let flags = PLACE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = rustix::fs::openat(self.target.directory(), name, flags, Mode::empty()).ok();
+        let print = self.stat(name).map_or(Fingerprint::NONE, |stat| Fingerprint::of(&stat));
+        Held { place, print }
     }
 
     fn check_then_rename(&self, mut temporary: Temporary<'_>) -> Result<(), FsError> {
