@@ -76,7 +76,11 @@ pub fn bash<'env>(
             Ok(_) => return refused(&FsError::NotADirectory { path: request.cwd }),
             Err(error) => return refused(&error),
         };
-        let cwd = located.root.join(&located.relative);
+        let cwd = if located.relative.as_os_str().is_empty() {
+            located.root.clone() // `join` would put a slash behind it
+        } else {
+            located.root.join(&located.relative)
+        };
         let mut environment: Vec<(OsString, OsString)> = request
             .env
             .iter()
@@ -172,7 +176,14 @@ fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError)
     described(NativeError::new("PROCESS_FAILED", summary, &place, hint))
 }
 
+/// The working directory cannot be had.
 fn refused(error: &FsError) -> BashOutcome {
+    if let FsError::NotFound { path } = error {
+        let place = format!("Directory not found: `{path}`");
+        let hint = "Check `opts.cwd`, or leave it out to run in the root directory.";
+        let native = NativeError::new(error.code(), "Directory not found".to_owned(), &place, hint);
+        return BashOutcome::failed(native.with("path", path.as_str()));
+    }
     let native = error::from_fs(error);
     BashOutcome { cancelled: native.is_none(), error: native, ..BashOutcome::default() }
 }

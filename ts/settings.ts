@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer'
 import { resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
@@ -9,9 +10,9 @@ export interface ToolOptions {
   rootDir?: string | undefined
   /** Whether `bash` may reach the network. @default false */
   allowNetwork?: boolean | undefined
-  /** The most bytes one call gives back or takes in, at most 10,485,760. @default 200000 */
+  /** The most bytes one call gives back or takes in; `bash` takes at most 10,485,760. @default 200000 */
   maxOutputBytes?: number | undefined
-  /** When `bash` and `grep` are killed, in milliseconds, at most one hour. @default 60000 */
+  /** When `bash` and `grep` are killed, in milliseconds; `bash` at most after one hour. @default 60000 */
   toolTimeoutMs?: number | undefined
   /**
    * What `write` and `edit` have survived when they return: `process` is the death of every
@@ -62,7 +63,7 @@ export function checkOptions(options: ToolOptions): void {
   if (options.rootDir !== undefined) checkRootDir(options.rootDir)
   checkSwitch('allowNetwork', options.allowNetwork ?? defaults.allowNetwork)
   checkSwitch('allowInPlace', options.allowInPlace ?? defaults.allowInPlace)
-  checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1)
+  checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1, widest)
   if (options.durability !== undefined && !['process', 'fsync'].includes(options.durability)) {
     throw invalid("durability must be 'process' or 'fsync'.")
   }
@@ -92,8 +93,19 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
 export function checkSettings(settings: Settings): void {
   checkRootDir(settings.rootDir)
   checkSwitch('allowNetwork', settings.allowNetwork)
-  checkLimits(settings.maxOutputBytes, settings.timeoutMs)
+  checkLimits(settings.maxOutputBytes, settings.timeoutMs, widest)
 }
+
+/** The same for `bash`, whose limits the documents cap. */
+export function checkBashLimits({ maxOutputBytes, timeoutMs }: Settings): void {
+  checkLimits(maxOutputBytes, timeoutMs, {
+    outputBytes: BASH_TOOL_MAX_OUTPUT_BYTES,
+    timeoutMs: BASH_TOOL_MAX_TIMEOUT_MS,
+  })
+}
+
+/** What no runtime can exceed: a longer string cannot be made, a longer timer ends at once. */
+const widest = { outputBytes: constants.MAX_STRING_LENGTH, timeoutMs: 2_147_000_000 }
 
 function checkRootDir(rootDir: unknown): void {
   if (typeof rootDir !== 'string' || rootDir === '') throw invalid('rootDir must be a non-empty string.')
@@ -106,22 +118,21 @@ function checkSwitch(name: string, value: unknown): void {
 }
 
 /** NaN would switch a comparison off, and so would infinity. */
-function checkLimits(maxOutputBytes: unknown, timeoutMs: unknown): void {
+function checkLimits(
+  maxOutputBytes: unknown,
+  timeoutMs: unknown,
+  most: { outputBytes: number; timeoutMs: number },
+): void {
   if (typeof maxOutputBytes !== 'number' || !(maxOutputBytes > 0)) {
     throw invalid('maxOutputBytes must be positive.')
   }
-  if (maxOutputBytes > BASH_TOOL_MAX_OUTPUT_BYTES) {
-    throw invalid(`maxOutputBytes exceeds ${BASH_TOOL_MAX_OUTPUT_BYTES}.`, {
-      maxOutputBytes,
-      maxAllowed: BASH_TOOL_MAX_OUTPUT_BYTES,
-    })
+  if (maxOutputBytes > most.outputBytes) {
+    const details = { maxOutputBytes, maxAllowed: most.outputBytes }
+    throw invalid(`maxOutputBytes exceeds ${most.outputBytes}.`, details)
   }
   if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) throw invalid('timeoutMs must be positive.')
-  if (timeoutMs > BASH_TOOL_MAX_TIMEOUT_MS) {
-    throw invalid(`timeoutMs exceeds ${BASH_TOOL_MAX_TIMEOUT_MS}.`, {
-      timeoutMs,
-      maxAllowed: BASH_TOOL_MAX_TIMEOUT_MS,
-    })
+  if (timeoutMs > most.timeoutMs) {
+    throw invalid(`timeoutMs exceeds ${most.timeoutMs}.`, { timeoutMs, maxAllowed: most.timeoutMs })
   }
 }
 

@@ -179,6 +179,18 @@ describe('decisions.md grep', () => {
     expect(found).not.toContain('\0')
   })
 
+  test('§8 (32): a RIPGREP_CONFIG_PATH of the host changes nothing ("--no-config")', async () => {
+    const box = auth()
+    box.put('rc', '--files-with-matches\n--hidden\n')
+    const before = await box.within(() => grepTool('token'))
+    process.env['RIPGREP_CONFIG_PATH'] = box.at('rc')
+    try {
+      expect(await box.within(() => grepTool('token'))).toBe(before)
+    } finally {
+      delete process.env['RIPGREP_CONFIG_PATH']
+    }
+  })
+
   test.skipIf(process.getuid?.() === 0)('"Unreadable files met on the walk are named at the end, and the matches stay."', async () => {
     const box = auth()
     chmodSync(box.put('closed', 'token\n'), 0)

@@ -12,7 +12,7 @@ import {
   write,
   type DefinedToolContext,
 } from 'toolwright'
-import * as helpers from 'toolwright/tools'
+import * as surface from 'toolwright/tools'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -100,7 +100,7 @@ describe('001 exports', () => {
 
   test('"readFileTool, writeFileTool, editFileTool, grepTool, bashTool: Call the underlying implementation directly"', async () => {
     const box = makeSandbox()
-    const { readFileTool, writeFileTool, editFileTool, grepTool, bashTool } = helpers
+    const { readFileTool, writeFileTool, editFileTool, grepTool, bashTool } = surface
     await box.within(async () => {
       expect(await writeFileTool('a.txt', 'one\n')).toBe('ok')
       expect(await editFileTool('a.txt', '@@ -1 +1 @@\n-one\n+two\n')).toBe('ok')
@@ -118,19 +118,19 @@ describe('001 exports', () => {
   })
 
   test('"getToolContext(), runWithToolContext(ctx, fn): Inspect or provide the task-local tool runtime context."', () => {
-    expect(helpers.getToolContext()).toBeUndefined()
+    expect(surface.getToolContext()).toBeUndefined()
     const context = { runId: 'r' }
-    expect(runWithToolContext(context, () => helpers.getToolContext())).toBe(context)
+    expect(runWithToolContext(context, () => surface.getToolContext())).toBe(context)
   })
 
   test('"getToolIdempotencyKey(ctx?), nextToolSeq(ctx): Build stable idempotency keys and task-local tool-call sequence numbers."', () => {
     const context = { runId: 'r', nodeId: 'n' }
-    expect(helpers.getToolIdempotencyKey(context)).toBe('smithers:r:n:0')
-    expect([helpers.nextToolSeq(context), helpers.nextToolSeq(context)]).toEqual([1, 2])
+    expect(surface.getToolIdempotencyKey(context)).toBe('smithers:r:n:0')
+    expect([surface.nextToolSeq(context), surface.nextToolSeq(context)]).toEqual([1, 2])
   })
 
   test('"BASH_TOOL_MAX_* constants: Upper bounds for bash command length, args, cwd, output bytes, and timeout."', () => {
-    expect(helpers).toMatchObject({
+    expect(surface).toMatchObject({
       BASH_TOOL_MAX_COMMAND_LENGTH: 8192,
       BASH_TOOL_MAX_ARGS: 128,
       BASH_TOOL_MAX_ARG_LENGTH: 8192,

@@ -78,6 +78,16 @@ describe('§4 metadata', () => {
     expect(define(true)).not.toThrow()
   })
 
+  test('revert is "invoked by time travel only; never by retries": no call of ours makes it', async () => {
+    const revert = vi.fn(async () => undefined)
+    const failing = (args: { n: number }, _ctx: DefinedToolContext) =>
+      args.n === 0 ? Promise.reject(new Error('x')) : Promise.resolve('done')
+    const undoable = defineTool({ name: 'undoable', schema, sideEffect: true, execute: failing, revert })
+    await expect(undoable.execute({ n: 0 })).rejects.toThrow('x')
+    expect(await undoable.execute({ n: 1 })).toBe('done')
+    expect(revert).not.toHaveBeenCalled()
+  })
+
   test('"Startup warning via console.warn once per tool NAME per process"', () => {
     const define = (name: string) =>
       defineTool({ name, schema, sideEffect: true, idempotent: false, execute: (_args) => 1 })

@@ -136,7 +136,7 @@ describe('§3 bash', () => {
     expect(await box.within(() => bashTool('sh', show, { cwd: 'sub' }))).toBe(`${sub}\n${sub}\n`)
   })
 
-  test('"own working directory of a command is gone": a directory removed meanwhile', async () => {
+  test('a working directory that was removed', async () => {
     const box = makeSandbox()
     mkdirSync(box.at('sub'))
     rmSync(box.at('sub'), { recursive: true })
@@ -160,6 +160,28 @@ describe('§3 bash', () => {
     expect(error.details['output']).toContain('the reason')
     expect(error.message).toContain('the reason')
   })
+
+  test.each(['PROCESS_TIMEOUT', 'AbortError', 'ok'])(
+    '§8 (20): nothing keeps the host process alive after a call: %s',
+    (how) => {
+      const box = makeSandbox()
+      const entry = new URL('../../dist/index.js', import.meta.url).href
+      box.put(
+        'main.mjs',
+        `import { createTools } from '${entry}'
+        const { bash } = createTools({ rootDir: '.', toolTimeoutMs: ${how === 'PROCESS_TIMEOUT' ? 200 : 60_000} })
+        const abortSignal = ${how === 'AbortError' ? 'AbortSignal.timeout(200)' : 'undefined'}
+        const script = 'setsid sleep 8 & ${how === 'ok' ? 'true' : 'sleep 8'}'
+        const ended = await bash.execute({ cmd: 'sh', args: ['-c', script] }, { abortSignal }).then(
+          () => 'ok', (error) => error.code === 'PROCESS_TIMEOUT' ? error.code : 'AbortError')
+        console.log(ended)`,
+      )
+      const start = performance.now()
+      const said = execFileSync(process.execPath, ['main.mjs'], { cwd: box.root, encoding: 'utf8' })
+      expect(said).toBe(`${how}\n`)
+      expect(performance.now() - start).toBeLessThan(6_000)
+    },
+  )
 
   test('output that is not UTF-8 is shown with U+FFFD', async () => {
     const box = makeSandbox()

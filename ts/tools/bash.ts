@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
-import { invalid, type ToolOptions } from '../settings.js'
+import { checkBashLimits, invalid, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -67,11 +67,9 @@ async function runCommand(
 ): Promise<string> {
   const { cmd, args, cwd } = checkCommand(input)
   const plan = callPlan(ctx, bound)
+  checkBashLimits(plan)
   if (!plan.allowNetwork) refuseNetworkTokens(cmd, args)
-  const limits = {
-    ...plan.changeLimits(`bash ${cmd}`),
-    timeoutMs: plan.timeoutMs + STUCK_MS,
-  }
+  const limits = plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS)
   const request = {
     cmd,
     args,
@@ -95,6 +93,10 @@ function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args:
   }
   const cwd = opts?.cwd ?? '.'
   checkText('opts.cwd', cwd, BASH_TOOL_MAX_CWD_LENGTH)
+  for (const [index, text] of [cmd, ...args].entries()) {
+    // A C string ends there: the command would be another one.
+    if (text.includes('\0')) throw invalid(`${index === 0 ? 'cmd' : `args[${index - 1}]`} holds a NUL byte.`)
+  }
   return { cmd, args, cwd }
 }
 

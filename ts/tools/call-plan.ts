@@ -4,6 +4,8 @@ import { ToolError } from '../errors.js'
 import type { CallLimits } from '../native.js'
 import { checkSettings, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
 
+/** When a file operation is given up: a disk that does not answer must not hold an agent for ever. */
+const FILE_TIMEOUT_MS = 60_000
 /** How long a write or an edit may still tell how it ended after it was given up. */
 const CHANGE_GRACE_MS = 2_000
 
@@ -15,9 +17,9 @@ export interface CallPlan extends Settings {
   /** The path as text; what is none becomes the empty path, which the addon refuses in its turn. */
   pathUnchecked(path: unknown): string
   /** Limits of a call that only reads. */
-  limits(what: string): CallLimits
+  limits(what: string, timeoutMs?: number): CallLimits
   /** Limits of a call that changes something. */
-  changeLimits(what: string): CallLimits
+  changeLimits(what: string, timeoutMs?: number): CallLimits
 }
 
 /** Resolves the settings of one call. */
@@ -26,18 +28,17 @@ export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions): Call
   const settings = resolveSettings(ambient, bound)
   checkSettings(settings)
   const signal = ctx === undefined ? ambient?.signal : ctx.signal
-  const { timeoutMs } = settings
   return {
     ...settings,
     publish: {
       fsync: settings.durability === 'fsync',
       allowInPlace: settings.allowInPlace,
-      waitMs: timeoutMs,
+      waitMs: FILE_TIMEOUT_MS,
     },
     path: textPath,
     pathUnchecked: (path) => (typeof path === 'string' ? path : ''),
-    limits: (what) => ({ signal, timeoutMs, what }),
-    changeLimits: (what) => ({ signal, timeoutMs, what, graceMs: CHANGE_GRACE_MS }),
+    limits: (what, timeoutMs = FILE_TIMEOUT_MS) => ({ signal, timeoutMs, what }),
+    changeLimits: (what, timeoutMs = FILE_TIMEOUT_MS) => ({ signal, timeoutMs, what, graceMs: CHANGE_GRACE_MS }),
   }
 }
 

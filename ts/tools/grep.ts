@@ -57,7 +57,7 @@ async function grepFiles(
   const plan = callPlan(ctx, bound)
   if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
   const target = path === undefined ? '.' : plan.path(path)
-  const limits = { ...plan.limits(`grep ${target}`), timeoutMs: plan.timeoutMs + STUCK_MS }
+  const limits = plan.limits(`grep ${target}`, plan.timeoutMs + STUCK_MS)
   const { text } = await call(limits, (addon, cancel) =>
     addon.grep(plan.rootDir, pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
   )

@@ -101,8 +101,7 @@ impl Root {
 fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use std::os::fd::AsRawFd;
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    std::fs::read_link(link)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    std::fs::read_link(link).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// The name the system has for an open file.

@@ -106,10 +106,7 @@ mod tests {
 
     #[test]
     fn names_are_split_from_their_parents() {
-        assert_eq!(
-            split_last(Path::new("a/b")),
-            Some((Some(Path::new("a")), OsStr::new("b")))
-        );
+        assert_eq!(split_last(Path::new("a/b")), Some((Some(Path::new("a")), OsStr::new("b"))));
         assert_eq!(split_last(Path::new("b")), Some((None, OsStr::new("b"))));
         for directory_form in [".", "..", "a/", "a/.", "a/.."] {
             assert_eq!(split_last(Path::new(directory_form)), None, "{directory_form}");

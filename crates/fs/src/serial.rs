@@ -80,12 +80,8 @@ impl Turn {
                 drop(queue);
                 return Err(error); // dropping `turn` gives the place in the queue back
             }
-            queue = turn
-                .lane
-                .moved
-                .wait_timeout(queue, LOOK)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            queue =
+                turn.lane.moved.wait_timeout(queue, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(queue);
         Ok(turn)

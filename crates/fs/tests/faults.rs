@@ -294,8 +294,11 @@ fn permissions_are_respected_and_explained() {
         assert!(status.success());
         return;
     };
+    respected_and_explained(Path::new(&directory));
+}
+
+fn respected_and_explained(base: &Path) {
     assert!(!is_root());
-    let base = Path::new(&directory);
     let root = Root::open(base).unwrap();
     let denied = |path| (path, "TOOL_PERMISSION_DENIED", "EACCES");
     let open = base.join("open");
@@ -322,6 +325,12 @@ fn permissions_are_respected_and_explained() {
     write(&root, "closed/file", b"in place", &IN_PLACE, &NEVER).unwrap();
     edit(&root, "closed/file", b"edited", &IN_PLACE).unwrap();
     assert_eq!(std::fs::read(closed.join("file")).unwrap(), b"edited");
+
+    // Writing takes the set-id bits from a file unless a privileged user writes.
+    std::fs::write(open.join("set-id"), "old").unwrap();
+    chmod(&open.join("set-id"), 0o6755);
+    put(&root, "open/set-id", b"new").unwrap();
+    assert_eq!(open.join("set-id").metadata().unwrap().mode() & 0o7777, 0o6755);
 
     // It may be written, but not read.
     put(&root, "open/write-only", b"new and longer").unwrap();
