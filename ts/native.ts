@@ -116,7 +116,7 @@ function timedOut(what: string, timeoutMs: number): ToolError {
     code: 'PROCESS_TIMEOUT',
     summary,
     place: `${summary}: ${what}`,
-    hint: 'The file system did not answer in time; try again, or raise toolTimeoutMs.',
+    hint: 'The file system did not answer in time. Try again, or work with files on another disk.',
     details: { command: what, timeoutMs },
   })
 }
