@@ -1,4 +1,14 @@
-import { bashTool, configureTools, createTools, readFileTool, runWithToolContext, tools } from 'toolwright'
+import { constants } from 'node:buffer'
+import {
+  BASH_TOOL_MAX_OUTPUT_BYTES,
+  BASH_TOOL_MAX_TIMEOUT_MS,
+  bashTool,
+  configureTools,
+  createTools,
+  readFileTool,
+  runWithToolContext,
+  tools,
+} from 'toolwright'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { expectReadable, refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -129,17 +139,30 @@ describe('decisions.md Options', () => {
     expect(await set.read.execute({ path: 'a' })).toBe('x')
   })
 
+  test('000 bash: "the hard cap is one hour", and 10,485,760 bytes; both bind bash alone', async () => {
+    const box = makeSandbox()
+    box.put('a', 'x')
+    const bytes = createTools({ rootDir: box.root, maxOutputBytes: BASH_TOOL_MAX_OUTPUT_BYTES + 1 })
+    const time = createTools({ rootDir: box.root, toolTimeoutMs: BASH_TOOL_MAX_TIMEOUT_MS + 1 })
+    for (const set of [bytes, time]) {
+      expect(await set.read.execute({ path: 'a' })).toBe('x')
+      expect(await refusal(set.bash.execute({ cmd: 'true' }))).toMatchObject({ code: 'INVALID_INPUT' })
+    }
+    const { summary } = await refusal(bytes.bash.execute({ cmd: 'true' }))
+    expect(summary).toBe('maxOutputBytes exceeds 10485760.')
+  })
+
   const senseless: [string, object][] = [
     ['maxOutputBytes zero', { maxOutputBytes: 0 }],
     ['maxOutputBytes negative', { maxOutputBytes: -1 }],
     ['maxOutputBytes NaN', { maxOutputBytes: Number.NaN }],
     ['maxOutputBytes infinite', { maxOutputBytes: Number.POSITIVE_INFINITY }],
-    ['maxOutputBytes over 10485760', { maxOutputBytes: 10_485_761 }],
+    ['maxOutputBytes longer than a string can be', { maxOutputBytes: constants.MAX_STRING_LENGTH + 1 }],
     ['maxOutputBytes a string', { maxOutputBytes: '200000' }],
     ['maxOutputBytes a BigInt', { maxOutputBytes: 200_000n }],
     ['toolTimeoutMs zero', { toolTimeoutMs: 0 }],
     ['toolTimeoutMs NaN', { toolTimeoutMs: Number.NaN }],
-    ['toolTimeoutMs over an hour', { toolTimeoutMs: 3_600_001 }],
+    ['toolTimeoutMs longer than a timer can be', { toolTimeoutMs: 2_147_483_648 }],
     ['toolTimeoutMs a string', { toolTimeoutMs: '1000' }],
     ['rootDir empty', { rootDir: '' }],
     ['rootDir a number', { rootDir: 1 }],
