@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use crate::errno::errno_name;
+use crate::errno::reason_of;
+
 /// The operation that can fail with the old content half overwritten.
 pub(crate) const IN_PLACE: &str = "writing in place";
 /// The operation that can fail with the new content already in its place.
@@ -356,46 +359,4 @@ pub(crate) fn shortened(path: &str) -> String {
         Some((at, _)) => format!("{}…", path.get(..at).unwrap_or(path)),
         None => path.to_owned(),
     }
-}
-
-fn reason_of(error: &io::Error) -> String {
-    match Errno::from_io_error(error) {
-        Some(errno) => match errno_name(errno) {
-            Some(name) => format!("{name}: {}", words_of(errno)),
-            None => words_of(errno),
-        },
-        None => error.to_string(),
-    }
-}
-
-/// The system's words without the `(os error N)` that `io::Error` appends.
-fn words_of(errno: Errno) -> String {
-    let text = io::Error::from(errno).to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_lowercase(),
-        None => text,
-    }
-}
-
-fn errno_name(errno: Errno) -> Option<&'static str> {
-    Some(match errno {
-        Errno::ACCESS => "EACCES",
-        Errno::PERM => "EPERM",
-        Errno::ROFS => "EROFS",
-        Errno::NOSPC => "ENOSPC",
-        Errno::DQUOT => "EDQUOT",
-        Errno::FBIG => "EFBIG",
-        Errno::MFILE => "EMFILE",
-        Errno::NFILE => "ENFILE",
-        Errno::NOMEM => "ENOMEM",
-        Errno::IO => "EIO",
-        Errno::BUSY => "EBUSY",
-        Errno::NOENT => "ENOENT",
-        Errno::NOTDIR => "ENOTDIR",
-        Errno::STALE => "ESTALE",
-        Errno::AGAIN => "EAGAIN",
-        Errno::TXTBSY => "ETXTBSY",
-        Errno::NOTSUP => "ENOTSUP",
-        _ => return None,
-    })
 }

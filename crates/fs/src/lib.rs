@@ -22,6 +22,7 @@
 
 mod attributes;
 mod cancel;
+mod errno;
 mod error;
 mod locate;
 mod open;

@@ -14,9 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use support::{Tree, beneath};
 use proptest::prelude::*;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use support::{Tree, beneath};
 use toolwright_search::{GrepError, GrepRequest, grep};
 
 fn soak() -> u32 {

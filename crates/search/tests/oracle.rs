@@ -13,8 +13,8 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use support::Tree;
 use proptest::prelude::*;
+use support::Tree;
 use toolwright_search::GrepRequest;
 
 fn oracle() -> Option<PathBuf> {

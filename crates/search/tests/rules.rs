@@ -12,8 +12,8 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use support::{Tree, beneath};
 use rustix::io::Errno;
+use support::{Tree, beneath};
 use toolwright_search::{GrepError, GrepRequest, grep};
 
 /// The text of a search of `start`.
