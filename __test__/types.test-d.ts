@@ -151,3 +151,14 @@ void new ToolError({ code: 'NO_SUCH_CODE', summary: 'x' })
 // @ts-expect-error an export of the main entry only
 void (0 as unknown as typeof surface.ToolError)
 expectTypeOf<typeof surface.tools>().toEqualTypeOf<typeof tools>()
+
+// A tool that yields: its results are what it yields.
+const yielding = defineTool({
+  name: 'yielding',
+  schema: z.object({ n: z.number() }),
+  async *execute({ n }) {
+    yield n
+  },
+})
+expectTypeOf(yielding.execute({ n: 1 })).toEqualTypeOf<AsyncGenerator<number, void, undefined>>()
+expectTypeOf<InferToolOutput<typeof yielding>>().toEqualTypeOf<number>()

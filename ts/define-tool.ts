@@ -1,12 +1,7 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
-import {
-  getToolContext,
-  getToolIdempotencyKey,
-  nextToolSeq,
-  type ToolCallRecord,
-  type ToolContext,
-} from './context.js'
-import { invalid, resolveSettings, type ToolOptions } from './settings.js'
+import type { ToolContext } from './context.js'
+import { runCall, streamCall } from './run-call.js'
+import { invalid, type ToolOptions } from './settings.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
 /** The second argument of `execute`: the task's context, completed with defaults. */
@@ -44,7 +39,10 @@ export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
   sideEffect?: boolean | undefined
   /** Whether calling it again with the same input is safe. @default `!sideEffect` */
   idempotent?: boolean | undefined
-  /** Does the work. The AI SDK has validated `args` against the schema. */
+  /**
+   * Does the work. The AI SDK has validated `args` against the schema. An async generator function
+   * yields preliminary results; the last one is the result.
+   */
   execute: (args: InferSchema<SCHEMA>, ctx: DefinedToolContext) => RESULT | PromiseLike<RESULT>
   /** Undoes one call, when a host goes back in time. Only with `sideEffect: true`. */
   revert?: ((args: InferSchema<SCHEMA>, ctx: ToolRevertContext<RESULT>) => Promise<void>) | undefined
@@ -67,8 +65,17 @@ export type CallableTool<INPUT, OUTPUT> = Tool<INPUT, OUTPUT> & {
   execute: (args: INPUT, options?: ToolCallOptions) => Promise<OUTPUT>
 }
 
+/** As {@link CallableTool}, of a tool that yields preliminary results while it runs. */
+export type StreamingTool<INPUT, OUTPUT> = Tool<INPUT, OUTPUT> & {
+  description: string
+  inputSchema: FlexibleSchema<INPUT>
+  execute: (args: INPUT, options?: ToolCallOptions) => AsyncGenerator<OUTPUT, void, undefined>
+}
+
 /** An AI SDK tool, with metadata that {@link getDefinedToolMetadata} reads. */
-export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = CallableTool<InferSchema<SCHEMA>, RESULT>
+export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extends [AsyncGenerator<infer YIELDED>]
+  ? StreamingTool<InferSchema<SCHEMA>, YIELDED>
+  : CallableTool<InferSchema<SCHEMA>, RESULT>
 
 /**
  * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency
@@ -90,11 +97,13 @@ export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
 ): DefinedTool<SCHEMA, RESULT> {
   const metadata = describe(options)
   warnWithoutContext(metadata)
+  // Known before the call: the SDK streams what is iterable at once, and awaits anything else.
+  const start = isAsyncGeneratorFunction(options.execute) ? streamCall : runCall
   const tool = {
     description: options.description ?? options.name,
     inputSchema: options.schema,
     execute: (args: InferSchema<SCHEMA>, callOptions?: ToolCallOptions) =>
-      runCall({ options, metadata, bound, args, callOptions: callOptions ?? {} }),
+      start({ execute: options.execute, metadata, bound, args, callOptions: callOptions ?? {} }),
   }
   return attachToolMetadata(tool, metadata) as unknown as DefinedTool<SCHEMA, RESULT>
 }
@@ -132,100 +141,6 @@ function warnWithoutContext({ name, sideEffect, idempotent, acceptsIdempotencyKe
   )
 }
 
-interface Call<SCHEMA extends FlexibleSchema, RESULT> {
-  options: DefineToolOptions<SCHEMA, RESULT>
-  metadata: DefinedToolMetadata
-  bound: ToolOptions
-  args: InferSchema<SCHEMA>
-  callOptions: ToolCallOptions
-}
-
-/**
- * One call: record that it starts, run it, record how it ended, offer a snapshot.
- *
- * 1. A recorder that fails at the start stops the call: nothing has happened yet, and nothing that
- *    could not be recorded shall happen.
- * 2. A recorder that fails afterwards is reported and changes neither result nor error.
- */
-async function runCall<SCHEMA extends FlexibleSchema, RESULT>(call: Call<SCHEMA, RESULT>): Promise<RESULT> {
-  const { options, metadata, args } = call
-  const ambient = getToolContext()
-  const ctx = completeContext(call, ambient)
-  ctx.signal?.throwIfAborted()
-
-  const { revert: _, ...described } = metadata
-  const seq = nextToolSeq(ambient)
-  const entry = {
-    seq,
-    input: args,
-    kind: 'tool',
-    sideEffect: described.sideEffect,
-    idempotent: described.idempotent,
-    acceptsIdempotencyKey: described.acceptsIdempotencyKey,
-    hasRevert: described.hasRevert,
-    toolName: described.name,
-    idempotencyKey: described.acceptsIdempotencyKey ? ctx.idempotencyKey : null,
-    ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
-  } as const
-  await ambient?.recordToolCall?.({ phase: 'started', effectStatus: 'intended', ...entry })
-
-  let output: RESULT
-  try {
-    output = await options.execute(args, ctx)
-  } catch (error) {
-    await recordEnd(ambient, { phase: 'failed', effectStatus: 'unknown', ...entry, error })
-    throw error
-  }
-  await recordEnd(ambient, { phase: 'finished', effectStatus: 'succeeded', ...entry, output })
-  if (metadata.sideEffect) {
-    try {
-      await ctx.durabilitySnapshot(metadata.name, ctx.toolCallId)
-    } catch {
-      // A snapshot is an offer to the host; the tool has succeeded with or without it.
-    }
-  }
-  return output
-}
-
-async function recordEnd(ambient: ToolContext | undefined, record: ToolCallRecord): Promise<void> {
-  try {
-    await ambient?.recordToolCall?.(record)
-  } catch (error) {
-    console.warn(`[toolwright] recording the end of ${record.toolName} (call ${record.seq}) failed:`, error)
-  }
-}
-
-function completeContext<SCHEMA extends FlexibleSchema, RESULT>(
-  { metadata, bound, callOptions }: Call<SCHEMA, RESULT>,
-  ambient: ToolContext | undefined,
-): DefinedToolContext {
-  const settings = resolveSettings(ambient, bound)
-  const given = Object.fromEntries(Object.entries(ambient ?? {}).filter(([, value]) => value !== undefined))
-  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
-  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
-  return {
-    db: {},
-    runId: '',
-    nodeId: '',
-    iteration: 0,
-    attempt: 0,
-    seq: 0,
-    durabilitySnapshot: async () => ({ skipped: true }),
-    ...given,
-    rootDir: settings.rootDir,
-    allowNetwork: settings.allowNetwork,
-    maxOutputBytes: settings.maxOutputBytes,
-    timeoutMs: settings.timeoutMs,
-    ...(signal === undefined ? {} : { signal }),
-    ...(toolCallId === undefined ? {} : { toolCallId, toolUseId: toolCallId }),
-    idempotencyKey: getToolIdempotencyKey(ambient),
-    toolName: metadata.name,
-    sideEffect: metadata.sideEffect,
-    idempotent: metadata.idempotent,
-  }
-}
-
-function eitherSignal(a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined {
-  if (a === undefined || b === undefined || a === b) return a ?? b
-  return AbortSignal.any([a, b])
+function isAsyncGeneratorFunction(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === '[object AsyncGeneratorFunction]'
 }

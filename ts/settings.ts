@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
+import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
 
 /** Options of the built-in tools: of `createTools` for one set, of `configureTools` for all. */
 export interface ToolOptions {
@@ -14,6 +15,18 @@ export interface ToolOptions {
   maxOutputBytes?: number | undefined
   /** When `bash` and `grep` are killed, in milliseconds; `bash` at most after one hour. @default 60000 */
   toolTimeoutMs?: number | undefined
+  /**
+   * How `bash` judges commands while the network is blocked: `tokens` refuses every token that is a
+   * network program or a web address, `commands` only where a command stands, `fragments` any such
+   * text anywhere, `off` nothing. @default 'tokens'
+   */
+  networkGuard?: NetworkGuard | undefined
+  /**
+   * The environment of commands. By default without what looks like a secret or injects code;
+   * `'inherit'` passes all; `allow` passes names in spite of that (`*` stands for any text), `set`
+   * adds variables.
+   */
+  env?: EnvironmentOption | undefined
   /**
    * What `write` and `edit` have survived when they return: `process` is the death of every
    * process, `fsync` the loss of power too. @default 'process'
@@ -27,12 +40,19 @@ export interface ToolOptions {
   allowInPlace?: boolean | undefined
 }
 
+/** Which variables of the environment reach commands. */
+export type EnvironmentOption =
+  | 'inherit'
+  | { allow?: readonly string[] | undefined; set?: Readonly<Record<string, string>> | undefined }
+
 /** The options in force for one call. */
 export interface Settings {
   rootDir: string
   allowNetwork: boolean
   maxOutputBytes: number
   timeoutMs: number
+  networkGuard: NetworkGuard
+  env: EnvironmentOption
   durability: 'process' | 'fsync'
   allowInPlace: boolean
 }
@@ -41,6 +61,8 @@ const defaults = {
   allowNetwork: false,
   maxOutputBytes: 200_000,
   timeoutMs: 60_000,
+  networkGuard: 'tokens',
+  env: {},
   durability: 'process',
   allowInPlace: false,
 } as const
@@ -64,6 +86,10 @@ export function checkOptions(options: ToolOptions): void {
   checkSwitch('allowNetwork', options.allowNetwork ?? defaults.allowNetwork)
   checkSwitch('allowInPlace', options.allowInPlace ?? defaults.allowInPlace)
   checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1, widest)
+  if (options.networkGuard !== undefined && !networkGuards.includes(options.networkGuard)) {
+    throw invalid(`networkGuard must be one of ${networkGuards.join(', ')}.`)
+  }
+  if (options.env !== undefined) checkEnvironment(options.env)
   if (options.durability !== undefined && !['process', 'fsync'].includes(options.durability)) {
     throw invalid("durability must be 'process' or 'fsync'.")
   }
@@ -80,6 +106,8 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     maxOutputBytes:
       context?.maxOutputBytes ?? bound.maxOutputBytes ?? configured.maxOutputBytes ?? defaults.maxOutputBytes,
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
+    networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaults.networkGuard,
+    env: bound.env ?? configured.env ?? defaults.env,
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
   }
@@ -115,6 +143,22 @@ function checkRootDir(rootDir: unknown): void {
 /** A string such as `'false'` is true in a condition, and would open what it was to close. */
 function checkSwitch(name: string, value: unknown): void {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
+}
+
+function checkEnvironment(env: unknown): void {
+  if (env === 'inherit') return
+  if (typeof env !== 'object' || env === null) throw invalid("env must be 'inherit' or { allow, set }.")
+  const { allow = [], set = {} } = env as { allow?: unknown; set?: unknown }
+  if (!Array.isArray(allow) || !allow.every((name) => typeof name === 'string' && name !== '')) {
+    throw invalid('env.allow must be an array of names.')
+  }
+  if (typeof set !== 'object' || set === null) throw invalid('env.set must be an object of strings.')
+  for (const [name, value] of Object.entries(set)) {
+    if (typeof value !== 'string') throw invalid(`env.set.${name} must be a string.`)
+    if (name === '' || name.includes('=') || `${name}${value}`.includes('\0')) {
+      throw invalid(`env.set: ${JSON.stringify(name)} cannot be a variable.`)
+    }
+  }
 }
 
 /** NaN would switch a comparison off, and so would infinity. */

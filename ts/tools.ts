@@ -20,6 +20,7 @@ export {
   type DefinedTool,
   type DefinedToolContext,
   type DefineToolOptions,
+  type StreamingTool,
   type ToolCallOptions,
 } from './define-tool.js'
 export {

@@ -10,7 +10,7 @@ import {
   BASH_TOOL_MAX_CWD_LENGTH,
 } from './bash-limits.js'
 import { callPlan } from './call-plan.js'
-import { refuseNetworkTokens } from './network-guard.js'
+import { guardNetwork } from './network-guard/guard-network.js'
 
 /** Input of the `bash` tool. */
 export interface BashInput {
@@ -68,13 +68,13 @@ async function runCommand(
   const { cmd, args, cwd } = checkCommand(input)
   const plan = callPlan(ctx, bound)
   checkBashLimits(plan)
-  if (!plan.allowNetwork) refuseNetworkTokens(cmd, args)
+  const guarded = guardNetwork(plan.allowNetwork ? 'off' : plan.networkGuard, cmd, args)
   const limits = plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS)
   const request = {
     cmd,
-    args,
+    args: [...guarded.args],
     cwd,
-    env: definedVariables(process.env),
+    env: { ...definedVariables(process.env), ...guarded.env },
     limitBytes: plan.maxOutputBytes,
     timeoutMs: plan.timeoutMs,
   }
