@@ -9,6 +9,12 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A command that runs. */
+export declare class BashStream {
+  /** Waits for news. After the event with the outcome there are none, and it would wait for ever. */
+  next(): Promise<BashEvent>
+}
+
 /** Stops the calls it is given to. One handle belongs to one call. */
 export declare class CancelHandle {
   /** A handle that has not been used. */
@@ -22,6 +28,19 @@ export declare class CancelHandle {
 
 /** Runs a command in a directory below `root` (absolute). */
 export declare function bash(root: string, request: BashRequest, cancel: CancelHandle): Promise<BashOutcome>
+
+/** What has happened since the last question. */
+export interface BashEvent {
+  /** New text, stdout and stderr in the order of arrival. */
+  text: string
+  /**
+   * True once there is more output than fits: no more text comes, and the outcome has the
+   * beginning and the end.
+   */
+  cut: boolean
+  /** How the command ended; the last event has it. */
+  outcome?: BashOutcome
+}
 
 /** What became of a `bash`. */
 export interface BashOutcome {
@@ -41,16 +60,16 @@ export interface BashRequest {
   args: Array<string>
   /** The directory to run in, below the root. */
   cwd: string
-  /**
-   * Its environment, but for `PWD` and `OLDPWD`. JavaScript's view of it: changes that a program
-   * makes to `process.env` reach the process's own environment in Node, and do not in Bun.
-   */
-  env: Record<string, string>
+  /** Which variables it sees. */
+  environment: EnvironmentOptions
   /** The most output that is given back. */
   limitBytes: number
   /** When the command and its children are killed. */
   timeoutMs: number
 }
+
+/** Starts a command in a directory below `root` (absolute). */
+export declare function bashStream(root: string, request: BashRequest, cancel: CancelHandle): BashStream
 
 /** What became of a `write` or an `edit`. */
 export interface ChangeOutcome {
@@ -60,8 +79,33 @@ export interface ChangeOutcome {
   error?: NativeError
 }
 
-/** Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute). */
+/**
+ * Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute).
+ *
+ * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
+ * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
+ */
 export declare function edit(root: string, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+
+/** As `edit`, on a thread of its own, which may wait for long. */
+export declare function editWaiting(root: string, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+
+/** Which variables a command sees. */
+export interface EnvironmentOptions {
+  /**
+   * The host's variables. JavaScript's view of them: changes that a program makes to
+   * `process.env` reach the process's own environment in Node, and do not in Bun.
+   */
+  given: Record<string, string>
+  /** Pass all of them, whatever they hold. */
+  inherit: boolean
+  /** Names that are passed although they look like a secret; `*` stands for any characters. */
+  allow: Array<string>
+  /** Variables that are added or given another value. */
+  set: Record<string, string>
+  /** Leave proxies out as well. */
+  networkBlocked: boolean
+}
 
 /** Searches the files below `path` (a file or a directory below `root`) for `pattern`. */
 export declare function grep(root: string, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<GrepOutcome>
@@ -115,5 +159,19 @@ export interface ReadOutcome {
   error?: NativeError
 }
 
-/** Makes `content` the text of the file at `path` below `root` (absolute). */
+/**
+ * Stops every command of this environment and waits until they are gone, at most a second. For
+ * the end of a process: what runs then has nobody left to report to.
+ */
+export declare function stopCommands(): void
+
+/**
+ * Makes `content` the text of the file at `path` below `root` (absolute).
+ *
+ * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
+ * and call `writeWaiting` when the answer is `TOOL_FILE_BUSY`.
+ */
 export declare function write(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+
+/** As `write`, on a thread of its own, which may wait for long. */
+export declare function writeWaiting(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>

@@ -4,16 +4,22 @@
 //! already, and stops working when several calls share one signal, which is what an agent does.
 
 use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::Weak;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use napi_derive::napi;
+use toolwright_exec::Cancel;
 
 /// Stops the calls it is given to. One handle belongs to one call.
 #[napi]
 #[derive(Debug, Default)]
 pub struct CancelHandle {
     flag: Arc<AtomicBool>,
+    /// Made for a command: it takes a descriptor, and is noticed at once. Held by the command alone,
+    /// since a handle lives until it is collected, which is whenever.
+    command: OnceLock<Weak<Cancel>>,
 }
 
 #[napi]
@@ -30,6 +36,21 @@ impl CancelHandle {
     #[napi(catch_unwind)]
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
+        if let Some(command) = self.command.get().and_then(Weak::upgrade) {
+            command.cancel();
+        }
+    }
+
+    /// For a command. Called on the JavaScript thread, as `cancel` is, so that neither misses the
+    /// other.
+    pub(crate) fn for_command(&self) -> Arc<Cancel> {
+        let command = Arc::new(Cancel::new());
+        // One handle belongs to one call, so this is the first and only one.
+        let _ = self.command.set(Arc::downgrade(&command));
+        if self.flag.load(Ordering::Relaxed) {
+            command.cancel();
+        }
+        command
     }
 
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {

@@ -1,8 +1,12 @@
 //! `edit`: a unified diff applied to one file.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
+use napi::Env;
+use napi::Result;
 use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
 use toolwright_fs::FsError;
 use toolwright_fs::Root;
@@ -23,6 +27,9 @@ use crate::write::ChangeOutcome;
 use crate::write::sha256_hex;
 
 /// Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute).
+///
+/// Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
+/// and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn edit(
     root: String,
@@ -33,25 +40,49 @@ pub fn edit(
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let cancel = cancel.flag();
-    job::short(move || {
-        let limit = options::bytes(limit_bytes);
-        if diff.len() as u64 > limit {
-            return ChangeOutcome::failed(patch_too_large(&diff, limit));
-        }
-        let root = match Root::open(Path::new(&root)) {
-            Ok(root) => root,
-            Err(error) => return refused(&error),
-        };
-        let options = WriteOptions::from(&publish);
-        let updated = toolwright_fs::update(&root, &path, limit, &options, &cancel, |old| {
-            toolwright_patch::apply(old, &diff).map(|applied| applied.bytes)
-        });
-        match updated {
-            Ok(_) => ChangeOutcome::default(),
-            Err(UpdateError::Fs(error)) => refused(&error),
-            Err(UpdateError::Refused(error)) => ChangeOutcome::failed(patch_failed(&path, &error)),
-        }
-    })
+    job::short(move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
+}
+
+/// As `edit`, on a thread of its own, which may wait for long.
+#[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
+pub fn edit_waiting<'env>(
+    env: &'env Env,
+    root: String,
+    path: String,
+    diff: String,
+    limit_bytes: f64,
+    publish: PublishOptions,
+    cancel: &CancelHandle,
+) -> Result<PromiseRaw<'env, ChangeOutcome>> {
+    let cancel = cancel.flag();
+    job::long(env, move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
+}
+
+fn edit_impl(
+    root: &str,
+    path: &str,
+    diff: &str,
+    limit_bytes: f64,
+    publish: &PublishOptions,
+    cancel: &AtomicBool,
+) -> ChangeOutcome {
+    let limit = options::bytes(limit_bytes);
+    if diff.len() as u64 > limit {
+        return ChangeOutcome::failed(patch_too_large(diff, limit));
+    }
+    let root = match Root::open(Path::new(root)) {
+        Ok(root) => root,
+        Err(error) => return refused(&error),
+    };
+    let options = WriteOptions::from(publish);
+    let updated = toolwright_fs::update(&root, path, limit, &options, cancel, |old| {
+        toolwright_patch::apply(old, diff).map(|applied| applied.bytes)
+    });
+    match updated {
+        Ok(_) => ChangeOutcome::default(),
+        Err(UpdateError::Fs(error)) => refused(&error),
+        Err(UpdateError::Refused(error)) => ChangeOutcome::failed(patch_failed(path, &error)),
+    }
 }
 
 fn refused(error: &FsError) -> ChangeOutcome {

@@ -1,9 +1,11 @@
 //! `grep`: a regular expression searched for below the root.
 
+use std::io::ErrorKind;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use std::time::Instant;
 
 use napi::Env;
@@ -74,7 +76,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&self, display: &Path, limit: usize, timeout: std::time::Duration) -> GrepOutcome {
+    fn run(&self, display: &Path, limit: usize, timeout: Duration) -> GrepOutcome {
         let request = GrepRequest {
             root: &self.located.root,
             start: &self.located.relative,
@@ -85,31 +87,42 @@ impl Search<'_> {
             cancel: self.cancel,
         };
         match toolwright_search::grep(&request, &|path| self.root.open_listed(path)) {
-            Ok(found) => GrepOutcome { text: Some(text(found.text)), ..GrepOutcome::default() },
+            Ok(found) => GrepOutcome {
+                text: Some(options::text(found.text, limit)),
+                ..GrepOutcome::default()
+            },
             Err(GrepError::Cancelled { .. }) => {
                 GrepOutcome { cancelled: true, ..GrepOutcome::default() }
             }
-            Err(error) => GrepOutcome::failed(failed(error, self.pattern, timeout)),
+            Err(error) => GrepOutcome::failed(failed(error, self.pattern, limit, timeout)),
         }
     }
 }
 
-fn failed(error: GrepError, pattern: &str, timeout: std::time::Duration) -> NativeError {
+fn failed(error: GrepError, pattern: &str, limit: usize, timeout: Duration) -> NativeError {
     let hint = error.hint();
     let said = error.to_string();
     match error {
         GrepError::TimedOut { partial, .. } => {
             let ms = timeout.as_millis();
             let summary = format!("Command timed out after {ms}ms");
-            NativeError::new(
-                "PROCESS_TIMEOUT",
-                summary.clone(),
-                &format!("{summary}: grep. {said}"),
-                hint,
-            )
-            .with("command", "grep")
-            .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
-            .with("output", text(partial))
+            let place = format!("{summary}: grep. {said}");
+            let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, hint);
+            let found = options::text(partial, limit);
+            // A model sees nothing but the message.
+            if !found.is_empty() {
+                native.message = format!("{} Output until then:\n{found}", native.message);
+            }
+            native
+                .with("command", "grep")
+                .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
+                .with("output", found)
+        }
+        // Too many open files, say: it says nothing about the path or the pattern.
+        GrepError::Unreadable { source, path } if source.kind() != ErrorKind::PermissionDenied => {
+            let path = path.to_string_lossy().into_owned();
+            let failed = FsError::Io { path, operation: "searching", source };
+            error::from_fs(&failed).unwrap_or_else(|| NativeError::from_panic(&"cancelled"))
         }
         _ => {
             NativeError::new("TOOL_GREP_FAILED", said.clone(), &said, hint).with("pattern", pattern)
@@ -145,9 +158,4 @@ fn displayed(root: &Root, path: &str, located: &Located) -> PathBuf {
         return located.relative.clone();
     }
     relative.components().filter(|component| *component != Component::CurDir).collect()
-}
-
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -45,6 +45,23 @@ impl<T: Outcome> Task for Job<T> {
     }
 }
 
+/// How many long calls run at once; more wait for their turn.
+const THREADS: usize = 2048;
+
+/// Threads are started when there is work for them. One of the runtime's own is enough: all it does
+/// is to pass on that a call has ended.
+#[napi_derive::module_init]
+fn start_runtime() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(THREADS)
+        .thread_name("toolwright")
+        .build();
+    if let Ok(runtime) = runtime {
+        napi::bindgen_prelude::create_custom_tokio_runtime(runtime);
+    }
+}
+
 /// Long work (a search, a command), on a thread of its own: the shared pool has four.
 pub(crate) fn long<T: Outcome>(
     env: &Env,
@@ -59,7 +76,8 @@ pub(crate) fn long<T: Outcome>(
     })
 }
 
-fn caught<T: Outcome>(work: Work<T>) -> T {
+/// Runs `work`; a panic in it becomes an outcome.
+pub(crate) fn caught<T: Outcome>(work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| T::failed(NativeError::from_panic(panic.as_ref())))
 }

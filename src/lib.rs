@@ -6,14 +6,18 @@
 //! rejects and never throws for what a caller may do wrong: one TypeScript function turns the
 //! outcome into a value or an error with a JavaScript stack. No panic passes: a panic in native
 //! work becomes `INTERNAL_ERROR`.
+#![expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands the environment over so")]
 #![expect(unreachable_pub, reason = "napi exports public items of private modules")]
 
 mod bash;
+mod bash_stream;
 mod cancel;
+mod command;
 mod edit;
 mod error;
 mod grep;
 mod job;
+mod live;
 mod options;
 mod read;
 mod write;

@@ -2,8 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
+use napi::Env;
+use napi::Result;
 use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
 use sha2::Digest;
 use sha2::Sha256;
@@ -43,6 +47,9 @@ impl ChangeOutcome {
 }
 
 /// Makes `content` the text of the file at `path` below `root` (absolute).
+///
+/// Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
+/// and call `writeWaiting` when the answer is `TOOL_FILE_BUSY`.
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn write(
     root: String,
@@ -53,19 +60,43 @@ pub fn write(
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let cancel = cancel.flag();
-    job::short(move || {
-        if content.len() as u64 > options::bytes(limit_bytes) {
-            return ChangeOutcome::failed(content_too_large(&content, limit_bytes));
-        }
-        let written = Root::open(Path::new(&root)).and_then(|root| {
-            let options = WriteOptions::from(&publish);
-            toolwright_fs::write(&root, &path, content.as_bytes(), &options, &cancel)
-        });
-        match written {
-            Ok(()) => ChangeOutcome::default(),
-            Err(error) => ChangeOutcome::from_error(error::from_fs(&error)),
-        }
-    })
+    job::short(move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
+}
+
+/// As `write`, on a thread of its own, which may wait for long.
+#[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
+pub fn write_waiting<'env>(
+    env: &'env Env,
+    root: String,
+    path: String,
+    content: String,
+    limit_bytes: f64,
+    publish: PublishOptions,
+    cancel: &CancelHandle,
+) -> Result<PromiseRaw<'env, ChangeOutcome>> {
+    let cancel = cancel.flag();
+    job::long(env, move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
+}
+
+fn write_impl(
+    root: &str,
+    path: &str,
+    content: &str,
+    limit_bytes: f64,
+    publish: &PublishOptions,
+    cancel: &AtomicBool,
+) -> ChangeOutcome {
+    if content.len() as u64 > options::bytes(limit_bytes) {
+        return ChangeOutcome::failed(content_too_large(content, limit_bytes));
+    }
+    let written = Root::open(Path::new(root)).and_then(|root| {
+        let options = WriteOptions::from(publish);
+        toolwright_fs::write(&root, path, content.as_bytes(), &options, cancel)
+    });
+    match written {
+        Ok(()) => ChangeOutcome::default(),
+        Err(error) => ChangeOutcome::from_error(error::from_fs(&error)),
+    }
 }
 
 fn content_too_large(content: &str, limit_bytes: f64) -> NativeError {

@@ -137,6 +137,7 @@ export function getToolIdempotencyKey(context: ToolContext | undefined = getTool
 export function nextToolSeq(context: ToolContext | null | undefined): number {
   if (!context) return 1
   const seq = (context.seq ?? 0) + 1
-  context.seq = seq
+  // A context that was frozen cannot count; that is no reason to fail the call.
+  Reflect.set(context, 'seq', seq)
   return seq
 }

@@ -1,5 +1,5 @@
-import { checkOptions, type ToolOptions } from './settings.js'
-import { createBashTool, type BashTool } from './tools/bash.js'
+import { checkOptions, checkSwitch, type ToolOptions } from './settings.js'
+import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
 import { createReadTool, type ReadTool } from './tools/read.js'
@@ -14,21 +14,39 @@ export type ToolwrightTools = {
   bash: BashTool
 }
 
+/** The same with a `bash` that yields its output while the command runs. */
+export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: StreamingBashTool }
+
+/** Options of one tool set. */
+export interface CreateToolsOptions extends ToolOptions {
+  /**
+   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK.
+   * A slow reader holds the command back; one that breaks off stops it. @default false
+   */
+  streamOutput?: boolean | undefined
+}
+
 /**
  * Makes a set of the built-in tools with options of its own.
  *
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
  */
-export function createTools(options: ToolOptions = {}): ToolwrightTools {
-  checkOptions(options)
-  const bound = { ...options }
-  return {
+export function createTools(options: CreateToolsOptions & { streamOutput: true }): StreamingToolwrightTools
+export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
+export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
+export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
+  const { streamOutput = false, ...bound } = options ?? {}
+  checkOptions(bound)
+  checkSwitch('streamOutput', streamOutput)
+  const files = {
     read: createReadTool(bound),
     write: createWriteTool(bound),
     edit: createEditTool(bound),
     grep: createGrepTool(bound),
-    bash: createBashTool(bound),
   }
+  return streamOutput
+    ? { ...files, bash: createStreamingBashTool(bound) }
+    : { ...files, bash: createBashTool(bound) }
 }
 
 /** The built-in tools with the options of `configureTools`. */

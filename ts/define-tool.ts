@@ -1,7 +1,7 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
 import type { ToolContext } from './context.js'
 import { runCall, streamCall } from './run-call.js'
-import { invalid, type ToolOptions } from './settings.js'
+import { checkSwitch, invalid, type ToolOptions } from './settings.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
 /** The second argument of `execute`: the task's context, completed with defaults. */
@@ -90,10 +90,14 @@ export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(
   return defineBoundTool(options, {})
 }
 
-/** As {@link defineTool}, with the options of the tool set the tool belongs to. */
+/**
+ * As {@link defineTool}, with the options of the tool set the tool belongs to, and with what a record
+ * shows of its arguments.
+ */
 export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
   bound: ToolOptions,
+  recordedInput?: (args: InferSchema<SCHEMA>) => unknown,
 ): DefinedTool<SCHEMA, RESULT> {
   const metadata = describe(options)
   warnWithoutContext(metadata)
@@ -103,7 +107,14 @@ export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
     description: options.description ?? options.name,
     inputSchema: options.schema,
     execute: (args: InferSchema<SCHEMA>, callOptions?: ToolCallOptions) =>
-      start({ execute: options.execute, metadata, bound, args, callOptions: callOptions ?? {} }),
+      start({
+        execute: (input, ctx) => options.execute(input, ctx),
+        metadata,
+        bound,
+        args,
+        recordedInput,
+        callOptions: callOptions ?? {},
+      }),
   }
   return attachToolMetadata(tool, metadata) as unknown as DefinedTool<SCHEMA, RESULT>
 }
@@ -118,7 +129,10 @@ function describe<SCHEMA extends FlexibleSchema, RESULT>(
   }
   if (typeof execute !== 'function') throw invalid(`defineTool(${name}): execute must be a function.`)
   const sideEffect = options.sideEffect ?? false
-  if (revert !== undefined && !sideEffect) {
+  // A string such as 'false' is true in a condition.
+  checkSwitch(`defineTool(${name}): sideEffect`, sideEffect)
+  checkSwitch(`defineTool(${name}): idempotent`, options.idempotent ?? true)
+  if (revert && !sideEffect) {
     throw new TypeError(`defineTool(${name}): revert requires sideEffect:true.`)
   }
   return {
@@ -126,8 +140,8 @@ function describe<SCHEMA extends FlexibleSchema, RESULT>(
     sideEffect,
     idempotent: options.idempotent ?? !sideEffect,
     acceptsIdempotencyKey: execute.length >= 2,
-    hasRevert: revert !== undefined,
-    ...(revert === undefined ? {} : { revert: revert as NonNullable<DefinedToolMetadata['revert']> }),
+    hasRevert: Boolean(revert),
+    ...(!revert ? {} : { revert: revert as NonNullable<DefinedToolMetadata['revert']> }),
   }
 }
 

@@ -18,7 +18,13 @@ async function load(): Promise<typeof Addon> {
   const unsupported = unsupportedBecause(process)
   if (unsupported !== undefined) throw unavailable(unsupported, '')
   try {
-    loaded = await import('../index.js')
+    const native = await import('../index.js')
+    // Two calls at once may both come here; one of them is first.
+    if (loaded === undefined) {
+      loaded = native
+      // The addon hears of the end of an environment by itself in Node, and does not in Bun.
+      process.once('exit', () => native.stopCommands())
+    }
     return loaded
   } catch (cause) {
     throw unavailable(
@@ -73,6 +79,77 @@ export async function call<O extends Outcome>(
   } finally {
     given.release()
   }
+}
+
+/** How long a call may wait for others on the pool that the runtime's own file operations use. */
+export const SHORT_WAIT_MS = 5
+
+/**
+ * As {@link call}, for work that may have to wait for other calls on the same file: tried where it
+ * is cheap, and begun anew on a thread of its own when it would hold that place up.
+ */
+export async function callPatiently<O extends Outcome>(
+  limits: CallLimits,
+  quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+  waiting: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+): Promise<Omit<O, keyof Outcome>> {
+  return call(limits, async (native, cancel) => {
+    const outcome = await quickly(native, cancel)
+    return outcome.error?.code === 'TOOL_FILE_BUSY' ? waiting(native, cancel) : outcome
+  })
+}
+
+/** How long a command that is stopped may take to be gone before it is no longer waited for. */
+const STOP_MS = 2_000
+
+/**
+ * Runs a command whose output comes while it runs: yields its news, and gives its outcome.
+ *
+ * A reader that breaks off stops the command, and waits until it is gone.
+ *
+ * @throws the signal's reason when it was aborted before the command ended.
+ * @throws {ToolError} for every other failure.
+ */
+export async function* stream(
+  limits: CallLimits,
+  start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Addon.BashStream,
+): AsyncGenerator<Addon.BashEvent, Omit<Addon.BashOutcome, keyof Outcome>, undefined> {
+  limits.signal?.throwIfAborted()
+  const native = loaded ?? (await load())
+  const cancel = new native.CancelHandle()
+  const given = givenUp(limits, cancel)
+  const command = start(native, cancel)
+  let ended = false
+  try {
+    for (;;) {
+      const event = await Promise.race([command.next(), given.promise])
+      const { outcome } = event
+      ended = outcome !== undefined
+      if (event.text !== '' || event.cut) yield event
+      if (outcome === undefined) continue
+      if (outcome.error !== undefined) throw toToolError(outcome.error)
+      if (outcome.cancelled) throw given.reason()
+      return outcome
+    }
+  } finally {
+    given.release()
+    if (!ended) {
+      cancel.cancel()
+      await untilGone(command)
+    }
+  }
+}
+
+async function untilGone(command: Addon.BashStream): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), STOP_MS)
+  })
+  for (;;) {
+    const event = await Promise.race([command.next(), late])
+    if (event === undefined || event.outcome !== undefined) break
+  }
+  clearTimeout(timer)
 }
 
 /**

@@ -16,6 +16,8 @@ export interface Call<ARGS> {
   metadata: DefinedToolMetadata
   bound: ToolOptions
   args: ARGS
+  /** What the record shows of the arguments. @default all of them */
+  recordedInput?: ((args: ARGS) => unknown) | undefined
   callOptions: ToolCallOptions
 }
 
@@ -30,13 +32,25 @@ export async function runCall<ARGS>(call: Call<ARGS>): Promise<unknown> {
   const started = await start(call, getToolContext())
   let output: unknown
   try {
-    output = await call.execute(call.args, started.ctx)
+    started.ctx.signal?.throwIfAborted()
+    output = await lastOf(await call.execute(call.args, started.ctx))
   } catch (error) {
     await started.failed(error)
     throw error
   }
   await started.succeeded(output)
   return output
+}
+
+/**
+ * A function that is no generator itself may return one. Nobody can tell before it is called, so
+ * nothing is streamed, but it runs, and its last value is the result, as it is in the AI SDK.
+ */
+async function lastOf(output: unknown): Promise<unknown> {
+  if (typeof output !== 'object' || output === null || !(Symbol.asyncIterator in output)) return output
+  let last: unknown
+  for await (last of output as AsyncIterable<unknown>);
+  return last
 }
 
 /**
@@ -69,6 +83,7 @@ async function* stream<ARGS>(
   let output: unknown
   let ended = false
   try {
+    started.ctx.signal?.throwIfAborted()
     for await (output of call.execute(call.args, started.ctx) as AsyncIterable<unknown>) yield output
     ended = true
   } catch (error) {
@@ -95,9 +110,10 @@ async function start<ARGS>(
   const ctx = completeContext(call, ambient)
   ctx.signal?.throwIfAborted()
   const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = metadata
+  const record = ambient?.recordToolCall
   const entry = {
     seq: nextToolSeq(ambient),
-    input: call.args,
+    input: record === undefined ? undefined : (call.recordedInput?.(call.args) ?? call.args),
     kind: 'tool',
     sideEffect,
     idempotent,
@@ -107,7 +123,7 @@ async function start<ARGS>(
     idempotencyKey: acceptsIdempotencyKey ? ctx.idempotencyKey : null,
     ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
   } as const
-  await ambient?.recordToolCall?.({ phase: 'started', effectStatus: 'intended', ...entry })
+  await unlessAborted(ambient?.recordToolCall?.({ phase: 'started', effectStatus: 'intended', ...entry }), ctx.signal)
   return {
     ctx,
     failed: (error) => recordEnd(ambient, { phase: 'failed', effectStatus: 'unknown', ...entry, error }),
@@ -115,6 +131,21 @@ async function start<ARGS>(
       await recordEnd(ambient, { phase: 'finished', effectStatus: 'succeeded', ...entry, output })
       if (sideEffect) await offerSnapshot(ctx, name)
     },
+  }
+}
+
+/** A recorder that does not answer must not hold a call that nobody waits for any more. */
+async function unlessAborted(recorded: unknown, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return void (await recorded)
+  let stop: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    await Promise.race([recorded, aborted])
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop)
   }
 }
 
@@ -164,7 +195,10 @@ function completeContext<ARGS>(
   }
 }
 
-function eitherSignal(a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined {
-  if (a === undefined || b === undefined || a === b) return a ?? b
+function eitherSignal(
+  a: AbortSignal | null | undefined,
+  b: AbortSignal | null | undefined,
+): AbortSignal | undefined {
+  if (!a || !b || a === b) return a ?? b ?? undefined
   return AbortSignal.any([a, b])
 }

@@ -97,7 +97,7 @@ export function checkOptions(options: ToolOptions): void {
 
 /** The options in force: context, then `createTools`, then `configureTools`, then the defaults. */
 export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions): Settings {
-  const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? process.cwd()
+  const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
   return {
     // What is no path stays as it is, for `checkSettings` to refuse: a custom tool may not mind.
     rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolve(rootDir) : rootDir,
@@ -110,6 +110,19 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     env: bound.env ?? configured.env ?? defaults.env,
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
+  }
+}
+
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch (cause) {
+    throw new ToolError({
+      code: 'TOOL_ROOT_INVALID',
+      summary: 'The working directory no longer exists',
+      hint: 'Set rootDir, or start the program in a directory that exists.',
+      cause,
+    })
   }
 }
 
@@ -141,7 +154,7 @@ function checkRootDir(rootDir: unknown): void {
 }
 
 /** A string such as `'false'` is true in a condition, and would open what it was to close. */
-function checkSwitch(name: string, value: unknown): void {
+export function checkSwitch(name: string, value: unknown): void {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
 }
 

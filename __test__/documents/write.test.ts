@@ -106,14 +106,17 @@ describe('001 write', () => {
     expect(box.text('a')).toBe('old')
   })
 
-  test('"Logs content hash (SHA-256) and byte size; full content is not stored.": what is recorded by a host is its own input object, not a copy', async () => {
-    // Rows are written by the runtime path (decisions.md "Who writes rows"), which hashes them there.
+  test('"Logs content hash (SHA-256) and byte size; full content is not stored.": what a host is given to record', async () => {
     const box = makeSandbox()
     const records: ToolCallRecord[] = []
-    const input = { path: 'a', content: 'text' }
-    await box.within(() => write.execute(input), { recordToolCall: (record) => records.push(record) })
-    expect(records).toHaveLength(2)
-    expect(records[0]?.input).toBe(input)
+    const recordToolCall = (record: ToolCallRecord) => records.push(record)
+    await box.within(() => write.execute({ path: 'a', content: 'text é' }), { recordToolCall })
+    const contentHash = createHash('sha256').update('text é').digest('hex')
+    expect(records.map(({ input }) => input)).toEqual([
+      { path: 'a', contentBytes: 7, contentHash },
+      { path: 'a', contentBytes: 7, contentHash },
+    ])
+    expect(JSON.stringify(records)).not.toContain('text')
     expect(records[1]?.output).toBe('ok')
   })
 

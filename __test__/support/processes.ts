@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
 
 /** Whether a process runs; one that has ended and was not waited for does not. */
 export function isRunning(pid: number): boolean {
@@ -23,4 +25,14 @@ export async function eventually(condition: () => boolean, ms = 2_000): Promise<
     await sleep(10)
   }
   return true
+}
+
+/** Waits until no process has `argument` among its arguments. */
+export async function expectGone(argument: string): Promise<void> {
+  const left = (): string[] =>
+    execFileSync('ps', ['-eo', 'pid,stat,args'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.split(/\s+/u).includes(argument) && !/^\s*\d+\s+Z/u.test(line))
+  await eventually(() => left().length === 0)
+  expect(left()).toEqual([])
 }

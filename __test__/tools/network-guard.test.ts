@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { guardNetwork, type NetworkGuard } from '../../ts/tools/network-guard/guard-network.js'
-import { bashTool, configureTools, createTools, ToolError } from 'toolwright'
+import { bashTool, configureTools, createTools, ToolError, type ToolwrightTools } from 'toolwright'
 import { makeSandbox } from '../support/sandbox.ts'
 
 /** What became of a command line: the code's middle part, or `ok`. */
@@ -109,7 +109,7 @@ describe('a fetch from this machine is kept on this machine', () => {
 })
 
 describe('bash', () => {
-  const refused = async (set: ReturnType<typeof createTools>): Promise<ToolError> => {
+  const refused = async (set: ToolwrightTools): Promise<ToolError> => {
     const error: unknown = await set.bash.execute({ cmd: 'echo', args: ['run npm install'] }).catch((e: unknown) => e)
     if (!ToolError.isInstance(error)) throw new Error('expected a refusal')
     return error

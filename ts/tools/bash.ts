@@ -1,7 +1,14 @@
+import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
+import type { BashRequest } from '../../index.js'
 import type { ToolContext } from '../context.js'
-import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { call } from '../native.js'
+import {
+  type CallableTool,
+  defineBoundTool,
+  type DefinedToolContext,
+  type StreamingTool,
+} from '../define-tool.js'
+import { call, stream } from '../native.js'
 import { checkBashLimits, invalid, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
@@ -30,16 +37,30 @@ const schema = z.object({
 /** The `bash` tool: an executable run with arguments. */
 export type BashTool = CallableTool<BashInput, string>
 
+/** The `bash` tool of `streamOutput`: yields the output so far while the command runs. */
+export type StreamingBashTool = StreamingTool<BashInput, string>
+
+const definition = {
+  name: 'bash',
+  description: 'Run an executable with arguments',
+  schema,
+  sideEffect: true,
+  idempotent: false,
+}
+
 /** Makes the `bash` tool of a tool set. */
 export function createBashTool(bound: ToolOptions): BashTool {
+  return defineBoundTool({ ...definition, execute: (input, ctx) => runCommand(input, ctx, bound) }, bound)
+}
+
+/** Makes the `bash` tool of a tool set with `streamOutput`. */
+export function createStreamingBashTool(bound: ToolOptions): StreamingBashTool {
   return defineBoundTool(
     {
-      name: 'bash',
-      description: 'Run an executable with arguments',
-      schema,
-      sideEffect: true,
-      idempotent: false,
-      execute: ({ cmd, args, opts }, ctx) => runCommand({ cmd, args, opts }, ctx, bound),
+      ...definition,
+      async *execute(input: BashInput, ctx: DefinedToolContext) {
+        yield* streamCommand(input, ctx, bound)
+      },
     },
     bound,
   )
@@ -65,21 +86,61 @@ async function runCommand(
   ctx: ToolContext | undefined,
   bound: ToolOptions,
 ): Promise<string> {
+  const { rootDir, request, limits } = planCommand(input, ctx, bound)
+  const { output } = await call(limits, (addon, cancel) => addon.bash(rootDir, request, cancel))
+  return output ?? ''
+}
+
+/** A pause between two results, in which output gathers: a reader gains nothing from more of them. */
+const PAUSE_MS = 10
+
+/** Yields the output so far, and in the end the whole output as {@link runCommand} gives it. */
+async function* streamCommand(
+  input: BashInput,
+  ctx: ToolContext | undefined,
+  bound: ToolOptions,
+): AsyncGenerator<string, void, undefined> {
+  const { rootDir, request, limits } = planCommand(input, ctx, bound)
+  const events = stream(limits, (addon, cancel) => addon.bashStream(rootDir, request, cancel))
+  let shown = ''
+  try {
+    for (;;) {
+      const event = await events.next()
+      if (event.done === true) {
+        const whole = event.value.output ?? ''
+        if (whole !== shown || whole === '') yield whole
+        return
+      }
+      shown += event.value.text
+      yield shown
+      await setTimeout(PAUSE_MS)
+    }
+  } finally {
+    await events.return({})
+  }
+}
+
+function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: ToolOptions) {
   const { cmd, args, cwd } = checkCommand(input)
   const plan = callPlan(ctx, bound)
   checkBashLimits(plan)
   const guarded = guardNetwork(plan.allowNetwork ? 'off' : plan.networkGuard, cmd, args)
-  const limits = plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS)
-  const request = {
+  const { allow = [], set = {} } = plan.env === 'inherit' ? {} : plan.env
+  const request: BashRequest = {
     cmd,
     args: [...guarded.args],
     cwd,
-    env: { ...definedVariables(process.env), ...guarded.env },
+    environment: {
+      given: { ...definedVariables(process.env), ...guarded.env },
+      inherit: plan.env === 'inherit',
+      allow: [...allow],
+      set: { ...set },
+      networkBlocked: !plan.allowNetwork,
+    },
     limitBytes: plan.maxOutputBytes,
     timeoutMs: plan.timeoutMs,
   }
-  const { output } = await call(limits, (addon, cancel) => addon.bash(plan.rootDir, request, cancel))
-  return output ?? ''
+  return { rootDir: plan.rootDir, request, limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS) }
 }
 
 function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { call } from '../native.js'
+import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+import { recordedText } from './recorded-text.js'
 
 /** Input of the `edit` tool. */
 export interface EditInput {
@@ -31,6 +32,7 @@ export function createEditTool(bound: ToolOptions): EditTool {
       execute: ({ path, patch }, ctx) => editFile(path, patch, ctx, bound),
     },
     bound,
+    ({ path, patch }) => ({ path, ...recordedText('patch', patch) }),
   )
 }
 
@@ -55,8 +57,11 @@ async function editFile(
   if (typeof patch !== 'string') throw invalid('patch must be a string.')
   // The size of the patch is judged before the path is.
   const target = plan.pathUnchecked(path)
-  await call(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
-    addon.edit(plan.rootDir, target, patch, plan.maxOutputBytes, plan.publish, cancel),
+  const { rootDir, maxOutputBytes, publish } = plan
+  await callPatiently(
+    plan.changeLimits(`edit ${target}`),
+    (addon, cancel) => addon.edit(rootDir, target, patch, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) => addon.editWaiting(rootDir, target, patch, maxOutputBytes, publish, cancel),
   )
   return 'ok'
 }

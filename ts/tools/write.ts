@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { call } from '../native.js'
+import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+import { recordedText } from './recorded-text.js'
 
 /** Input of the `write` tool. */
 export interface WriteInput {
@@ -31,6 +32,7 @@ export function createWriteTool(bound: ToolOptions): WriteTool {
       execute: ({ path, content }, ctx) => writeFile(path, content, ctx, bound),
     },
     bound,
+    ({ path, content }) => ({ path, ...recordedText('content', content) }),
   )
 }
 
@@ -57,8 +59,11 @@ async function writeFile(
   if (typeof content !== 'string') throw invalid('content must be a string.')
   // The size of the content is judged before the path is.
   const target = plan.pathUnchecked(path)
-  await call(plan.changeLimits(`write ${target}`), (addon, cancel) =>
-    addon.write(plan.rootDir, target, content, plan.maxOutputBytes, plan.publish, cancel),
+  const { rootDir, maxOutputBytes, publish } = plan
+  await callPatiently(
+    plan.changeLimits(`write ${target}`),
+    (addon, cancel) => addon.write(rootDir, target, content, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) => addon.writeWaiting(rootDir, target, content, maxOutputBytes, publish, cancel),
   )
   return 'ok'
 }

@@ -97,7 +97,7 @@ fn continues(byte: u8) -> bool {
 
 /// The length of `bytes` without a character that has only begun at its end. Bytes that are not
 /// UTF-8 anyway stay.
-fn whole_characters(bytes: &[u8]) -> usize {
+pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     (1..=3.min(bytes.len()))
         .map(|back| bytes.len() - back)
         .find(|&at| {

@@ -31,6 +31,7 @@ pub(crate) fn classify(error: &io::Error, program: &Path, cwd: &Path) -> SpawnRe
     let file = cwd.join(program);
     match errno {
         Some(Errno::TOOBIG) => SpawnReason::TooLong,
+        Some(Errno::TXTBSY) => SpawnReason::Busy,
         Some(Errno::NOEXEC) => SpawnReason::UnknownFormat,
         Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => {
             if file.is_file() {

@@ -38,6 +38,8 @@ pub enum ExecError {
         program: String,
         /// What it wrote until then.
         output: Output,
+        /// stderr, if it was to come by itself.
+        stderr: Option<Output>,
         /// The time it was given.
         timeout: Duration,
     },
@@ -48,15 +50,20 @@ pub enum ExecError {
         program: String,
         /// What it wrote until then.
         output: Output,
+        /// stderr, if it was to come by itself.
+        stderr: Option<Output>,
     },
-    /// The program was started and then could not be followed; the process group has been killed
-    /// unless the host itself had reaped the program.
+    /// The program was started and then could not be followed, most often because something in the
+    /// host waits for every child (`waitpid(-1)`) or ignores `SIGCHLD`. What was left of the process
+    /// group has been killed.
     #[error("`{program}` was started, but its end could not be observed: {source}")]
     Lost {
         /// The program asked for.
         program: String,
         /// What it wrote until then.
         output: Output,
+        /// stderr, if it was to come by itself.
+        stderr: Option<Output>,
         /// What the system said.
         source: io::Error,
     },
@@ -86,6 +93,8 @@ pub enum SpawnReason {
     PermissionDenied,
     /// Out of processes, descriptors or memory.
     Resources,
+    /// The file is open for writing, and still was after 100 ms.
+    Busy,
     /// Anything else; see the source.
     Other,
 }
@@ -110,6 +119,7 @@ impl fmt::Display for SpawnReason {
             Self::TooLong => "the arguments and the environment are too long together",
             Self::PermissionDenied => "permission denied",
             Self::Resources => "the system is out of processes, file descriptors or memory",
+            Self::Busy => "the file is still open for writing",
             Self::Other => "the system refused",
         })
     }
@@ -140,6 +150,7 @@ impl ExecError {
                 }
                 SpawnReason::PermissionDenied => "Use a program this user may run.",
                 SpawnReason::Resources => "Try again when other commands have ended.",
+                SpawnReason::Busy => "Try again when whatever writes the file has closed it.",
                 SpawnReason::Other => "See the system's words for the cause.",
             },
             Self::TimedOut { .. } => {

@@ -15,7 +15,10 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process,
+        waitid,
+    },
 };
 
 /// How long the end of a killed leader is waited for. Only one stuck in the kernel takes longer.
@@ -48,9 +51,10 @@ impl Leader {
                 Err(Errno::INTR) => {}
                 Err(error) => {
                     // Somebody in the host waits for children that are not theirs. The number may
-                    // be a stranger's by now, so nothing is sent to it any more.
+                    // be a stranger's by now, so nothing is sent to it after this.
                     self.child = None;
                     self.pid = None;
+                    kill_orphans(pid);
                     return Err(error.into());
                 }
                 Ok(status) => return Ok(status.is_some()),
@@ -109,6 +113,15 @@ impl Leader {
             .stack_size(64 << 10)
             .spawn(move || child.wait());
         ended.map(|_| None)
+    }
+}
+
+/// Kills what is left of the group of a leader that somebody else has reaped. As long as a group has
+/// members its number is given to no new process; so if there is a process of that number, the
+/// group was empty, and the number is a stranger's.
+fn kill_orphans(leader: Pid) {
+    if test_kill_process(leader) == Err(Errno::SRCH) {
+        let _ = kill_process_group(leader, Signal::KILL);
     }
 }
 

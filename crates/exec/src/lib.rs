@@ -12,41 +12,48 @@
 //!   on cancel.
 //! * **The group is killed before its leader is reaped.** Until then its number cannot be given to
 //!   anybody else, so no stranger is ever hit.
-//! * **Output is bounded.** stdout and stderr share one pipe, in arrival order; of a flood the
-//!   beginning and the end are kept.
+//! * **Output is bounded.** stdout and stderr share one pipe, in arrival order, or have one each;
+//!   of a flood the beginning and the end are kept.
+//! * **Output can be had while the command runs**, with backpressure: see [`run_streaming`].
 //! * **Nothing is left behind**: no zombie, no descriptor, on any path.
 //!
-//! Not covered here: a child that leaves the group with `setsid` or `setpgid` survives. That takes
-//! confinement by the kernel, which wraps this crate's launch.
+//! Not covered here: a child that leaves the group with `setsid` or `setpgid` survives, and a
+//! descriptor that the host opened without `O_CLOEXEC` is inherited (none of this crate's is);
+//! `posix_spawn` as the standard library uses it closes none. Both take the helper that confines a
+//! command, which wraps this crate's launch.
 //!
 //! ```no_run
-//! use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
-//! use toolwright_exec::{ExecEnv, ExecRequest, run};
+//! use std::{path::Path, time::Duration};
+//! use toolwright_exec::{Cancel, ExecRequest, run};
 //!
+//! let args = ["check".to_owned()];
 //! let finished = run(&ExecRequest {
-//!     cmd: "cargo",
-//!     args: &["check".to_owned()],
 //!     cwd: Path::new("/srv/project"),
-//!     env: ExecEnv::Inherit,
 //!     timeout: Duration::from_secs(60),
-//!     max_output_bytes: 200_000,
-//!     cancel: &AtomicBool::new(false),
+//!     cancel: &Cancel::new(),
+//!     ..ExecRequest::new("cargo", &args)
 //! })?;
 //! # Ok::<(), toolwright_exec::ExecError>(())
 //! ```
 
+mod cancel;
 mod capture;
 mod classify;
+pub mod environment;
 mod error;
 mod exit;
+mod lane;
 mod leader;
 mod lookup;
 mod request;
 mod run;
+mod sink;
 mod spawn;
 
+pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
 pub use error::{ExecError, SpawnReason};
 pub use exit::Exit;
-pub use request::{ExecEnv, ExecRequest};
-pub use run::{Finished, GRACE, run};
+pub use request::{ExecEnv, ExecRequest, Streams};
+pub use run::{Finished, GRACE, run, run_streaming};
+pub use sink::{Chunk, Sink, Stream};

@@ -4,7 +4,7 @@ use std::{
     ffi::OsString, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicBool, time::Duration,
 };
 
-use crate::error::ExecError;
+use crate::{cancel::CancelSource, error::ExecError};
 
 const NUL: &str = "holds a NUL byte";
 
@@ -22,10 +22,23 @@ pub struct ExecRequest<'a> {
     pub env: ExecEnv,
     /// After this time the process group is killed.
     pub timeout: Duration,
-    /// The captured output is never longer than this.
+    /// The captured output is never longer than this, and neither is each of two streams apart.
     pub max_output_bytes: usize,
-    /// Set from another thread to kill the process group.
-    pub cancel: &'a AtomicBool,
+    /// Set from another thread to kill the process group: an `AtomicBool`, or a
+    /// [`Cancel`](crate::Cancel), which is noticed at once. Also in an `Arc`.
+    pub cancel: &'a dyn CancelSource,
+    /// Whether stderr comes in the order of arrival or by itself.
+    pub streams: Streams,
+}
+
+/// What becomes of stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Streams {
+    /// It goes through the same pipe as stdout, so that both are kept in the order of arrival.
+    #[default]
+    Joined,
+    /// It has a pipe of its own. What of one came before what of the other is not known.
+    Apart,
 }
 
 /// Where the environment of the program comes from.
@@ -38,7 +51,25 @@ pub enum ExecEnv {
     Exactly(Vec<(OsString, OsString)>),
 }
 
-impl ExecRequest<'_> {
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl<'a> ExecRequest<'a> {
+    /// To run `cmd` here, with the environment of the host, for 60 seconds, with 200,000 bytes of
+    /// output and nobody to cancel it. Made for `ExecRequest { cwd, ..ExecRequest::new(cmd, args) }`.
+    #[must_use]
+    pub fn new(cmd: &'a str, args: &'a [String]) -> Self {
+        Self {
+            cmd,
+            args,
+            cwd: Path::new("."),
+            env: ExecEnv::Inherit,
+            timeout: Duration::from_secs(60),
+            max_output_bytes: 200_000,
+            cancel: &NEVER,
+            streams: Streams::Joined,
+        }
+    }
+
     /// Refuses what no system call could express.
     pub(crate) fn check(&self) -> Result<(), ExecError> {
         let refuse = |what: String, problem: &'static str| {

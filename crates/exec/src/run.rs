@@ -1,22 +1,23 @@
 //! One command from start to end.
 
 use std::{
-    io::{self, PipeReader, Read},
-    sync::atomic::{AtomicBool, Ordering},
+    io,
+    os::fd::AsFd,
+    thread,
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-};
+use rustix::io::Errno;
 
 use crate::{
-    capture::{Capture, Output},
+    cancel::CancelSource,
+    capture::Output,
     error::ExecError,
     exit::Exit,
+    lane::{Lanes, Others},
     leader::Leader,
-    request::ExecRequest,
+    request::{ExecRequest, Streams},
+    sink::Sink,
     spawn::spawn,
 };
 
@@ -24,59 +25,83 @@ use crate::{
 /// `>(tee log)` does. Not waited for when nobody holds the pipe.
 pub const GRACE: Duration = Duration::from_millis(20);
 
-/// How often the cancel flag is looked at while nothing happens.
+/// How often the cancel flag is looked at while nothing happens, if nobody wakes us for it, and a
+/// sink that was not ready.
 const TICK: Duration = Duration::from_millis(10);
 /// The same where the end of the command must be asked for too.
 const TICK_WITHOUT_PIDFD: Duration = Duration::from_millis(2);
-/// One read. A pipe holds as much by default.
-const BLOCK: usize = 64 << 10;
-/// No pipe of an unprivileged process holds more. What a process outside the group still writes is
-/// not read for ever.
-const PIPE_MAX: usize = 1 << 20;
-
-const NO_PROCESS: Option<&PipeReader> = None;
 
 /// A command that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// How it ended.
     pub exit: Exit,
-    /// What it wrote.
+    /// What it wrote: stdout and stderr in arrival order, or stdout alone.
     pub output: Output,
+    /// What it wrote to stderr, with [`Streams::Apart`].
+    pub stderr: Option<Output>,
     /// From before its start until it was reaped.
     pub duration: Duration,
 }
 
 /// Runs a command to its end, its timeout or its cancellation.
 pub fn run(request: &ExecRequest<'_>) -> Result<Finished, ExecError> {
+    supervise(request, None)
+}
+
+/// The same, and gives the output to a sink while the command runs.
+///
+/// A sink that is not ready holds the command back, not its timeout, its cancellation or its end.
+/// Everything is called on this thread. What a sink gets when there is too much is told at [`Sink`].
+pub fn run_streaming(
+    request: &ExecRequest<'_>,
+    sink: &mut dyn Sink,
+) -> Result<Finished, ExecError> {
+    supervise(request, Some(sink))
+}
+
+fn supervise(
+    request: &ExecRequest<'_>,
+    sink: Option<&mut dyn Sink>,
+) -> Result<Finished, ExecError> {
     request.check()?;
     let program = || request.cmd.to_owned();
-    if request.cancel.load(Ordering::Relaxed) {
-        return Err(ExecError::Cancelled { program: program(), output: Output::default() });
+    if request.cancel.is_cancelled() {
+        let stderr = (request.streams == Streams::Apart).then(Output::default);
+        let output = Output::default();
+        return Err(ExecError::Cancelled { program: program(), output, stderr });
     }
     let started = Instant::now();
-    let (leader, pipe) = spawn(request)?;
+    let spawned = spawn(request)?;
     let mut session = Session {
-        leader,
-        stream: Stream { pipe: Some(pipe), block: vec![0; BLOCK] },
-        capture: Capture::new(request.max_output_bytes),
+        leader: spawned.leader,
+        lanes: Lanes::new(spawned.output, spawned.stderr, request.max_output_bytes, sink),
     };
     // A timeout past the end of time is none.
     let ended = session.follow(started.checked_add(request.timeout), request.cancel);
     let ended = ended.and_then(|ended| session.close(ended).map(|status| (ended, status)));
-    let output = session.capture.finish();
+    let Session { leader, mut lanes } = session;
+    if ended.is_err() {
+        // The group is killed here, if not before, and what it wrote is kept if it can be had.
+        drop(leader);
+        let _ = lanes.read_rest();
+    }
+    let (output, stderr) = lanes.finish();
     match ended {
         Ok((Ended::Exited, Some(exit))) => {
-            Ok(Finished { exit, output, duration: started.elapsed() })
+            Ok(Finished { exit, output, stderr, duration: started.elapsed() })
         }
         Ok((Ended::Exited, None)) => {
-            Err(ExecError::Lost { program: program(), output, source: Errno::CHILD.into() })
+            Err(ExecError::Lost { program: program(), output, stderr, source: Errno::CHILD.into() })
         }
         Ok((Ended::TimedOut, _)) => {
-            Err(ExecError::TimedOut { program: program(), output, timeout: request.timeout })
+            let timeout = request.timeout;
+            Err(ExecError::TimedOut { program: program(), output, stderr, timeout })
         }
-        Ok((Ended::Cancelled, _)) => Err(ExecError::Cancelled { program: program(), output }),
-        Err(source) => Err(ExecError::Lost { program: program(), output, source }),
+        Ok((Ended::Cancelled, _)) => {
+            Err(ExecError::Cancelled { program: program(), output, stderr })
+        }
+        Err(source) => Err(ExecError::Lost { program: program(), output, stderr, source }),
     }
 }
 
@@ -87,18 +112,23 @@ enum Ended {
     Cancelled,
 }
 
-struct Session {
+struct Session<'s> {
     leader: Leader,
-    stream: Stream,
-    capture: Capture,
+    lanes: Lanes<'s>,
 }
 
-impl Session {
+impl Session<'_> {
     /// Captures until the command ends or is to be ended.
-    fn follow(&mut self, deadline: Option<Instant>, cancel: &AtomicBool) -> io::Result<Ended> {
-        let tick = if self.leader.pidfd().is_some() { TICK } else { TICK_WITHOUT_PIDFD };
+    fn follow(
+        &mut self,
+        deadline: Option<Instant>,
+        cancel: &dyn CancelSource,
+    ) -> io::Result<Ended> {
+        let waker = cancel.waker();
         loop {
-            if cancel.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
+                // Another call with the same waker may sleep; this one may have taken its wake-up.
+                waker.inspect(|waker| waker.wake());
                 return Ok(Ended::Cancelled);
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -107,136 +137,65 @@ impl Session {
                 let exited = self.leader.has_ended()?;
                 return Ok(if exited { Ended::Exited } else { Ended::TimedOut });
             }
-            let wait = left.map_or(tick, |left| left.min(tick));
-            let ready = ready(self.stream.pipe.as_ref(), self.leader.pidfd(), wait)?;
-            if (ready.process || self.leader.pidfd().is_none()) && self.leader.has_ended()? {
-                return Ok(Ended::Exited);
+            let flowing = self.lanes.is_flowing();
+            let tick = match self.leader.pidfd() {
+                None => Some(TICK_WITHOUT_PIDFD),
+                Some(_) if waker.is_none() || !flowing => Some(TICK),
+                Some(_) => None,
+            };
+            let others = Others {
+                process: self.leader.pidfd().map(AsFd::as_fd),
+                waker: waker.map(AsFd::as_fd),
+            };
+            let ready = self.lanes.wait(flowing, others, tick.into_iter().chain(left).min())?;
+            if ready.waker
+                && let Some(waker) = waker
+            {
+                waker.drain();
             }
-            if ready.pipe {
-                self.stream.read(&mut self.capture)?;
+            if ready.process || self.leader.pidfd().is_none() {
+                if self.leader.has_ended()? {
+                    return Ok(Ended::Exited);
+                }
+                if ready.process {
+                    // A debugger has to take the end first, and `poll` does not sleep until then.
+                    thread::sleep(TICK_WITHOUT_PIDFD);
+                }
             }
+            self.lanes.read(ready.pipes)?;
         }
     }
 
     /// Ends what is left of the group and takes what is left of its output.
     fn close(&mut self, ended: Ended) -> io::Result<Option<Exit>> {
         if ended == Ended::Exited {
-            self.stream.read_until(Instant::now() + GRACE, &mut self.capture)?;
+            self.lanes.read_until(Instant::now() + GRACE)?;
         }
         let status = self.leader.end();
-        // What was in the pipe when the group was killed.
-        self.stream.read_rest(&mut self.capture)?;
+        // What was in the pipes when the group was killed.
+        self.lanes.read_rest()?;
         Ok(status?.map(Exit::from_status))
-    }
-}
-
-#[derive(Default)]
-struct Ready {
-    pipe: bool,
-    process: bool,
-}
-
-/// Waits until the pipe can be read, the process has ended, or the time is over.
-fn ready<P: std::os::fd::AsFd>(
-    pipe: Option<&PipeReader>,
-    process: Option<&P>,
-    wait: Duration,
-) -> io::Result<Ready> {
-    let mut fds = Vec::with_capacity(2);
-    fds.extend(pipe.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-    fds.extend(process.map(|process| PollFd::new(process, PollFlags::IN)));
-    let timeout = Timespec::try_from(wait).unwrap_or_default();
-    match poll(&mut fds, Some(&timeout)) {
-        Ok(_) => {}
-        Err(Errno::INTR) => return Ok(Ready::default()),
-        Err(error) => return Err(error.into()),
-    }
-    // Any event counts: a closed pipe and a vanished process report no `IN`.
-    let mut events = fds.iter().map(|fd| !fd.revents().is_empty());
-    Ok(Ready {
-        pipe: pipe.is_some() && events.next().unwrap_or_default(),
-        process: process.is_some() && events.next().unwrap_or_default(),
-    })
-}
-
-/// The read end of the pipe, until it has been read to its end.
-struct Stream {
-    pipe: Option<PipeReader>,
-    block: Vec<u8>,
-}
-
-impl Stream {
-    /// Reads once. To be called when there is something, since the only reader is here and then
-    /// does not block.
-    fn read(&mut self, capture: &mut Capture) -> io::Result<usize> {
-        let Some(pipe) = &mut self.pipe else { return Ok(0) };
-        match pipe.read(&mut self.block) {
-            Ok(0) => {
-                self.pipe = None;
-                Ok(0)
-            }
-            Ok(count) => {
-                capture.push(&self.block[..count]);
-                Ok(count)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Reads until the end of the stream, at most until `deadline`.
-    fn read_until(&mut self, deadline: Instant, capture: &mut Capture) -> io::Result<()> {
-        while self.pipe.is_some() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            if ready(self.pipe.as_ref(), NO_PROCESS, left)?.pipe {
-                self.read(capture)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads what is in the pipe now.
-    fn read_rest(&mut self, capture: &mut Capture) -> io::Result<()> {
-        let mut count = 0;
-        while self.pipe.is_some()
-            && count < PIPE_MAX
-            && ready(self.pipe.as_ref(), NO_PROCESS, Duration::ZERO)?.pipe
-        {
-            count += self.read(capture)?;
-        }
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{path::Path, sync::atomic::AtomicBool};
 
     use super::*;
-    use crate::request::ExecEnv;
 
     /// What a system without pidfds does.
     fn polled(script: &str, timeout: Duration) -> (Ended, Option<Exit>, Duration) {
-        let request = ExecRequest {
-            cmd: "sh",
-            args: &["-c".to_owned(), script.to_owned()],
-            cwd: Path::new("/"),
-            env: ExecEnv::Inherit,
-            timeout,
-            max_output_bytes: 100,
-            cancel: &AtomicBool::new(false),
-        };
+        let args = ["-c".to_owned(), script.to_owned()];
+        let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };
         let started = Instant::now();
-        let (leader, pipe) = spawn(&request).expect("sh starts");
+        let spawned = spawn(&request).expect("sh starts");
         let mut session = Session {
-            leader: leader.without_pidfd(),
-            stream: Stream { pipe: Some(pipe), block: vec![0; BLOCK] },
-            capture: Capture::new(100),
+            leader: spawned.leader.without_pidfd(),
+            lanes: Lanes::new(spawned.output, spawned.stderr, 100, None),
         };
-        let ended = session.follow(Some(started + timeout), request.cancel).expect("followed");
+        let never = AtomicBool::new(false);
+        let ended = session.follow(Some(started + timeout), &never).expect("followed");
         let exit = session.close(ended).expect("closed");
         (ended, exit, started.elapsed())
     }

@@ -1,38 +1,75 @@
-//! A flood of output in flat memory. Alone in its binary: it measures the whole process.
+//! Floods of output in flat memory. Alone in its binary: it measures the whole process.
 
 #![cfg(target_os = "linux")]
 
-use std::{fs, path::Path, sync::atomic::AtomicBool, time::Duration};
+mod support;
 
-use toolwright_exec::{ExecEnv, ExecRequest, run};
+use std::time::Duration;
 
-/// The most memory this process ever had, in KiB.
-fn peak() -> u64 {
-    fs::read_to_string("/proc/self/status")
-        .expect("proc")
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().trim_end_matches(" kB").parse().ok())
-        .expect("VmHWM")
+use support::{done_alone, factor, memory, strings};
+use toolwright_exec::{Cancel, Chunk, ExecRequest, Finished, Sink, Streams, run, run_streaming};
+
+struct Count(usize);
+
+impl Sink for Count {
+    fn ready(&mut self) -> bool {
+        true
+    }
+
+    fn push(&mut self, chunk: Chunk<'_>) {
+        self.0 += chunk.bytes.len();
+    }
+}
+
+const LIMIT: usize = 200_000;
+
+fn flood(bytes: u64, streams: Streams, sink: Option<&mut dyn Sink>) -> Finished {
+    let target = if streams == Streams::Apart { " >&2" } else { "" };
+    let args = strings(&["-c", &format!("head -c {bytes} /dev/zero{target}")]);
+    let request = ExecRequest {
+        timeout: Duration::from_secs(600),
+        cancel: &Cancel::new(),
+        streams,
+        ..ExecRequest::new("sh", &args)
+    };
+    match sink {
+        None => run(&request),
+        Some(sink) => run_streaming(&request, sink),
+    }
+    .expect("runs")
 }
 
 #[test]
 fn a_flood_takes_no_more_memory_than_its_limit() {
-    let flood = |bytes: &str| {
-        run(&ExecRequest {
-            cmd: "head",
-            args: &["-c", bytes, "/dev/zero"].map(str::to_owned),
-            cwd: Path::new("/"),
-            env: ExecEnv::Inherit,
-            timeout: Duration::from_secs(30),
-            max_output_bytes: 200_000,
-            cancel: &AtomicBool::new(false),
-        })
-        .expect("runs")
-    };
-    flood("1000000");
-    let before = peak();
-    let finished = flood("64000000");
-    assert_eq!(finished.output.total_bytes, 64_000_000);
-    assert_eq!(finished.output.bytes.len(), 200_000);
-    assert!(peak() - before < 2048, "{} KiB more", peak() - before);
+    if done_alone("a_flood_takes_no_more_memory_than_its_limit", "") {
+        return;
+    }
+    let large = factor() << 30;
+    flood(1_000_000, Streams::Joined, None);
+    let before = memory("VmHWM");
+    let finished = flood(large, Streams::Joined, None);
+    assert_eq!(finished.output.total_bytes, large);
+    assert_eq!(finished.output.bytes.len(), LIMIT);
+    let finished = flood(large / 4, Streams::Apart, None);
+    assert_eq!(finished.stderr.expect("apart").total_bytes, large / 4);
+    let mut count = Count(0);
+    let finished = flood(large / 4, Streams::Joined, Some(&mut count));
+    assert_eq!((finished.output.total_bytes, count.0), (large / 4, LIMIT));
+    assert!(memory("VmHWM") - before < 2048, "{} KiB more", memory("VmHWM") - before);
+}
+
+/// The limit is not what a call costs.
+#[test]
+fn a_large_limit_takes_no_memory_by_itself() {
+    if done_alone("a_large_limit_takes_no_memory_by_itself", "") {
+        return;
+    }
+    flood(1000, Streams::Joined, None);
+    let before = memory("VmHWM");
+    for limit in [1 << 30, usize::MAX] {
+        let args = strings(&["hi"]);
+        let request = ExecRequest { max_output_bytes: limit, ..ExecRequest::new("echo", &args) };
+        assert_eq!(run(&request).expect("runs").output.bytes, b"hi\n");
+    }
+    assert!(memory("VmHWM") - before < 1024, "{} KiB more", memory("VmHWM") - before);
 }

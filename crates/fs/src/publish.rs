@@ -158,21 +158,34 @@ impl OpenDirectory {
     /// with three such edits at once nobody could tell which content is the one to keep. A look
     /// and an exchange take far less than a millisecond, so a lock that is held for long is a
     /// stranger's, and is not waited for: it says nothing about our files.
-    pub(crate) fn lock(&self) -> ExchangeGuard<'_> {
-        const LONGEST: Duration = Duration::from_secs(2);
+    ///
+    /// A caller that does not want to wait even so long is told that the file is busy.
+    pub(crate) fn lock(
+        &self,
+        shown: &str,
+        wait: Duration,
+        cancel: &AtomicBool,
+    ) -> Result<ExchangeGuard<'_>, FsError> {
+        const LONGEST: Duration = Duration::from_millis(500);
         let started = Instant::now();
         let mut pause = Duration::from_micros(20);
         while let Some(directory) = &self.0 {
             match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < LONGEST => {
+                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < wait.min(LONGEST) => {
+                    checkpoint(cancel)?;
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(1));
+                }
+                Err(Errno::WOULDBLOCK) if wait < LONGEST => {
+                    return Err(FsError::Busy { path: shown.to_owned(), waited: wait });
                 }
                 // Locked; or a file system without such locks, and without them it has to go.
                 _ => break,
             }
         }
-        ExchangeGuard(self.0.as_ref())
+        let guard = ExchangeGuard(self.0.as_ref());
+        checkpoint(cancel)?; // the last moment at which nothing has happened
+        Ok(guard)
     }
 
     /// Waits until the directory's entries are on the disk, where that is asked for.

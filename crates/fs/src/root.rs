@@ -52,9 +52,15 @@ impl Root {
 
     /// As [`Root::open`], with the resolver chosen.
     pub fn open_with(path: &Path, resolver: Resolver) -> Result<Self, FsError> {
-        let failed = |errno: Errno| FsError::Root {
-            path: path.to_string_lossy().into_owned(),
-            source: errno.into(),
+        let failed = |errno: Errno| {
+            let path = path.to_string_lossy().into_owned();
+            match errno {
+                // Says nothing about the root.
+                Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO => {
+                    FsError::at(&path, "opening the root directory", errno)
+                }
+                _ => FsError::Root { path, source: errno.into() },
+            }
         };
         if !path.is_absolute() {
             return Err(failed(Errno::INVAL));

@@ -87,12 +87,12 @@ pub fn update<E>(
     let edit = Edit { target: &target, path, before: &before, old: &old, options, cancel };
     match way {
         Way::InPlace => {
-            let _alone = directory.lock();
+            let _alone = directory.lock(path, options.wait, cancel)?;
             edit.overwrite(&new)?;
         }
         Way::Atomic(temporary) => {
             target::fill(&temporary, path, &new, Some(&before), options, cancel)?;
-            let _alone = directory.lock();
+            let _alone = directory.lock(path, options.wait, cancel)?;
             edit.publish(temporary, &new)?;
         }
     }

@@ -90,6 +90,12 @@ fn write_once(
     let mut created = CreatedDirectories::default();
     let target = Target::open(root, path, Some(&mut created), options, cancel)?;
     let old = target.open_old(path)?;
+    // Names that are not UTF-8 are shown with this character, in listings and search results. A new
+    // file of the shown name would stand beside the one that was meant.
+    if old.is_none() && path.contains('\u{fffd}') {
+        let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
+        return Err(FsError::PathInvalid { path: path.to_owned(), reason });
+    }
     let directory = match options.durability {
         Durability::Process => None,
         Durability::Fsync => {

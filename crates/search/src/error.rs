@@ -15,6 +15,14 @@ pub enum GrepError {
         /// ripgrep's explanation, several lines.
         message: String,
     },
+    /// One of the patterns for names is none; `message` is ripgrep's.
+    #[error("{message}")]
+    Glob {
+        /// The pattern as given.
+        pattern: String,
+        /// ripgrep's explanation.
+        message: String,
+    },
     /// There is nothing at the start path.
     #[error("{}: No such file or directory (os error 2)", path.display())]
     Missing {
@@ -72,6 +80,9 @@ impl GrepError {
             }
             Self::Pattern { .. } => {
                 "Correct the pattern; to search for literal text, put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\."
+            }
+            Self::Glob { .. } => {
+                "Correct the pattern; put a backslash before a [ or { that stands for itself."
             }
             Self::Missing { .. } => {
                 "Check the path, which is relative to the root, or leave it out to search everything."

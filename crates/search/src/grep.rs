@@ -1,31 +1,29 @@
 //! One search, from the request to the text.
 
-use std::{
-    cell::{Cell, RefCell},
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-    time::Instant,
-};
+use std::{fs::File, io, path::Path, sync::atomic::AtomicBool, time::Instant};
 
-use grep_printer::{Standard, StandardBuilder};
-use grep_regex::RegexMatcher;
-use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
-use termcolor::NoColor;
+use grep_searcher::BinaryDetection;
+use ignore::overrides::Override;
 
 use crate::{
+    board::{Board, Outcome},
+    crew::{Spread, drive},
+    desk::Desk,
     error::GrepError,
+    file::{FileSearch, Unread, WalkSearch},
+    ignores::Ignores,
+    listing::{ListError, displayed},
     matcher::matcher,
-    output::{Output, Skipped, Writer},
-    sink::Committing,
-    walk::{Met, Walk, displayed, has_moved},
-    watch::{ReadEnd, Stopped, Watch, Watched},
+    tree::Tree,
+    watch::{Stopped, Watch},
 };
 
 /// The longest line that is searched. A file with a longer one is searched up to it and named at
 /// the end of the text.
 pub const LINE_LIMIT: usize = 32 << 20;
+
+/// A thread takes so many files at once, if they follow each other in one directory.
+const FILES_PER_TASK: usize = 16;
 
 /// What to search for, and where.
 #[derive(Clone, Copy)]
@@ -69,186 +67,117 @@ pub struct Grepped {
 
 /// Searches.
 pub fn grep(request: &GrepRequest<'_>, open: &OpenFile<'_>) -> Result<Grepped, GrepError> {
+    grep_spread(request, open, Spread::MEASURED)
+}
+
+/// [`grep`] with threads as told.
+#[doc(hidden)]
+pub fn grep_spread(
+    request: &GrepRequest<'_>,
+    open: &OpenFile<'_>,
+    spread: Spread,
+) -> Result<Grepped, GrepError> {
     let regex = matcher(request.pattern)?;
-    let output = RefCell::new(Output::new(request.max_output_bytes));
-    let mut search = Search {
-        request,
-        open,
-        watch: Watch { deadline: request.deadline, cancel: request.cancel },
-        searcher: searcher(),
-        printer: StandardBuilder::new().build_no_color(Writer(&output)),
-        regex,
-        output: &output,
-        skipped: Skipped::default(),
-        at: request.start.to_owned(),
-    };
-    let ended = search.run();
-    let Search { skipped, at, printer, .. } = search;
-    drop(printer);
-    let path = displayed(&at, request.start, request.display);
-    let output = output.into_inner();
-    match ended {
-        Ok(()) => {
+    let halt = AtomicBool::new(false);
+    let watch = Watch { deadline: request.deadline, cancel: request.cancel, halt: &halt };
+    let board = Board::new(request.max_output_bytes, u64::MAX, watch, &halt);
+    match place(request.start, open) {
+        Ok(Place::File(file)) => {
+            let desk = Desk::new(&board);
+            // It was named, so it is searched to its end even if it is binary.
+            let binary = BinaryDetection::convert(0);
+            let mut search = FileSearch::new(request, open, watch, regex, binary, &desk);
+            explicit(&mut search, request, &file, &desk, &board)?;
+        }
+        Ok(Place::Directory) => {
+            let ignores = Ignores::new(request.root, open, Override::empty(), false);
+            let tree =
+                Tree { root: request.root, open, watch, ignores, files_per_task: FILES_PER_TASK };
+            match watch.check().map_err(ListError::Stopped).and_then(|()| tree.begin(request.start))
+            {
+                Ok(tasks) => {
+                    let errand = WalkSearch { request, open, watch, regex };
+                    drive(&tree, &board, tasks, spread, &errand);
+                }
+                Err(ListError::Failed(error)) => return Err(refused(request.display, error)),
+                Err(ListError::Stopped(stopped)) => board.stop_at(stopped, request.start),
+            }
+        }
+        Ok(Place::Other) => {
+            return Err(GrepError::NotSearchable { path: request.display.to_owned() });
+        }
+        Err(error) => return Err(refused(request.display, error)),
+    }
+    ended(board.into_outcome(), request)
+}
+
+fn ended(outcome: Outcome, request: &GrepRequest<'_>) -> Result<Grepped, GrepError> {
+    let called = |path: &Path| displayed(path, request.start, request.display);
+    let Outcome { output, mut skipped, stopped } = outcome;
+    match stopped {
+        None => {
+            skipped.call(called);
+            let path = called(output.stopped_in());
             let unsearched = skipped.total();
             let (text, truncated, matches) = output.into_text(&path, &skipped);
             Ok(Grepped { text, truncated, matches, unsearched })
         }
-        Err(Ended::Refused(error)) => Err(error),
-        Err(Ended::Stopped(Stopped::Cancelled)) => Err(GrepError::Cancelled { path }),
-        Err(Ended::Stopped(Stopped::TimedOut)) => {
+        Some((Stopped::TimedOut, at)) => {
             let (partial, matches) = output.into_lines();
-            Err(GrepError::TimedOut { path, partial, matches })
+            Err(GrepError::TimedOut { path: called(&at), partial, matches })
         }
+        Some((_, at)) => Err(GrepError::Cancelled { path: called(&at) }),
     }
 }
 
-/// As ripgrep builds it without flags, but never with a memory map and with bounded memory.
-fn searcher() -> Searcher {
-    SearcherBuilder::new()
-        .line_number(true)
-        .memory_map(MmapChoice::never())
-        .heap_limit(Some(LINE_LIMIT))
-        .build()
+/// Searches the one file that was asked for. Failing to read it fails the search.
+fn explicit(
+    search: &mut FileSearch<'_>,
+    request: &GrepRequest<'_>,
+    file: &File,
+    desk: &Desk<'_>,
+    board: &Board<'_>,
+) -> Result<(), GrepError> {
+    desk.enter(request.start);
+    match search.search(file, 0, request.start) {
+        Ok(Err(Unread::Failed(error))) => return Err(refused(request.display, error)),
+        Ok(Err(unread)) => search.skip(request.start, &unread),
+        Ok(Ok(())) => {}
+        Err(stopped) => {
+            board.stop(stopped, None, desk.take());
+            return Ok(());
+        }
+    }
+    desk.flush();
+    Ok(())
 }
 
-enum Ended {
-    Stopped(Stopped),
-    Refused(GrepError),
+/// What is at the start path.
+pub(crate) enum Place {
+    File(File),
+    Directory,
+    Other,
 }
 
-impl From<Stopped> for Ended {
-    fn from(stopped: Stopped) -> Self {
-        Self::Stopped(stopped)
+pub(crate) fn place(start: &Path, open: &OpenFile<'_>) -> io::Result<Place> {
+    if start.as_os_str().is_empty() {
+        return Ok(Place::Directory);
     }
+    let file = open(start)?;
+    let metadata = file.metadata()?;
+    Ok(if metadata.is_dir() {
+        Place::Directory
+    } else if metadata.is_file() {
+        Place::File(file)
+    } else {
+        Place::Other
+    })
 }
 
-struct Search<'a> {
-    request: &'a GrepRequest<'a>,
-    open: &'a OpenFile<'a>,
-    watch: Watch<'a>,
-    regex: RegexMatcher,
-    searcher: Searcher,
-    printer: Standard<NoColor<Writer<'a>>>,
-    output: &'a RefCell<Output>,
-    skipped: Skipped,
-    /// The path being searched, relative to the root.
-    at: PathBuf,
-}
-
-impl Search<'_> {
-    fn run(&mut self) -> Result<(), Ended> {
-        self.watch.check()?;
-        match self.start()? {
-            Some(file) => self.explicit(&file),
-            None => self.walk(),
-        }
+pub(crate) fn refused(display: &Path, source: io::Error) -> GrepError {
+    let path = display.to_owned();
+    match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => GrepError::Missing { path },
+        _ => GrepError::Unreadable { path, source },
     }
-
-    /// The start path if it is a file, `None` if it is a directory.
-    fn start(&self) -> Result<Option<File>, Ended> {
-        let start = self.request.start;
-        if start.as_os_str().is_empty() {
-            return Ok(None);
-        }
-        let file = (self.open)(start).map_err(|error| self.refused(error))?;
-        let metadata = file.metadata().map_err(|error| self.refused(error))?;
-        if metadata.is_dir() {
-            return Ok(None);
-        }
-        if metadata.is_file() {
-            return Ok(Some(file));
-        }
-        Err(Ended::Refused(GrepError::NotSearchable { path: self.request.display.to_owned() }))
-    }
-
-    /// Searches the one file that was asked for. It was named, so it is searched to its end even
-    /// if it is binary, and failing to read it fails the search.
-    fn explicit(&mut self, file: &File) -> Result<(), Ended> {
-        self.searcher.set_binary_detection(BinaryDetection::convert(0));
-        match self.file(file)? {
-            Ok(()) => Ok(()),
-            Err(Unread::Failed(error)) => Err(self.refused(error)),
-            Err(Unread::LongLine) => {
-                self.skip(&self.at.clone(), &Unread::LongLine);
-                Ok(())
-            }
-        }
-    }
-
-    fn walk(&mut self) -> Result<(), Ended> {
-        self.searcher.set_binary_detection(BinaryDetection::quit(0));
-        let GrepRequest { root, start, .. } = *self.request;
-        let mut walk =
-            Walk::new(root, start, self.open, self.watch)?.map_err(|error| self.refused(error))?;
-        while let Some(met) = walk.next()? {
-            match met {
-                Met::File(path) => self.found(path)?,
-                Met::Unreadable(path, error) => self.skip(&path, &Unread::Failed(error)),
-            }
-            if self.output.borrow().is_full() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Searches a file the walk met.
-    fn found(&mut self, path: PathBuf) -> Result<(), Stopped> {
-        self.at = path;
-        let unread = match (self.open)(&self.at) {
-            Err(error) => Unread::Failed(error),
-            // It may have become a FIFO or a device since it was listed.
-            Ok(file) if !file.metadata().is_ok_and(|metadata| metadata.is_file()) => return Ok(()),
-            Ok(file) => match self.file(&file)? {
-                Ok(()) => return Ok(()),
-                Err(unread) => unread,
-            },
-        };
-        match unread {
-            Unread::Failed(error) if has_moved(&error) => {}
-            unread => self.skip(&self.at.clone(), &unread),
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, file: &File) -> Result<Result<(), Unread>, Stopped> {
-        let end = Cell::new(ReadEnd::Fine);
-        let reader = Watched::new(file, self.watch, &end);
-        let path = displayed(&self.at, self.request.start, self.request.display);
-        let sink = Committing {
-            printer: self.printer.sink_with_path(&self.regex, &path),
-            output: self.output,
-        };
-        let Err(error) = self.searcher.search_reader(&self.regex, reader, sink) else {
-            return Ok(Ok(()));
-        };
-        match end.get() {
-            ReadEnd::Stopped(stopped) => Err(stopped),
-            ReadEnd::Failed => Ok(Err(Unread::Failed(error))),
-            // The file was read without an error and the writer has none: the line buffer is full.
-            ReadEnd::Fine => Ok(Err(Unread::LongLine)),
-        }
-    }
-
-    fn skip(&mut self, path: &Path, unread: &Unread) {
-        let path = displayed(path, self.request.start, self.request.display);
-        self.skipped.add(path, unread.to_string());
-    }
-
-    fn refused(&self, source: io::Error) -> Ended {
-        let path = self.request.display.to_owned();
-        Ended::Refused(match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => GrepError::Missing { path },
-            _ => GrepError::Unreadable { path, source },
-        })
-    }
-}
-
-/// Why a file was not searched to its end.
-#[derive(Debug, thiserror::Error)]
-enum Unread {
-    #[error("{0}")]
-    Failed(io::Error),
-    #[error("holds a line longer than {} MiB, searched up to there", LINE_LIMIT >> 20)]
-    LongLine,
 }

@@ -12,13 +12,22 @@
 //!   ripgrep's list of ignore files in parent directories and git's global excludes; those decide
 //!   which names are skipped and are never shown.
 //! * **Memory is bounded.** At most `max_output_bytes` of output are held, the search stops where
-//!   they are reached, and a single line never takes more than [`LINE_LIMIT`].
-//! * **It stops when told to.** A cancel flag and a deadline are polled per directory entry and per
-//!   block read inside a file.
+//!   they are reached, and a single line never takes more than [`LINE_LIMIT`]. What is found ahead
+//!   of its turn is held up to some megabytes.
+//! * **It stops when told to.** A cancel flag and a deadline are polled per directory and per block
+//!   read inside a file.
+//!
+//! [`glob`] walks in the same way and names the files that `rg --files -g PATTERN` would.
+//!
+//! A search begins with one thread, which is all that a small tree takes. After some hundred files
+//! it gets more, as far as the process has not given them to another search. They take the tasks in
+//! path order and hand over in path order, so the output does not depend on their number; how far
+//! they run ahead of the output is bounded, and they are gone when the call returns.
 //!
 //! Two deliberate differences from the program: files are never memory-mapped (a file truncated by
-//! another process would kill the host), so a single file is searched as with `--no-mmap`; and
-//! `info/exclude` is read from a `.git` directory, not through a worktree's `.git` file.
+//! another process would kill the host), so a single file is searched as with `--no-mmap`; and the
+//! `info/exclude` of a worktree below the root is read only if its repository is below the root
+//! too.
 //!
 //! ```no_run
 //! use std::{fs::File, path::Path, sync::atomic::AtomicBool};
@@ -39,14 +48,29 @@
 //! # Ok::<(), toolwright_search::GrepError>(())
 //! ```
 
+mod board;
+mod crew;
+mod desk;
 mod error;
+mod file;
+mod findings;
+mod glob;
 mod grep;
 mod ignores;
+mod listing;
 mod matcher;
 mod output;
+mod rules;
 mod sink;
-mod walk;
+mod tree;
 mod watch;
 
+#[doc(hidden)]
+pub use crew::Spread;
 pub use error::GrepError;
+#[doc(hidden)]
+pub use glob::glob_spread;
+pub use glob::{GlobRequest, Globbed, glob};
+#[doc(hidden)]
+pub use grep::grep_spread;
 pub use grep::{GrepRequest, Grepped, LINE_LIMIT, OpenFile, grep};

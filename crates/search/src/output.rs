@@ -1,9 +1,7 @@
 //! The text that is handed back: whole lines up to a limit, and what is said after them.
 
 use std::{
-    cell::RefCell,
     fmt::Write as _,
-    io,
     path::{Path, PathBuf},
 };
 
@@ -16,68 +14,85 @@ const PATH_SHOWN: usize = 160;
 /// So many unreadable entries are named; the others are counted.
 const NAMED: usize = 10;
 
-/// Collects lines. A line is written in pieces and counts only when it is committed, so the text
-/// ends with a whole line whatever happens.
+/// Collects whole lines until one does not fit.
 pub(crate) struct Output {
     bytes: Vec<u8>,
-    committed: usize,
     limit: usize,
     matches: u64,
-    /// Set by the first piece that did not fit; from then on nothing is taken.
+    /// No more matches than these are taken.
+    match_limit: u64,
+    /// Set by the first line that did not fit; from then on nothing is taken.
     full: bool,
+    /// The file in which the output became full.
+    stopped_in: PathBuf,
     /// Ends of lines in the last stretch before the limit, and the last one before it: where the
     /// text may be cut to make room for the marker. With the matches up to there.
     ends: Vec<(usize, u64)>,
 }
 
 impl Output {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), committed: 0, limit, matches: 0, full: false, ends: vec![(0, 0)] }
+    pub(crate) fn new(limit: usize, match_limit: u64) -> Self {
+        Self {
+            bytes: Vec::new(),
+            limit,
+            matches: 0,
+            match_limit,
+            full: false,
+            stopped_in: PathBuf::new(),
+            ends: vec![(0, 0)],
+        }
     }
 
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Takes what was written since the last commit. False: it did not fit, and is gone.
-    pub(crate) fn commit(&mut self, matched_lines: u64) -> bool {
-        if self.full {
-            self.bytes.truncate(self.committed);
+    /// The room for bytes and for matches. What is held elsewhere beyond this will not be taken.
+    pub(crate) fn room(&self) -> (usize, u64) {
+        (self.limit - self.bytes.len(), self.match_limit - self.matches)
+    }
+
+    /// Takes a line. False: it did not fit, and nothing will from now on.
+    pub(crate) fn line(&mut self, line: &[u8], matched: bool) -> bool {
+        let (bytes, more) = self.room();
+        if self.full || line.len() > bytes || matched && more == 0 {
+            self.full = true;
             return false;
         }
-        // A match in a file already known as binary prints no line, and is none.
-        if self.bytes.len() > self.committed {
-            self.matches += matched_lines;
-        }
-        self.committed = self.bytes.len();
-        if self.committed.saturating_add(MARKER_MAX) <= self.limit {
+        self.bytes.extend_from_slice(line);
+        self.matches += u64::from(matched);
+        if self.bytes.len().saturating_add(MARKER_MAX) <= self.limit {
             self.ends.clear();
         }
-        self.ends.push((self.committed, self.matches));
+        self.ends.push((self.bytes.len(), self.matches));
         true
     }
 
-    fn push(&mut self, piece: &[u8]) {
-        if self.full || piece.len() > self.limit - self.bytes.len() {
-            self.full = true;
-            return;
-        }
-        self.bytes.extend_from_slice(piece);
+    /// Takes nothing from now on: a line was not even worth holding.
+    pub(crate) fn close(&mut self) {
+        self.full = true;
     }
 
-    /// Drops what is not a whole line and hands over the lines with their number.
-    pub(crate) fn into_lines(mut self) -> (Vec<u8>, u64) {
-        self.bytes.truncate(self.committed);
+    /// Names the file in which the output became full, relative to the root.
+    pub(crate) fn stop_in(&mut self, path: &Path) {
+        path.clone_into(&mut self.stopped_in);
+    }
+
+    pub(crate) fn stopped_in(&self) -> &Path {
+        &self.stopped_in
+    }
+
+    /// Hands over the lines with the number of matches in them.
+    pub(crate) fn into_lines(self) -> (Vec<u8>, u64) {
         (self.bytes, self.matches)
     }
 
-    /// The final text. `stopped_in` names the file in which the output became full.
+    /// The final text. `stopped_in` is how the file is called in which the output became full.
     pub(crate) fn into_text(
         mut self,
         stopped_in: &Path,
         skipped: &Skipped,
     ) -> (Vec<u8>, bool, u64) {
-        self.bytes.truncate(self.committed);
         if self.full && self.limit >= MARKER_FROM {
             let marker = self.marker(stopped_in);
             let room = self.limit - marker.len();
@@ -96,7 +111,7 @@ impl Output {
 
     fn marker(&self, stopped_in: &Path) -> String {
         let (path, limit) = (shown(stopped_in), self.limit);
-        if self.committed == 0 {
+        if self.bytes.is_empty() {
             format!(
                 "[output cut: the first matching line, in {path}, does not fit into {limit} bytes; search other paths]\n"
             )
@@ -105,22 +120,6 @@ impl Output {
                 "[output cut at {limit} bytes: the search stopped in {path}, later matches are not shown; use a more specific pattern or a narrower path]\n"
             )
         }
-    }
-}
-
-/// Lends the output to the printer, which owns its writer, while the sink still needs it.
-#[derive(Clone, Copy)]
-pub(crate) struct Writer<'a>(pub(crate) &'a RefCell<Output>);
-
-impl io::Write for Writer<'_> {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        // Never an error: the sink sees that the output is full and stops the search in order.
-        self.0.borrow_mut().push(buf);
-        Ok(buf.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -136,6 +135,13 @@ impl Skipped {
         self.total += 1;
         if self.named.len() < NAMED {
             self.named.push((path, reason));
+        }
+    }
+
+    /// Gives the paths the names under which they are shown.
+    pub(crate) fn call(&mut self, name: impl Fn(&Path) -> PathBuf) {
+        for (path, _) in &mut self.named {
+            *path = name(path);
         }
     }
 
@@ -187,17 +193,9 @@ fn shown(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// Writes the lines in two pieces each, as the printer does.
     fn filled(limit: usize, lines: &[&str]) -> Output {
-        let mut output = Output::new(limit);
-        for line in lines {
-            let (left, right) = line.split_at(line.len() / 2);
-            output.push(left.as_bytes());
-            output.push(right.as_bytes());
-            if !output.commit(1) {
-                break;
-            }
-        }
+        let mut output = Output::new(limit, u64::MAX);
+        let _ = lines.iter().all(|line| output.line(line.as_bytes(), true));
         output
     }
 
@@ -262,7 +260,7 @@ mod tests {
 
     #[test]
     fn the_longest_marker_is_within_its_bound() {
-        let output = Output::new(usize::MAX);
+        let output = Output::new(usize::MAX, u64::MAX);
         let path = PathBuf::from("\u{1}é".repeat(400));
         assert!(output.marker(&path).len() <= MARKER_MAX);
     }

@@ -1,18 +1,18 @@
-//! Between the searcher and the printer: commits each printed line and ends the search when the
-//! output is full.
+//! Between the searcher and the printer: commits each printed line and ends the search when nothing
+//! more is wanted.
 
-use std::{cell::RefCell, io};
+use std::io;
 
 use grep_matcher::Matcher;
 use grep_printer::StandardSink;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use termcolor::WriteColor;
 
-use crate::output::Output;
+use crate::desk::Desk;
 
 pub(crate) struct Committing<'a, 'p, 's, M: Matcher, W> {
     pub(crate) printer: StandardSink<'p, 's, M, W>,
-    pub(crate) output: &'a RefCell<Output>,
+    pub(crate) desk: &'a Desk<'a>,
 }
 
 impl<M: Matcher, W: WriteColor> Sink for Committing<'_, '_, '_, M, W> {
@@ -20,7 +20,7 @@ impl<M: Matcher, W: WriteColor> Sink for Committing<'_, '_, '_, M, W> {
 
     fn matched(&mut self, searcher: &Searcher, line: &SinkMatch<'_>) -> io::Result<bool> {
         let more = self.printer.matched(searcher, line)?;
-        Ok(self.output.borrow_mut().commit(1) && more)
+        Ok(self.desk.commit(true) && more)
     }
 
     fn context(&mut self, searcher: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
@@ -42,7 +42,7 @@ impl<M: Matcher, W: WriteColor> Sink for Committing<'_, '_, '_, M, W> {
     fn finish(&mut self, searcher: &Searcher, finish: &SinkFinish) -> io::Result<()> {
         self.printer.finish(searcher, finish)?;
         // The printer may have said here that the file is binary.
-        self.output.borrow_mut().commit(0);
+        self.desk.commit(false);
         Ok(())
     }
 }

@@ -12,6 +12,8 @@ use std::{
 pub(crate) enum Stopped {
     TimedOut,
     Cancelled,
+    /// Another thread has ended the search: the output is full, or that thread was stopped.
+    Halted,
 }
 
 /// What is asked between any two pieces of work.
@@ -19,12 +21,17 @@ pub(crate) enum Stopped {
 pub(crate) struct Watch<'a> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: &'a AtomicBool,
+    /// Set by the thread that ends the search of several.
+    pub(crate) halt: &'a AtomicBool,
 }
 
 impl Watch<'_> {
     pub(crate) fn check(self) -> Result<(), Stopped> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Stopped::Cancelled);
+        }
+        if self.halt.load(Ordering::Relaxed) {
+            return Err(Stopped::Halted);
         }
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => Err(Stopped::TimedOut),
@@ -41,34 +48,51 @@ pub(crate) enum ReadEnd {
     Fine,
     Stopped(Stopped),
     Failed,
+    /// The file begins with a mark of UTF-16, which only a decoder can read.
+    Utf16,
 }
 
 /// A reader that fails as soon as the watch says stop: the only way out of the searcher in the
 /// middle of a file without a match.
 ///
 /// It also fills every buffer to its end, as ripgrep 15.0 does, so that whether a file counts as
-/// binary is decided by its first block and not by how reads happen to be split. The searcher's
-/// decoder hands on three bytes first, to see whether they are a byte order mark, unless they are
-/// one of UTF-8, which it drops. So a file without a mark gets this one.
+/// binary is decided by its first block and not by how reads happen to be split.
+///
+/// The searcher's decoder reads three bytes first, in every file, to see whether they are a byte
+/// order mark, and drops one of UTF-8. So it is given that mark at once, and what the file begins
+/// with is looked at here, in the block that is read anyway.
 pub(crate) struct Watched<'a, R> {
     inner: R,
     watch: Watch<'a>,
     end: &'a Cell<ReadEnd>,
-    /// What comes before the rest of `inner`; `None` until the first read.
-    pending: Option<(([u8; 6], usize), usize)>,
+    /// What is left to read where the size is known: a small file takes one call and not three.
+    left: Option<u64>,
+    /// How much of the mark that is not in the file is still to be given.
+    mark: &'static [u8],
+    /// Whether the file's own mark is still to be looked for.
+    fresh: bool,
+    ended: bool,
 }
 
 const UTF8_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+const UTF16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 
 impl<'a, R: Read> Watched<'a, R> {
-    pub(crate) fn new(inner: R, watch: Watch<'a>, end: &'a Cell<ReadEnd>) -> Self {
-        Self { inner, watch, end, pending: None }
+    /// Files that say they are empty are asked: those of `/proc` all say so.
+    pub(crate) fn new(inner: R, size: u64, watch: Watch<'a>, end: &'a Cell<ReadEnd>) -> Self {
+        end.set(ReadEnd::Fine);
+        let left = (size > 0).then_some(size);
+        Self { inner, watch, end, left, mark: &UTF8_MARK, fresh: true, ended: false }
     }
 
-    /// Fills `buf` as far as there is something to read.
-    fn fill(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buf.len() {
+    /// The bytes as they are, for a file known to begin with a mark of UTF-16.
+    pub(crate) fn unmarked(inner: R, watch: Watch<'a>, end: &'a Cell<ReadEnd>) -> Self {
+        Self { mark: &[], fresh: false, ..Self::new(inner, 0, watch, end) }
+    }
+
+    /// Fills `buf` from `filled` on, as far as there is something to read.
+    fn fill(&mut self, buf: &mut [u8], mut filled: usize) -> io::Result<usize> {
+        while filled < buf.len() && !self.ended {
             if let Err(stopped) = self.watch.check() {
                 self.end.set(ReadEnd::Stopped(stopped));
                 return Err(io::Error::other("stopped"));
@@ -80,39 +104,39 @@ impl<'a, R: Read> Watched<'a, R> {
                     self.end.set(ReadEnd::Failed);
                     return Err(error);
                 }
-                Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(0) => self.ended = true,
+                Ok(count) => {
+                    filled += count;
+                    self.left = self.left.map(|left| left.saturating_sub(count as u64));
+                    self.ended = self.left == Some(0);
+                }
             }
         }
         Ok(filled)
-    }
-
-    /// The first bytes, after a mark that says UTF-8 where there is none.
-    fn begin(&mut self) -> io::Result<([u8; 6], usize)> {
-        let mut first = [0; 3];
-        let count = self.fill(&mut first)?;
-        let first = &first[..count];
-        let marked = first == UTF8_MARK
-            || first.starts_with(&[0xff, 0xfe])
-            || first.starts_with(&[0xfe, 0xff]);
-        let mark: &[u8] = if marked || first.is_empty() { &[] } else { &UTF8_MARK };
-        let mut bytes = [0; 6];
-        bytes[..mark.len()].copy_from_slice(mark);
-        bytes[mark.len()..mark.len() + count].copy_from_slice(first);
-        Ok((bytes, mark.len() + count))
     }
 }
 
 impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let ((bytes, len), done) = match self.pending {
-            Some(pending) => pending,
-            None => (self.begin()?, 0),
-        };
-        let count = buf.len().min(len - done);
-        buf[..count].copy_from_slice(&bytes[done..done + count]);
-        self.pending = Some(((bytes, len), done + count));
-        Ok(count + self.fill(&mut buf[count..])?)
+        if !self.mark.is_empty() {
+            let (given, rest) = self.mark.split_at(buf.len().min(self.mark.len()));
+            buf[..given.len()].copy_from_slice(given);
+            self.mark = rest;
+            return Ok(given.len());
+        }
+        let mut filled = self.fill(buf, 0)?;
+        if std::mem::take(&mut self.fresh) {
+            let first = &buf[..filled];
+            if UTF16_MARKS.iter().any(|mark| first.starts_with(mark)) {
+                self.end.set(ReadEnd::Utf16);
+                return Err(io::Error::other("UTF-16"));
+            }
+            if first.starts_with(&UTF8_MARK) {
+                buf.copy_within(UTF8_MARK.len()..filled, 0);
+                filled = self.fill(buf, filled - UTF8_MARK.len())?;
+            }
+        }
+        Ok(filled)
     }
 }
 
@@ -120,29 +144,30 @@ impl<R: Read> Read for Watched<'_, R> {
 mod tests {
     use super::*;
 
-    fn read_in(size: usize, content: &[u8]) -> Vec<u8> {
-        let (cancel, end) = (AtomicBool::new(false), Cell::new(ReadEnd::Fine));
-        let watch = Watch { deadline: None, cancel: &cancel };
-        let mut reader = Watched::new(content, watch, &end);
+    fn read_in(size: usize, content: &[u8], known: bool) -> io::Result<Vec<u8>> {
+        let (off, end) = (AtomicBool::new(false), Cell::new(ReadEnd::Fine));
+        let watch = Watch { deadline: None, cancel: &off, halt: &off };
+        let length = if known { content.len() as u64 } else { 0 };
+        let mut reader = Watched::new(content, length, watch, &end);
         let (mut all, mut buf) = (Vec::new(), vec![0; size]);
         loop {
-            match reader.read(&mut buf).expect("read") {
-                0 => return all,
+            match reader.read(&mut buf)? {
+                0 => return Ok(all),
                 count => all.extend_from_slice(&buf[..count]),
             }
         }
     }
 
     #[test]
-    fn a_mark_is_put_before_what_has_none() {
-        for size in 1..12 {
-            for content in [&b"a"[..], b"ab", b"abc", b"abcdefghijkl", b"\xef\xbbx", b"\0"] {
-                assert_eq!(read_in(size, content), [&UTF8_MARK, content].concat(), "{size}");
+    fn there_is_one_mark_of_utf8_and_none_of_utf16() {
+        for (size, known) in (4..12).flat_map(|size| [(size, false), (size, true)]) {
+            for content in [&b""[..], b"a", b"ab", b"abc", b"abcdefghijkl", b"\xef\xbbx", b"\0"] {
+                let marked = [&UTF8_MARK, content].concat();
+                assert_eq!(read_in(size, content, known).expect("read"), marked, "{size}");
+                assert_eq!(read_in(size, &marked, known).expect("read"), marked, "{size}");
             }
-            for content in
-                [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb\xbfabc", b"\xff\xfe", b"\xfe\xffab"]
-            {
-                assert_eq!(read_in(size, content), content, "{size}");
+            for content in [&b"\xff\xfe"[..], b"\xfe\xffab"] {
+                assert!(read_in(size, content, known).is_err());
             }
         }
     }

@@ -4,77 +4,13 @@
 
 mod support;
 
-use std::{
-    fs,
-    io::Write,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::atomic::AtomicBool,
-};
+use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
 
 use proptest::prelude::*;
-use support::Tree;
-use toolwright_search::GrepRequest;
-
-fn oracle() -> Option<PathBuf> {
-    let rg = std::env::var_os("TOOLWRIGHT_RG").map(PathBuf::from);
-    if rg.is_none() {
-        let _ = writeln!(std::io::stderr(), "skipped: TOOLWRIGHT_RG names no ripgrep");
-    }
-    rg
-}
-
-/// What the program prints, and its message if it fails.
-fn rg(program: &Path, tree: &Tree, start: &str, pattern: &str) -> (Vec<u8>, String) {
-    let mut command = Command::new(program);
-    command
-        .current_dir(&tree.root)
-        .args(["-n", "--no-config", "--no-heading", "--color=never", "-H", "--sort=path"])
-        // Files are not mapped into memory here; see the crate's essay.
-        .args(["--no-mmap", "-e", pattern])
-        .stdin(Stdio::null());
-    if start.is_empty() {
-        // A directory in which no standard input is taken for the thing to search.
-        command.arg("./");
-    } else {
-        command.arg(start);
-    }
-    let output = command.output().expect("ripgrep runs");
-    let mut text = output.stdout;
-    if start.is_empty() {
-        text = text
-            .split_inclusive(|&byte| byte == b'\n')
-            .flat_map(|line| line.strip_prefix(b"./").unwrap_or(line).to_vec())
-            .collect();
-    }
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    (text, message)
-}
-
-fn ours(tree: &Tree, start: &str, pattern: &str) -> Result<Vec<u8>, String> {
-    let cancel = AtomicBool::new(false);
-    let start = Path::new(start);
-    let request = GrepRequest {
-        start,
-        display: start,
-        max_output_bytes: usize::MAX,
-        ..tree.request(pattern, &cancel)
-    };
-    tree.run(&request).map(|found| found.text).map_err(|error| error.to_string())
-}
-
-fn compare(program: &Path, tree: &Tree, start: &str, pattern: &str) {
-    let (expected, message) = rg(program, tree, start, pattern);
-    match ours(tree, start, pattern) {
-        Ok(text) => assert_eq!(
-            String::from_utf8_lossy(&text),
-            String::from_utf8_lossy(&expected),
-            "{pattern:?} in {start:?}"
-        ),
-        Err(error) => assert_eq!(format!("rg: {error}\n"), message, "{pattern:?} in {start:?}"),
-    }
-}
+use support::{
+    Tree,
+    rg::{SPREADS, compare, oracle, ours},
+};
 
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let convert = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
@@ -199,11 +135,11 @@ fn one_of_everything() {
         // Every program start counts, so places that differ in their bytes alone get a part.
         let part = if start.is_empty() || start.starts_with("nul") { 1 } else { 4 };
         for pattern in PATTERNS.iter().step_by(part) {
-            compare(&program, &tree, start, pattern);
+            compare(&program, &tree.root, start, pattern);
         }
     }
     for pattern in BAD {
-        compare(&program, &tree, "", pattern);
+        compare(&program, &tree.root, "", pattern);
     }
 }
 
@@ -255,7 +191,7 @@ fn ignore_rules() {
             for start in
                 ["", "a", "a/b", "target", "target/a", "sub/repo", "sub", ".dot", "a/two.log"]
             {
-                compare(&program, &tree, start, "hit");
+                compare(&program, &tree.root, start, "hit");
             }
         }
     }
@@ -283,10 +219,10 @@ fn global_excludes() {
         tree.write(".gitignore", b"!one.txt\n");
         tree.write("x.orig", b"hit\n");
         for start in ["", "a", "sub"] {
-            compare(&program, &tree, start, "hit");
+            compare(&program, &tree.root, start, "hit");
         }
     }
-    assert!(!ours(&ignore_zoo(true), "", "hit").expect("searched").is_empty());
+    assert!(!ours(&ignore_zoo(true).root, "", "hit", SPREADS[0]).expect("searched").is_empty());
 }
 
 proptest! {
@@ -322,7 +258,7 @@ proptest! {
             fs::create_dir(tree.root.join(".git")).expect("git");
         }
         if tree.root.join(start).exists() {
-            compare(&program, &tree, start, &pattern);
+            compare(&program, &tree.root, start, &pattern);
         }
     }
 }

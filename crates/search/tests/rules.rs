@@ -119,6 +119,27 @@ fn hidden_and_ignored_names() {
 }
 
 #[test]
+fn a_worktree_has_the_excludes_of_its_repository() {
+    let tree = Tree::new(&[
+        ("repo/.git/info/exclude", b"skipped\n"),
+        ("repo/.git/worktrees/w/commondir", b"../..\n"),
+        ("w/skipped", b"hit\n"),
+        ("w/x", b"hit\n"),
+        ("v/skipped", b"hit\n"),
+    ]);
+    let pointer = format!("gitdir: {}/repo/.git/worktrees/w\n", tree.root.display());
+    tree.write("w/.git", pointer.as_bytes());
+    // A repository outside of the root is not read: what it says would show in what is found.
+    let outside = tree.root.with_file_name("outside");
+    std::fs::create_dir_all(outside.join("info")).expect("outside");
+    std::fs::write(outside.join("commondir"), b".\n").expect("outside");
+    std::fs::write(outside.join("info/exclude"), b"skipped\n").expect("outside");
+    tree.write("v/.git", format!("gitdir: {}\n", outside.display()).as_bytes());
+    assert_eq!(text_in(&tree, "", "hit"), "v/skipped:1:hit\nw/x:1:hit\n");
+    assert_eq!(text_in(&tree, "w", "hit"), "w/x:1:hit\n");
+}
+
+#[test]
 fn hostile_ignore_files_are_no_ignore_files() {
     let tree = Tree::new(&[("a", b"hit\n"), ("fifo/b", b"hit\n"), ("zero/c", b"hit\n")]);
     assert!(

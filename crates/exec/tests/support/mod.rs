@@ -1,10 +1,22 @@
 //! What the tests of running commands share.
 
-use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
+#![expect(dead_code, reason = "every test binary uses a part of it")]
 
-use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, run};
+use std::{
+    env, fs,
+    path::Path,
+    process::Command,
+    sync::atomic::AtomicBool,
+    thread,
+    time::{Duration, Instant},
+};
+
+use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Streams, run};
 
 pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+/// How late a timeout or a cancel may be on a busy machine. By design it is at once, or 10 ms.
+pub(crate) const LATE: Duration = Duration::from_millis(400);
 
 pub(crate) fn strings(args: &[&str]) -> Vec<String> {
     args.iter().map(|&arg| arg.to_owned()).collect()
@@ -35,9 +47,111 @@ pub(crate) fn with(
         timeout,
         max_output_bytes,
         cancel: &AtomicBool::new(false),
+        streams: Streams::Joined,
     })
+}
+
+/// Runs a script that must time out; its output, and how long the call took.
+pub(crate) fn timed_out(script: &str, timeout: Duration) -> (Output, Duration) {
+    let started = Instant::now();
+    let result = with(Path::new("/"), "sh", &["-c", script], timeout, 1 << 16, ExecEnv::Inherit);
+    match result {
+        Err(ExecError::TimedOut { output, stderr: None, timeout: given, .. }) => {
+            assert_eq!(given, timeout);
+            (output, started.elapsed())
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 pub(crate) fn text(finished: &Finished) -> String {
     String::from_utf8_lossy(&finished.output.bytes).into_owned()
+}
+
+pub(crate) fn pids(output: &[u8]) -> Vec<u32> {
+    String::from_utf8_lossy(output).lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// What follows the name in a process's `stat`: its state, its parent, its group.
+fn stat(pid: &str) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit(')').next()?.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether a process with this number runs; a zombie does not.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    stat(&pid.to_string()).is_some_and(|stat| stat[0] != "Z")
+}
+
+/// The processes of a group, zombies aside.
+pub(crate) fn members(group: u32) -> usize {
+    let all = fs::read_dir("/proc").expect("proc").flatten();
+    all.filter_map(|entry| stat(entry.file_name().to_str()?))
+        .filter(|stat| stat[0] != "Z" && stat[2] == group.to_string())
+        .count()
+}
+
+/// Waits until `condition` holds, for two seconds at most.
+pub(crate) fn soon(condition: impl Fn() -> bool) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(2) {
+        if condition() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    condition()
+}
+
+pub(crate) fn factor() -> u64 {
+    env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
+}
+
+const ALONE: &str = "TOOLWRIGHT_EXEC_ALONE";
+
+/// For a test that looks at, or changes, the whole process: false in a process that runs nothing but
+/// this test; otherwise such a process is run, after `shell`, and true is what it gives back.
+pub(crate) fn done_alone(test: &str, shell: &str) -> bool {
+    if env::var_os(ALONE).is_some_and(|alone| alone == test) {
+        return false;
+    }
+    let temporary = tempfile::tempdir().expect("dir");
+    let output = Command::new("sh")
+        .args(["-c", &format!("{shell}\nexec \"$0\" --exact --nocapture --test-threads=1 {test}")])
+        .arg(env::current_exe().expect("path"))
+        .env(ALONE, test)
+        .env("TMPDIR", temporary.path())
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{said}{errors}", output.status);
+    assert!(said.contains("1 passed"), "{said}");
+    true
+}
+
+pub(crate) fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").expect("proc").count()
+}
+
+/// The children of this process, zombies too.
+pub(crate) fn children() -> String {
+    fs::read_dir("/proc/self/task")
+        .expect("proc")
+        .flatten()
+        .map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default())
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// So many KiB of memory this process has now, or had at most: `VmRSS`, `VmHWM`.
+pub(crate) fn memory(field: &str) -> u64 {
+    fs::read_to_string("/proc/self/status")
+        .expect("proc")
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix(field)?.strip_prefix(':')?.trim().trim_end_matches(" kB").parse().ok()
+        })
+        .expect("a number")
 }

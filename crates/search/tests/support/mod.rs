@@ -1,5 +1,9 @@
 //! What the tests of searching share: a tree to search and an opener that cannot leave it.
 
+#![expect(dead_code, reason = "not every test needs all of it")]
+
+pub(crate) mod rg;
+
 use std::{
     fs::{self, File},
     io,
@@ -9,7 +13,7 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use tempfile::TempDir;
-use toolwright_search::{GrepError, GrepRequest, Grepped, grep};
+use toolwright_search::{GrepError, GrepRequest, Grepped, Spread, grep, grep_spread};
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
@@ -54,6 +58,20 @@ impl Tree {
         let root = File::open(&self.root).expect("root");
         grep(request, &|path| beneath(&root, path))
     }
+
+    pub(crate) fn run_spread(
+        &self,
+        request: &GrepRequest<'_>,
+        threads: usize,
+    ) -> Result<Grepped, GrepError> {
+        let root = File::open(&self.root).expect("root");
+        let spread = Spread { switch: 0, threads: Some(threads) };
+        grep_spread(request, &|path| beneath(&root, path), spread)
+    }
+}
+
+pub(crate) fn soak() -> u32 {
+    std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|f| f.parse().ok()).unwrap_or(1)
 }
 
 /// Opens below `root` and nowhere else.

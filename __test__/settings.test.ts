@@ -1,0 +1,68 @@
+import { mkdirSync } from 'node:fs'
+import { afterEach, describe, expect, test } from 'vitest'
+import { configureTools, runWithToolContext, type ToolContext, type ToolOptions } from 'toolwright'
+import { resolveSettings, type Settings } from '../ts/settings.js'
+import { configureTools as configureSource } from '../ts/settings.js'
+
+/** Two values of each option that differ from each other and from the default. */
+const options: { [K in keyof Required<ToolOptions>]: [keyof Settings, ToolOptions[K], ToolOptions[K], ToolOptions[K]] } = {
+  rootDir: ['rootDir', '/one', '/two', '/three'],
+  allowNetwork: ['allowNetwork', true, false, true],
+  maxOutputBytes: ['maxOutputBytes', 1, 2, 3],
+  toolTimeoutMs: ['timeoutMs', 1, 2, 3],
+  networkGuard: ['networkGuard', 'off', 'commands', 'fragments'],
+  env: ['env', 'inherit', { allow: ['A'] }, { allow: ['B'] }],
+  durability: ['durability', 'fsync', 'process', 'fsync'],
+  allowInPlace: ['allowInPlace', true, false, true],
+}
+const inContext: Partial<Record<keyof ToolOptions, keyof ToolContext>> = {
+  rootDir: 'rootDir',
+  allowNetwork: 'allowNetwork',
+  maxOutputBytes: 'maxOutputBytes',
+  toolTimeoutMs: 'timeoutMs',
+}
+
+afterEach(() => configureSource({}))
+
+describe('decisions.md Options: context > createTools > configureTools > defaults, for each option on its own', () => {
+  test.each(Object.entries(options))('%s', (name, [field, one, two, three]) => {
+    configureSource({ [name]: one })
+    expect(resolveSettings(undefined, {})[field]).toEqual(one)
+    expect(resolveSettings(undefined, { [name]: two })[field]).toEqual(two)
+    expect(resolveSettings(undefined, { [name]: undefined })[field]).toEqual(one)
+    const contextField = inContext[name as keyof ToolOptions]
+    if (contextField === undefined) return
+    expect(resolveSettings({ [contextField]: three }, { [name]: two })[field]).toEqual(three)
+    expect(resolveSettings({ [contextField]: undefined }, { [name]: two })[field]).toEqual(two)
+  })
+
+  test('the defaults of 001', () => {
+    expect(resolveSettings(undefined, {})).toEqual({
+      rootDir: process.cwd(),
+      allowNetwork: false,
+      maxOutputBytes: 200_000,
+      timeoutMs: 60_000,
+      networkGuard: 'tokens',
+      env: {},
+      durability: 'process',
+      allowInPlace: false,
+    })
+  })
+
+  test('the object given to configureTools can be changed afterwards without effect', () => {
+    const given: ToolOptions = { maxOutputBytes: 5 }
+    configureSource(given)
+    given.maxOutputBytes = 6
+    expect(resolveSettings(undefined, {}).maxOutputBytes).toBe(5)
+  })
+
+  test('a relative rootDir is resolved against the working directory of the call', () => {
+    mkdirSync('node_modules/.cache', { recursive: true })
+    expect(resolveSettings({ rootDir: 'a/b' }, {}).rootDir).toBe(`${process.cwd()}/a/b`)
+  })
+
+  test('the package is configured through the same function', () => {
+    expect(() => configureTools({ durability: 'maybe' as never })).toThrow(/durability/u)
+    expect(runWithToolContext({}, () => 1)).toBe(1)
+  })
+})

@@ -1,0 +1,67 @@
+/**
+ * A row of the table: an operation and what must be reached.
+ * @typedef {object} Goal
+ * @property {string} id
+ * @property {string} operation
+ * @property {string} [workload] what is measured for it; without one, `pending` says why not
+ * @property {'ratio' | 'delay' | 'time'} [measure] `ratio` to `against`, the event loop's `delay`, or
+ *   our own `time`, both in milliseconds. @default 'ratio'
+ * @property {string} [against] @default 'smithers'
+ * @property {number} [must] under it (over it, for milliseconds) is a defect
+ * @property {number} [target]
+ * @property {string} [pending]
+ * @property {string} [quickly] what a quick run measures in its place
+ */
+
+const confined = 'not yet: the kernel confinement of bash'
+
+/** @type {Goal[]} */
+export const goals = [
+  { id: 'read-1k', operation: 'read 1 KB', workload: 'read-1k', must: 6, target: 9 },
+  { id: 'read-200k', operation: 'read 200 KB', workload: 'read-200k', must: 2.5, target: 4 },
+  { id: 'read-1k-fs', operation: 'read 1 KB, over fs.promises', workload: 'read-1k', against: 'fs', must: 1 },
+  { id: 'read-200k-fs', operation: 'read 200 KB, over fs.promises', workload: 'read-200k', against: 'fs', must: 1 },
+  { id: 'read-1k-bun', operation: "read 1 KB in Bun, over Bun's fs", workload: 'read-1k-bun', against: 'fs', must: 1 },
+  { id: 'read-200k-bun', operation: "read 200 KB in Bun, over Bun's fs", workload: 'read-200k-bun', against: 'fs', must: 1 },
+  { id: 'write-1k', operation: 'write 1 KB, atomic', workload: 'write-1k', must: 2, target: 2.7 },
+  { id: 'write-200k', operation: 'write 200 KB, atomic', workload: 'write-200k', must: 1.8, target: 2.5 },
+  { id: 'edit-1', operation: 'edit 190 KB, 1 hunk', workload: 'edit-1', must: 2.5, target: 4 },
+  { id: 'edit-500', operation: 'edit 190 KB, 500 hunks', workload: 'edit-500', must: 2.5, target: 4.5 },
+  { id: 'parallel-edit', operation: '64 parallel edits of 64 files', workload: 'parallel-edit', must: 5, target: 8 },
+  { id: 'parallel-edit-delay', operation: '64 parallel edits: event-loop delay', workload: 'parallel-edit', measure: 'delay', must: 10, target: 5 },
+  { id: 'grep-20', operation: 'grep 20 files', workload: 'grep-20', must: 25, target: 40 },
+  { id: 'grep-20-regex', operation: 'grep 20 files, pattern with \\w+', workload: 'grep-20-regex' },
+  { id: 'grep-15k', operation: 'grep 15k files, full result', workload: 'grep-15k', must: 1.35, target: 1.8, quickly: '1,500 files' },
+  { id: 'grep-15k-early', operation: 'grep 15k files, stopped early', workload: 'grep-15k-early', must: 10, target: 24, quickly: '1,500 files' },
+  { id: 'grep-78k', operation: 'grep 78k files, full result', workload: 'grep-78k', must: 1.1, target: 1.5, quickly: '4,000 files' },
+  { id: 'grep-20-bun', operation: 'grep 20 files, in Bun', workload: 'grep-20-bun' },
+  { id: 'grep-15k-bun', operation: 'grep 15k files, in Bun', workload: 'grep-15k-bun', quickly: '1,500 files' },
+  { id: 'glob-15k', operation: 'glob 15k files, over rg --files', must: 1.5, target: 2, pending: 'not yet: no entry point of the package gives glob' },
+  { id: 'exec', operation: 'exec `true`, small process, unconfined', workload: 'exec', must: 1.8, target: 2.8 },
+  { id: 'exec-filters', operation: 'exec `true`, filters only', must: 1.8, target: 2.8, pending: confined },
+  { id: 'exec-confined', operation: 'exec `true`, full confinement', must: 1.5, target: 2.7, pending: confined },
+  { id: 'exec-330', operation: 'exec `true` in 330 MB, unconfined', workload: 'exec-330', must: 5, target: 8 },
+  { id: 'exec-1800', operation: 'exec `true` in 1.8 GB, unconfined', workload: 'exec-1800', must: 35, target: 60 },
+  { id: 'exec-bun', operation: 'exec `true` in Bun, unconfined', workload: 'exec-bun', must: 0.7, target: 1.2 },
+  { id: 'capture-1m', operation: 'capture 1 MB', workload: 'capture-1m', must: 3, target: 4.5 },
+  { id: 'capture-10m', operation: 'capture 10 MB', workload: 'capture-10m', must: 1.7, target: 3 },
+  { id: 'parallel-exec', operation: '64 parallel exec in 330 MB', workload: 'parallel-exec', must: 8, target: 20 },
+  { id: 'parallel-exec-delay', operation: '64 parallel exec: event-loop delay', workload: 'parallel-exec', measure: 'delay', must: 10, target: 5 },
+  { id: 'parallel-grep', operation: '64 parallel small greps in 330 MB', workload: 'parallel-grep', must: 30, target: 60 },
+  { id: 'parallel-grep-delay', operation: '64 parallel greps: event-loop delay', workload: 'parallel-grep', measure: 'delay', must: 10, target: 5 },
+  { id: 'journal', operation: 'journal row around a call', pending: 'not yet: the journal' },
+  { id: 'import', operation: 'import, over one that imports zod', workload: 'import', measure: 'time', must: 40, target: 15 },
+]
+
+/**
+ * The goals whose id has one of the names as a part (`read`, `edit-500`, `bun`).
+ * @param {string[] | undefined} names
+ */
+export function chooseGoals(names) {
+  if (names === undefined) return goals
+  const unknown = names.find(name => goals.every(({ id }) => !isNamed(id, name)))
+  if (unknown !== undefined) throw new TypeError(`no row ${unknown}; they are ${goals.map(({ id }) => id).join(', ')}`)
+  return goals.filter(({ id }) => names.some(name => isNamed(id, name)))
+}
+
+const isNamed = (id, name) => `-${id}-`.includes(`-${name}-`)

@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from '../scripts/setup/run-command.mjs'
+import { binDir } from '../scripts/setup/paths.mjs'
+
+const worker = fileURLToPath(new URL('worker.mjs', import.meta.url))
+/** What a process has besides its ballast, and what the rest of the machine needs. */
+const SPARE_MB = 1_000
+
+/**
+ * Does some workloads in a process of their own: what one of them leaves behind in memory is no
+ * matter of another group's, and each group has the size it asks for.
+ * @param {{ runtime: 'node' | 'bun', residentMb: number, ids: string[] }} group
+ * @param {object} job what every group is told
+ * @returns {Promise<{ residentMb: number, endMb: number, peers: Record<string, string>, results: Record<string, object> }>}
+ */
+export async function runGroup({ runtime, residentMb, ids }, job) {
+  if (os.freemem() / 1e6 < residentMb + SPARE_MB) {
+    return refused(ids, `there is not enough memory for a process of ${residentMb} MB`)
+  }
+  mkdirSync(job.cache, { recursive: true })
+  // Beside the corpora: a temporary folder of the system may lie in memory.
+  const folder = mkdtempSync(join(job.cache, 'work-'))
+  try {
+    const jobFile = join(folder, 'job.json')
+    const resultFile = join(folder, 'result.json')
+    writeFileSync(jobFile, JSON.stringify({ ...job, ids, residentMb, folder, resultFile }))
+    const { code, signal } = await run(join(binDir, runtime), [worker, jobFile], {
+      // The original warns on stdout.
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    if (code !== 0) return refused(ids, `its process ended with ${signal ?? `exit code ${code}`}`)
+    return JSON.parse(readFileSync(resultFile, 'utf8'))
+  } catch (error) {
+    return refused(ids, error.message)
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+const refused = (ids, problem) => ({
+  residentMb: 0,
+  endMb: 0,
+  peers: {},
+  results: Object.fromEntries(ids.map(id => [id, { samples: {}, problems: { ours: problem } }])),
+})

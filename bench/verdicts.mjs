@@ -1,0 +1,52 @@
+import { summarise } from './statistics.mjs'
+
+/** @typedef {import('./statistics.mjs').Summary} Summary */
+
+/**
+ * A goal with what was measured.
+ * @typedef {object} Row
+ * @property {string} id
+ * @property {string} operation
+ * @property {number | null} must
+ * @property {number | null} target
+ * @property {'ratio' | 'ms'} unit
+ * @property {number | null} measured of medians
+ * @property {number | null} measuredByMinima which load on the machine moves less
+ * @property {'ok' | 'below target' | 'BELOW MUST' | 'measured' | 'not yet' | 'FAILED'} verdict
+ * @property {string} note
+ * @property {Record<string, Summary>} contenders in milliseconds
+ */
+
+/**
+ * @param {import('./goals.mjs').Goal} goal
+ * @param {Record<string, { samples: object, problems: Record<string, string> }>} results by workload
+ * @param {boolean} quick
+ * @returns {Row}
+ */
+export function judge(goal, results, quick) {
+  const { id, operation, must = null, target = null, measure = 'ratio', against = 'smithers' } = goal
+  const row = { id, operation, must, target, unit: measure === 'ratio' ? 'ratio' : 'ms', contenders: {} }
+  if (goal.pending !== undefined) return { ...row, measured: null, measuredByMinima: null, verdict: 'not yet', note: goal.pending }
+
+  const { samples = {}, problems = { ours: 'the process ended without a result' } } = results[goal.workload] ?? {}
+  for (const [name, { samplesMs, delaysMs }] of Object.entries(samples)) {
+    row.contenders[name] = summarise(measure === 'delay' ? delaysMs : samplesMs)
+  }
+  const notes = Object.entries(problems).map(([name, problem]) => `${name}: ${problem}`)
+  if (quick && goal.quickly !== undefined) notes.push(`quick: ${goal.quickly}`)
+  const note = notes.join('; ')
+  const { ours, [against]: other } = row.contenders
+  if (ours === undefined || (measure === 'ratio' && other === undefined)) {
+    return { ...row, measured: null, measuredByMinima: null, verdict: 'FAILED', note: note || `nothing to compare with: no ${against}` }
+  }
+  const by = kind => (measure === 'ratio' ? other[kind] / ours[kind] : ours[kind])
+  const measured = by('median')
+  return { ...row, measured, measuredByMinima: by('min'), verdict: verdict(measured, goal, measure === 'ratio'), note }
+}
+
+function verdict(measured, { must, target }, moreIsBetter) {
+  if (must === undefined) return 'measured'
+  const reaches = goal => goal === undefined || (moreIsBetter ? measured >= goal : measured <= goal)
+  if (!reaches(must)) return 'BELOW MUST'
+  return reaches(target) ? 'ok' : 'below target'
+}

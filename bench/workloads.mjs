@@ -1,0 +1,35 @@
+import { workloads as commands } from './workloads/commands.mjs'
+import { workloads as edits } from './workloads/edits.mjs'
+import { workloads as files } from './workloads/files.mjs'
+import { workloads as imports } from './workloads/imports.mjs'
+import { workloads as searches } from './workloads/searches.mjs'
+
+/**
+ * One operation, done by several contenders.
+ * @typedef {object} Workload
+ * @property {string} id
+ * @property {'node' | 'bun'} [runtime] @default 'node'
+ * @property {number} [residentMb] size of the process it is done in; as it is without it
+ * @property {boolean} [alone] in a fresh process of its own, which nothing before has made larger
+ * @property {{ quick: import('./rounds.mjs').Effort, full: import('./rounds.mjs').Effort }} effort
+ * @property {(stage: object) => any} contenders
+ */
+
+/** @type {Workload[]} */
+export const workloads = [...files, ...edits, ...searches, ...commands, ...imports]
+
+/**
+ * Workloads by the processes they are done in.
+ * @param {Workload[]} chosen
+ */
+export function byProcess(chosen) {
+  const groups = new Map()
+  for (const { id, runtime = 'node', residentMb = 0, alone = false } of chosen) {
+    // What a workload leaves behind would make the next one's process larger than it asks for.
+    const key = alone || residentMb > 0 ? id : runtime
+    const group = groups.get(key) ?? { runtime, residentMb, ids: [] }
+    groups.set(key, group)
+    group.ids.push(id)
+  }
+  return [...groups.values()]
+}

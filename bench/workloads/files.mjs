@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sourceText } from '../source-text.mjs'
+
+const sizes = { '1k': 1_000, '200k': 200_000 }
+
+const often = { quick: { rounds: 12, batch: 10, budgetMs: 1_500 }, full: { rounds: 100, batch: 20, budgetMs: 10_000 } }
+
+function reading(size) {
+  return ({ folder, toolsets }) => {
+    const text = sourceText(7, sizes[size])
+    const path = join(folder, `read-${size}.txt`)
+    writeFileSync(path, text)
+    const verify = answer => assert.ok(answer === text, 'another text was read')
+    const contenders = { fs: { run: () => readFile(path, 'utf8'), verify } }
+    for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
+      contenders[name] = { run: () => call('read', { path: `read-${size}.txt` }), verify }
+    }
+    return contenders
+  }
+}
+
+function writing(size) {
+  return ({ folder, toolsets }) => {
+    // Two texts in turn, so that nobody can find the file as it should be.
+    const texts = [sourceText(11, sizes[size]), sourceText(12, sizes[size])]
+    const contender = (name, write) => {
+      const file = `write-${size}-${name}.txt`
+      writeFileSync(join(folder, file), texts[1])
+      let calls = 0
+      return {
+        run: () => write(file, texts[calls++ % 2]),
+        verify: () => assert.ok(readFileSync(join(folder, file), 'utf8') === texts[0], 'another text was written'),
+      }
+    }
+    const contenders = { fs: contender('fs', (file, text) => writeFile(join(folder, file), text)) }
+    for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
+      contenders[name] = contender(name, (path, content) => call('write', { path, content }))
+    }
+    return contenders
+  }
+}
+
+export const workloads = [
+  { id: 'read-1k', effort: often, contenders: reading('1k') },
+  { id: 'read-200k', effort: often, contenders: reading('200k') },
+  { id: 'write-1k', effort: often, contenders: writing('1k') },
+  { id: 'write-200k', effort: often, contenders: writing('200k') },
+  { id: 'read-1k-bun', runtime: 'bun', effort: often, contenders: reading('1k') },
+  { id: 'read-200k-bun', runtime: 'bun', effort: often, contenders: reading('200k') },
+]

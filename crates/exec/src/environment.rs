@@ -1,0 +1,154 @@
+//! Which variables of the host a command gets to see.
+//!
+//! A command that a model wrote runs with the user's rights, and its output goes back to the model.
+//! What it does not need to know it is not told: secrets, the way to an agent that holds secrets,
+//! and what would run code in it that nobody asked for. Everything else is passed, since a command
+//! is to work as it does in the user's shell. A pure function: variables in, variables out.
+//!
+//! The rules and their reasons: `docs/decisions/2026-11-20-environment-policy.md`.
+
+mod inject;
+mod secret;
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+};
+
+/// What a command gets to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Policy {
+    /// Everything.
+    Inherit,
+    /// Everything but what [`reason`] names, with exceptions.
+    Filtered(Filter),
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::Filtered(Filter::default())
+    }
+}
+
+/// The exceptions, and the state of the network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Names that are passed all the same. Case does not matter; `*` stands for any characters.
+    pub allow: Vec<String>,
+    /// Variables that are added, or given another value. No rule applies to them: the host says so.
+    pub set: Vec<(OsString, OsString)>,
+    /// Whether the command has no network. A proxy is of no use then, and its address a lead.
+    pub network_blocked: bool,
+}
+
+/// Why a variable is not passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// It is named like a secret.
+    SecretName,
+    /// Its value holds a password, in an address.
+    SecretValue,
+    /// It leads to a process that acts for the user, or to what opens the screen.
+    Agent,
+    /// It makes programs run code that they were not asked to run.
+    Injection,
+    /// It belongs to the host process and would mislead another.
+    Host,
+    /// It names a proxy, and the network is blocked.
+    Proxy,
+    /// No program can be given such a name or value.
+    Invalid,
+}
+
+impl Policy {
+    /// What of the given variables a command gets to see, in their order, and then what is set.
+    #[must_use]
+    pub fn apply(
+        &self,
+        given: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        let given = given.into_iter();
+        let Self::Filtered(filter) = self else {
+            return given.filter(|(name, value)| is_valid(name, value)).collect();
+        };
+        let mut passed: Vec<_> =
+            given.filter(|(name, value)| filter.reason(name, value).is_none()).collect();
+        passed.retain(|(name, _)| filter.set.iter().all(|(set, _)| set != name));
+        passed.extend_from_slice(&filter.set);
+        passed
+    }
+}
+
+impl Filter {
+    /// Why a given variable is not passed; `None` if it is. What is set is not looked at.
+    #[must_use]
+    pub fn reason(&self, name: &OsStr, value: &OsStr) -> Option<Reason> {
+        if !is_valid(name, value) {
+            return Some(Reason::Invalid);
+        }
+        let bytes = name.as_bytes().to_ascii_uppercase();
+        let is_allowed =
+            |pattern: &String| matches_pattern(pattern.to_ascii_uppercase().as_bytes(), &bytes);
+        if self.allow.iter().any(is_allowed) {
+            return None;
+        }
+        reason(name, value).or((self.network_blocked && is_proxy(&bytes)).then_some(Reason::Proxy))
+    }
+}
+
+/// Why a variable is not passed by default, the network aside.
+#[must_use]
+pub fn reason(name: &OsStr, value: &OsStr) -> Option<Reason> {
+    let name = name.as_bytes().to_ascii_uppercase();
+    // What is most surprising to be without is named first.
+    if inject::is_injection(&name) {
+        Some(Reason::Injection)
+    } else if inject::is_of_the_host(&name) {
+        Some(Reason::Host)
+    } else if secret::is_agent(&name) {
+        Some(Reason::Agent)
+    } else if secret::is_secret_name(&name) {
+        Some(Reason::SecretName)
+    } else if secret::is_secret_value(value.as_bytes()) {
+        Some(Reason::SecretValue)
+    } else {
+        None
+    }
+}
+
+/// `HTTP_PROXY`, `all_proxy`, `npm_config_https_proxy`; also `NO_PROXY`, which means nothing without
+/// them. Not `GOPROXY`: it says where modules come from, and `off` and `file://` count offline.
+fn is_proxy(name: &[u8]) -> bool {
+    name == b"PROXY" || name.ends_with(b"_PROXY") || name.ends_with(b"_NOPROXY")
+}
+
+fn is_valid(name: &OsStr, value: &OsStr) -> bool {
+    let name = name.as_bytes();
+    !name.is_empty()
+        && !name.contains(&b'=')
+        && !name.contains(&0)
+        && !value.as_bytes().contains(&0)
+}
+
+/// Whether a whole name matches a pattern in which `*` stands for any characters.
+fn matches_pattern(pattern: &[u8], name: &[u8]) -> bool {
+    let mut parts = pattern.split(|&byte| byte == b'*');
+    // `split` gives one part at least.
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = find(rest, part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Where `part` first begins in `whole`.
+fn find(whole: &[u8], part: &[u8]) -> Option<usize> {
+    if part.is_empty() {
+        return Some(0);
+    }
+    whole.windows(part.len()).position(|window| window == part)
+}

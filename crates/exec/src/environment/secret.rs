@@ -1,0 +1,180 @@
+//! Secrets by their name or their value, and the ways to those who hold them. All names are in
+//! capitals here.
+
+use super::find;
+
+/// A word with one of these in it, anywhere, is about a secret, unless it is in [`HARMLESS`].
+const FRAGMENTS: &[&str] = &[
+    "KEY",
+    "SECRET",
+    "TOKEN",
+    "PASSW",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTH",
+    "DSN",
+    "COOKIE",
+    "ASKPASS",  // a program that hands out passwords
+    "PASSFILE", // PGPASSFILE
+    "CONNSTR",  // SQLCONNSTR_…, a connection string with its password
+    "WEBHOOK",  // an address that is the secret
+];
+
+/// A word that ends so is about a secret, unless it is in [`HARMLESS`]: `DB_PASS`, `SSHPASS`.
+const ENDINGS: &[&str] = &["PASS", "PASSWD", "CREDS"];
+
+/// Whole words that are secrets. `PWD` is one in `MYSQL_PWD`, but not by itself.
+const WORDS: &[&str] = &["PAT", "JWT", "CRED", "PWD"];
+
+/// Ordinary words that a fragment occurs in.
+const HARMLESS: &[&str] = &[
+    "AUTHOR",
+    "AUTHORED",
+    "AUTHORING",
+    "AUTHORITIES",
+    "AUTHORITY",
+    "AUTHORS",
+    "AUTHORSHIP",
+    "COAUTHOR",
+    "COAUTHORS", // GIT_AUTHOR_NAME, AZURE_AUTHORITY_HOST
+    "BYPASS",
+    "COMPASS",
+    "ENCOMPASS",
+    "COOKIECUTTER",
+    "DONKEY",
+    "HOCKEY",
+    "HOTKEY",
+    "HOTKEYS",
+    "JOCKEY",
+    "KEYBINDING",
+    "KEYBINDINGS",
+    "KEYBOARD",
+    "KEYBOARDS",
+    "KEYCODE",
+    "KEYCODES",
+    "KEYFRAME",
+    "KEYFRAMES",
+    "KEYMAP",
+    "KEYMAPS",
+    "KEYNOTE",
+    "KEYPAD",
+    "KEYPRESS",
+    "KEYSPACE",
+    "KEYSPACES",
+    "KEYSTROKE",
+    "KEYSTROKES",
+    "KEYTIMEOUT",
+    "KEYWORD",
+    "KEYWORDS",
+    "MONKEY",
+    "MONKEYS",
+    "TURKEY",
+    "WHISKEY",
+    "SECRETARIAT",
+    "SECRETARIES",
+    "SECRETARY",
+    "TOKENISATION",
+    "TOKENISE",
+    "TOKENISED",
+    "TOKENISER",
+    "TOKENISERS",
+    "TOKENIZATION",
+    "TOKENIZE",
+    "TOKENIZED",
+    "TOKENIZER",
+    "TOKENIZERS", // TOKENIZERS_PARALLELISM
+];
+
+/// Names with a `PWD` that is a directory.
+const DIRECTORIES: &[&str] = &["PWD", "OLDPWD", "OLD_PWD", "INIT_PWD"];
+
+/// Who acts for the user without asking, or lets one read the keyboard and the screen.
+/// `SSH_AUTH_SOCK` and most others are here although their names would do: it says why.
+const AGENTS: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "GNOME_KEYRING_CONTROL",
+    "GNOME_KEYRING_PID",
+    "DBUS_SESSION_BUS_ADDRESS", // the keyring, and the service manager that starts anything
+    "DBUS_STARTER_ADDRESS",
+    "NOTIFY_SOCKET",         // speaks to the service manager for the host
+    "VSCODE_GIT_IPC_HANDLE", // git credentials from VS Code
+    "VSCODE_IPC_HOOK",       // drives the editor
+    "VSCODE_IPC_HOOK_CLI",
+    "REMOTE_CONTAINERS_IPC", // the same in a development container
+    "XAUTHORITY",            // opens the screen
+    "ICEAUTHORITY",
+    "KRB5CCNAME", // tickets
+    "KRB5_KTNAME",
+    "KRB5_CLIENT_KTNAME",
+];
+
+const AGENT_ENDINGS: &[&str] = &["_AGENT_SOCK", "_AGENT_INFO", "_AGENT_PID", "_ASKPASS"];
+
+pub(super) fn is_agent(name: &[u8]) -> bool {
+    is_one_of(AGENTS, name) || AGENT_ENDINGS.iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
+pub(super) fn is_secret_name(name: &[u8]) -> bool {
+    // A fragment has letters only, so it never spans two words.
+    name.split(|byte| !byte.is_ascii_alphanumeric()).any(is_secret_word)
+        && !is_one_of(DIRECTORIES, name)
+        || find(name, b"CONNECTION_STRING").is_some()
+}
+
+fn is_secret_word(word: &[u8]) -> bool {
+    let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let word = &word[..word.len() - digits];
+    let has = |fragment: &&str| find(word, fragment.as_bytes()).is_some();
+    let ends = |ending: &&str| word.ends_with(ending.as_bytes());
+    (FRAGMENTS.iter().any(has) || ENDINGS.iter().any(ends) || is_one_of(WORDS, word))
+        && !is_one_of(HARMLESS, word)
+}
+
+/// Whether an address with a password stands anywhere in a value.
+pub(super) fn is_secret_value(value: &[u8]) -> bool {
+    let mut rest = value;
+    while let Some(at) = find(rest, b"://") {
+        let scheme = rest[..at].iter().rev();
+        let scheme: Vec<u8> = scheme.copied().take_while(|&byte| is_of_scheme(byte)).collect();
+        rest = &rest[at + 3..];
+        let is_web = scheme.eq_ignore_ascii_case(b"ptth") || scheme.eq_ignore_ascii_case(b"sptth");
+        if !scheme.is_empty() && has_password(rest, is_web) {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_of_scheme(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+/// Whether what follows `://` has a password before its host. For the web a user alone is one: it
+/// is how tokens are passed, while `ssh://git@…` and `postgres://me@…` are ordinary.
+fn has_password(rest: &[u8], is_web: bool) -> bool {
+    let is_end =
+        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'<' | b'>');
+    let rest = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+    let path = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
+    let authority = &rest[..path.unwrap_or(rest.len())];
+    if let Some(at) = authority.iter().rposition(|&byte| byte == b'@') {
+        let user = &authority[..at];
+        let colon = user.iter().position(|&byte| byte == b':');
+        return colon.map_or(is_web && !user.is_empty(), |colon| colon + 1 < user.len());
+    }
+    // A password with a `/` in it, as people write them: `user:pass/word@host`. What stands there
+    // otherwise is a port, or an address in brackets.
+    let after_colon =
+        authority.iter().position(|&byte| byte == b':').map(|at| &authority[at + 1..]);
+    after_colon.is_some_and(|port| {
+        !port.iter().all(u8::is_ascii_digit)
+            && authority.first() != Some(&b'[')
+            && rest[authority.len()..].contains(&b'@')
+    })
+}
+
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|one| one.as_bytes() == name)
+}

@@ -1,0 +1,184 @@
+//! Output while the command runs.
+
+use crate::capture::whole_characters;
+
+/// Which pipe something came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// stdout and stderr in one pipe, see [`Streams::Joined`](crate::Streams::Joined).
+    Joined,
+    /// stdout alone.
+    Stdout,
+    /// stderr alone.
+    Stderr,
+}
+
+/// A piece of output; never empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// Where it was written.
+    pub stream: Stream,
+    /// What was written. A character is never split between two chunks; bytes that are not UTF-8
+    /// come as they are.
+    pub bytes: &'a [u8],
+}
+
+/// Takes output while the command runs; see [`run_streaming`](crate::run_streaming).
+///
+/// Of each stream no more than `max_output_bytes` is pushed. As long as the stream has not passed
+/// the limit, its chunks together are what the final output will be. When it passes, what fits has
+/// been pushed, up to the last whole character, and [`cut`](Self::cut) is called, once; after that
+/// nothing more of this stream is pushed, and it is read whether the sink is ready or not, so that
+/// the command runs on and the end of its output is known. The final output then is not the pushed
+/// text but, from a limit of 1,024 on, the beginning and the end around a line about what was left
+/// out: show it in place of the chunks.
+pub trait Sink {
+    /// Whether a chunk may be pushed. While it may not, nothing is read, and the command is
+    /// blocked as soon as its pipe is full.
+    ///
+    /// Asked again every 10 ms, and at once after the waker of the request's
+    /// [`CancelSource`](crate::CancelSource) was woken. After the end of the command it is not
+    /// asked: what is in the pipes, within the limit, is pushed then.
+    fn ready(&mut self) -> bool;
+
+    /// Takes a chunk.
+    fn push(&mut self, chunk: Chunk<'_>);
+
+    /// The stream has passed the limit.
+    fn cut(&mut self, stream: Stream) {
+        let _ = stream;
+    }
+}
+
+/// Cuts one stream into chunks.
+pub(crate) struct Feed {
+    stream: Stream,
+    /// The bytes that may still be pushed.
+    room: usize,
+    /// The beginning of a character whose end has not been read.
+    carry: Vec<u8>,
+    full: bool,
+}
+
+impl Feed {
+    pub(crate) fn new(stream: Stream, limit: usize) -> Self {
+        Self { stream, room: limit, carry: Vec::new(), full: false }
+    }
+
+    /// Whether nothing more will be pushed.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    pub(crate) fn push(&mut self, sink: &mut dyn Sink, piece: &[u8]) {
+        if self.full {
+            return;
+        }
+        let over = piece.len() > self.room;
+        let mut piece = &piece[..piece.len().min(self.room)];
+        self.room -= piece.len();
+        while !self.carry.is_empty()
+            && let Some((&next, rest)) = piece.split_first()
+        {
+            piece = rest;
+            self.carry.push(next);
+            let whole = whole_characters(&self.carry);
+            self.give(sink, &self.carry[..whole]);
+            self.carry.drain(..whole);
+        }
+        let whole = whole_characters(piece);
+        self.give(sink, &piece[..whole]);
+        self.carry.extend_from_slice(&piece[whole..]);
+        if over {
+            self.full = true;
+            sink.cut(self.stream);
+        }
+    }
+
+    /// The stream has ended: a character that was begun will not be completed.
+    pub(crate) fn finish(&mut self, sink: &mut dyn Sink) {
+        if !self.full {
+            self.give(sink, &self.carry);
+            self.full = true;
+        }
+    }
+
+    fn give(&self, sink: &mut dyn Sink, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            sink.push(Chunk { stream: self.stream, bytes });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen {
+        chunks: Vec<Vec<u8>>,
+        cuts: usize,
+    }
+
+    impl Sink for Seen {
+        fn ready(&mut self) -> bool {
+            true
+        }
+
+        fn push(&mut self, chunk: Chunk<'_>) {
+            assert_eq!(chunk.stream, Stream::Stderr);
+            assert!(!chunk.bytes.is_empty());
+            assert_eq!(self.cuts, 0, "pushed after the cut");
+            self.chunks.push(chunk.bytes.to_vec());
+        }
+
+        fn cut(&mut self, _: Stream) {
+            self.cuts += 1;
+        }
+    }
+
+    fn fed<'a>(limit: usize, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
+        let (mut seen, mut feed) = (Seen::default(), Feed::new(Stream::Stderr, limit));
+        for piece in pieces {
+            feed.push(&mut seen, piece);
+            assert!(feed.carry.len() < 4);
+        }
+        feed.finish(&mut seen);
+        seen
+    }
+
+    proptest! {
+        #[test]
+        fn text_comes_in_whole_characters(
+            text in vec(prop_oneof![Just('a'), Just('é'), Just('漢'), Just('😀')], 0..60),
+            size in 1usize..9,
+            limit in 0usize..200,
+        ) {
+            let text: String = text.into_iter().collect();
+            let seen = fed(limit, text.as_bytes().chunks(size));
+            for chunk in &seen.chunks {
+                prop_assert!(std::str::from_utf8(chunk).is_ok(), "{chunk:?}");
+            }
+            let all = seen.chunks.concat();
+            prop_assert_eq!(seen.cuts, usize::from(text.len() > limit));
+            prop_assert!(text.as_bytes().starts_with(&all) && all.len() <= limit);
+            prop_assert!(all.len() + 3 >= text.len().min(limit));
+            if seen.cuts == 0 {
+                prop_assert_eq!(all, text.as_bytes());
+            }
+        }
+
+        #[test]
+        fn any_bytes_come_as_they_are(input in vec(any::<u8>(), 0..80), size in 1usize..9) {
+            prop_assert_eq!(fed(80, input.chunks(size)).chunks.concat(), input);
+        }
+    }
+
+    #[test]
+    fn a_character_in_four_pieces_is_one_chunk() {
+        let seen = fed(10, "a😀b".as_bytes().chunks(1));
+        assert_eq!(seen.chunks, [b"a".as_slice(), "😀".as_bytes(), b"b"]);
+    }
+}

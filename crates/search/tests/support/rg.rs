@@ -1,0 +1,151 @@
+//! A ripgrep 15 found through `TOOLWRIGHT_RG`, and what it says about a tree.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::atomic::AtomicBool,
+};
+
+use toolwright_search::{GlobRequest, GrepRequest, Spread, glob_spread, grep_spread};
+
+use super::beneath;
+
+/// One thread, and more threads than there is work for.
+pub(crate) const SPREADS: [Spread; 2] =
+    [Spread { switch: 0, threads: Some(1) }, Spread { switch: 0, threads: Some(3) }];
+
+pub(crate) fn oracle() -> Option<PathBuf> {
+    let rg = std::env::var_os("TOOLWRIGHT_RG").map(PathBuf::from);
+    if rg.is_none() {
+        let _ = writeln!(std::io::stderr(), "skipped: TOOLWRIGHT_RG names no ripgrep");
+    }
+    rg
+}
+
+fn output(program: &Path, root: &Path, start: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(program);
+    command
+        .current_dir(root)
+        .args(["--no-config", "--color=never", "--sort=path"])
+        .args(arguments)
+        .stdin(Stdio::null());
+    // `./`: a directory in which no standard input is taken for the thing to search.
+    command.arg("--").arg(if start.is_empty() { "./" } else { start });
+    let mut output = command.output().expect("ripgrep runs");
+    if start.is_empty() {
+        output.stdout = output
+            .stdout
+            .split_inclusive(|&byte| byte == b'\n')
+            .flat_map(|line| line.strip_prefix(b"./").unwrap_or(line).to_vec())
+            .collect();
+    }
+    output
+}
+
+/// What the program prints, and its message if it fails.
+pub(crate) fn rg(program: &Path, root: &Path, start: &str, pattern: &str) -> (Vec<u8>, String) {
+    // Files are not mapped into memory here; see the crate's essay.
+    let arguments = ["-n", "--no-heading", "-H", "--no-mmap", "-e", pattern];
+    let Output { stdout, stderr, .. } = output(program, root, start, &arguments);
+    (stdout, String::from_utf8_lossy(&stderr).into_owned())
+}
+
+/// The same from us.
+pub(crate) fn ours(
+    root: &Path,
+    start: &str,
+    pattern: &str,
+    spread: Spread,
+) -> Result<Vec<u8>, String> {
+    let cancel = AtomicBool::new(false);
+    let start = Path::new(start);
+    let request = GrepRequest {
+        root,
+        start,
+        display: start,
+        pattern,
+        max_output_bytes: usize::MAX,
+        deadline: None,
+        cancel: &cancel,
+    };
+    let handle = File::open(root).expect("root");
+    grep_spread(&request, &|path| beneath(&handle, path), spread)
+        .map(|found| found.text)
+        .map_err(|error| error.to_string())
+}
+
+pub(crate) fn compare(program: &Path, root: &Path, start: &str, pattern: &str) {
+    let (expected, message) = rg(program, root, start, pattern);
+    for spread in SPREADS {
+        match ours(root, start, pattern, spread) {
+            Ok(text) => assert_same(&text, &expected, pattern, start),
+            Err(error) => {
+                assert_eq!(format!("rg: {error}\n"), message, "{pattern:?} in {start:?}");
+            }
+        }
+    }
+}
+
+/// The first line that differs says more than two texts of a megabyte.
+pub(crate) fn assert_same(ours: &[u8], theirs: &[u8], pattern: &str, start: &str) {
+    if ours == theirs {
+        return;
+    }
+    let lines = |text: &[u8]| -> Vec<String> {
+        text.split(|&byte| byte == b'\n')
+            .map(|line| String::from_utf8_lossy(&line[..line.len().min(500)]).into_owned())
+            .collect()
+    };
+    let (left, right) = (lines(ours), lines(theirs));
+    let at = left.iter().zip(&right).position(|(left, right)| left != right);
+    let at = at.unwrap_or(left.len().min(right.len()));
+    panic!(
+        "{pattern:?} in {start:?}: {} lines and {}, line {at} is\n{:?}\nand not\n{:?}",
+        left.len(),
+        right.len(),
+        left.get(at),
+        right.get(at)
+    );
+}
+
+/// Names below `start`, from both.
+pub(crate) fn compare_names(
+    program: &Path,
+    root: &Path,
+    start: &str,
+    patterns: &[&str],
+    hidden: bool,
+) {
+    let mut arguments = vec!["--files"];
+    arguments.extend(patterns.iter().flat_map(|&pattern| ["-g", pattern]));
+    if hidden {
+        arguments.push("--hidden");
+    }
+    let expected = output(program, root, start, &arguments);
+    let cancel = AtomicBool::new(false);
+    let request = GlobRequest {
+        root,
+        start: Path::new(start),
+        patterns,
+        hidden,
+        max_results: u64::MAX,
+        deadline: None,
+        cancel: &cancel,
+    };
+    let handle = File::open(root).expect("root");
+    let said = format!("{patterns:?}");
+    for spread in SPREADS {
+        match glob_spread(&request, &|path| beneath(&handle, path), spread) {
+            Ok(found) => {
+                assert_same(&found.text, &expected.stdout, &said, start);
+                assert!(!found.truncated);
+            }
+            Err(error) => {
+                let message = String::from_utf8_lossy(&expected.stderr);
+                assert_eq!(format!("rg: {error}\n"), message, "{said} in {start:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `bash` with its output while it runs.
+//!
+//! The reader pulls: text gathers here until it is asked for, and when enough has gathered the
+//! command is held back. So a slow reader slows the command, and never fills the memory.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::Weak;
+
+use napi::Env;
+use napi::Result;
+use napi::bindgen_prelude::PromiseRaw;
+use napi::bindgen_prelude::spawn_blocking;
+use napi_derive::napi;
+use tokio::sync::Notify;
+use toolwright_exec::Cancel;
+use toolwright_exec::Chunk;
+use toolwright_exec::Sink;
+use toolwright_exec::Stream;
+
+use crate::bash::BashOutcome;
+use crate::bash::BashRequest;
+use crate::cancel::CancelHandle;
+use crate::command;
+use crate::job;
+use crate::live;
+
+/// How much text gathers before the command is held back.
+const GATHERED_BYTES: usize = 256 << 10;
+
+/// A command that runs.
+#[napi]
+pub struct BashStream {
+    gathered: Arc<Gathered>,
+    /// Held by the command alone: it has a descriptor, and this object lives until it is collected.
+    cancel: Weak<Cancel>,
+}
+
+/// What has happened since the last question.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct BashEvent {
+    /// New text, stdout and stderr in the order of arrival.
+    pub text: String,
+    /// True once there is more output than fits: no more text comes, and the outcome has the
+    /// beginning and the end.
+    pub cut: bool,
+    /// How the command ended; the last event has it.
+    pub outcome: Option<BashOutcome>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    event: Mutex<BashEvent>,
+    news: Notify,
+}
+
+impl Gathered {
+    fn event(&self) -> MutexGuard<'_, BashEvent> {
+        self.event.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of the stream that the command's thread writes to.
+struct Writer<'a>(&'a Gathered);
+
+impl Sink for Writer<'_> {
+    fn ready(&mut self) -> bool {
+        self.0.event().text.len() < GATHERED_BYTES
+    }
+
+    fn push(&mut self, chunk: Chunk<'_>) {
+        self.0.event().text.push_str(&String::from_utf8_lossy(chunk.bytes));
+        self.0.news.notify_one();
+    }
+
+    fn cut(&mut self, _stream: Stream) {
+        self.0.event().cut = true;
+        self.0.news.notify_one();
+    }
+}
+
+/// Starts a command in a directory below `root` (absolute).
+#[napi(catch_unwind)]
+pub fn bash_stream(
+    env: &Env,
+    root: String,
+    request: BashRequest,
+    cancel: &CancelHandle,
+) -> Result<BashStream> {
+    let cancel = cancel.for_command();
+    let running = live::follow(env, Arc::clone(&cancel))?;
+    let gathered = Arc::new(Gathered::default());
+    let cancel = Arc::downgrade(&cancel);
+    let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
+    drop(spawn_blocking(move || {
+        let run = || command::run(&root, &request, running.cancel(), Some(&mut Writer(&gathered)));
+        let outcome = job::caught(run);
+        gathered.event().outcome = Some(outcome);
+        gathered.news.notify_one();
+    }));
+    Ok(stream)
+}
+
+#[napi]
+impl BashStream {
+    /// Waits for news. After the event with the outcome there are none, and it would wait for ever.
+    #[napi(catch_unwind, ts_return_type = "Promise<BashEvent>")]
+    pub fn next<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, BashEvent>> {
+        let (gathered, cancel) = (Arc::clone(&self.gathered), Weak::clone(&self.cancel));
+        env.spawn_future(async move {
+            loop {
+                let news = gathered.news.notified();
+                let event = {
+                    let mut event = gathered.event();
+                    let has_news = !event.text.is_empty() || event.cut || event.outcome.is_some();
+                    has_news.then(|| std::mem::take(&mut *event))
+                };
+                if let Some(event) = event {
+                    if let Some(command) = cancel.upgrade() {
+                        command.wake(); // there is room again
+                    }
+                    return Ok(event);
+                }
+                news.await;
+            }
+        })
+    }
+}
+
+/// A stream that nobody holds any more is a command that nobody waits for.
+impl Drop for BashStream {
+    fn drop(&mut self) {
+        if let Some(command) = self.cancel.upgrade() {
+            command.cancel();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! One command, from a request to its outcome: what `bash` and its stream share.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+
+use toolwright_exec::Cancel;
+use toolwright_exec::ExecEnv;
+use toolwright_exec::ExecError;
+use toolwright_exec::ExecRequest;
+use toolwright_exec::Exit;
+use toolwright_exec::Finished;
+use toolwright_exec::Output;
+use toolwright_exec::Sink;
+use toolwright_exec::environment::Filter;
+use toolwright_exec::environment::Policy;
+use toolwright_fs::FsError;
+use toolwright_fs::Located;
+use toolwright_fs::Root;
+
+use crate::bash::BashOutcome;
+use crate::bash::BashRequest;
+use crate::bash::EnvironmentOptions;
+use crate::error;
+use crate::error::NativeError;
+use crate::job::Outcome;
+use crate::options;
+
+/// Runs a command in a directory below `root`; with a sink, its output can be had meanwhile.
+pub(crate) fn run(
+    root: &str,
+    request: &BashRequest,
+    cancel: &Cancel,
+    sink: Option<&mut dyn Sink>,
+) -> BashOutcome {
+    let located = Root::open(Path::new(root)).and_then(|root| root.locate(&request.cwd));
+    let located = match located {
+        Ok(located) if located.is_directory => located,
+        Ok(_) => return refused(&FsError::NotADirectory { path: request.cwd.clone() }),
+        Err(error) => return refused(&error),
+    };
+    let cwd = if located.relative.as_os_str().is_empty() {
+        located.root.clone() // `join` would put a slash behind it
+    } else {
+        located.root.join(&located.relative)
+    };
+    let directory = working_directory(&located, &cwd);
+    let exec = ExecRequest {
+        cwd: &directory,
+        env: ExecEnv::Exactly(environment(&request.environment, &cwd)),
+        timeout: options::milliseconds(request.timeout_ms),
+        max_output_bytes: options::size(request.limit_bytes),
+        cancel,
+        ..ExecRequest::new(&request.cmd, &request.args)
+    };
+    let limit = exec.max_output_bytes;
+    let ran = match sink {
+        Some(sink) => toolwright_exec::run_streaming(&exec, sink),
+        None => toolwright_exec::run(&exec),
+    };
+    match ran {
+        Ok(Finished { exit: Exit::Code(0), output, .. }) => {
+            BashOutcome { output: Some(text(output, limit)), ..BashOutcome::default() }
+        }
+        Ok(Finished { exit, output, .. }) => BashOutcome::failed(not_zero(request, &exit, output)),
+        Err(ExecError::Cancelled { output, .. }) => {
+            BashOutcome { output: Some(text(output, limit)), cancelled: true, error: None }
+        }
+        Err(error) => BashOutcome::failed(failed(request, &directory, &cwd, error)),
+    }
+}
+
+/// What the command gets to see: the host's variables as the policy says, and where it runs.
+fn environment(options: &EnvironmentOptions, cwd: &Path) -> Vec<(OsString, OsString)> {
+    let pairs = |variables: &std::collections::HashMap<String, String>| {
+        variables.iter().map(|(name, value)| (name.into(), value.into())).collect::<Vec<_>>()
+    };
+    let given = pairs(&options.given);
+    let set = pairs(&options.set);
+    let policy = if options.inherit {
+        Policy::Inherit
+    } else {
+        let network_blocked = options.network_blocked;
+        Policy::Filtered(Filter { allow: options.allow.clone(), set, network_blocked })
+    };
+    let mut passed = policy.apply(given);
+    passed.retain(|(name, _)| name != "PWD" && name != "OLDPWD");
+    passed.push(("PWD".into(), cwd.as_os_str().to_os_string()));
+    passed
+}
+
+/// The open directory itself where the system can say so, so that nothing can be swapped in.
+fn working_directory(located: &Located, cwd: &Path) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    if cfg!(target_os = "linux") {
+        format!("/proc/self/fd/{}", located.descriptor.as_raw_fd()).into()
+    } else {
+        cwd.to_path_buf()
+    }
+}
+
+fn not_zero(request: &BashRequest, exit: &Exit, output: Output) -> NativeError {
+    let summary = match exit {
+        Exit::Code(code) => format!("Command failed with exit code {code}"),
+        Exit::Signal { name, .. } => format!("Command was killed by {name}"),
+    };
+    let printed = text(output, options::size(request.limit_bytes));
+    // The output is what explains the failure, and a model sees nothing but the message.
+    let place = format!("{summary}: `{}`", request.cmd);
+    let mut native = NativeError::new("TOOL_COMMAND_FAILED", summary, &place, "");
+    native.message = match printed.as_str() {
+        "" => format!("{} It printed nothing.", native.message),
+        printed => format!("{} Output:\n{printed}", native.message),
+    };
+    native = match exit {
+        Exit::Code(code) => native.with("exitCode", *code),
+        Exit::Signal { number, name } => {
+            native.with("signal", name.to_string()).with("signalNumber", *number)
+        }
+    };
+    native
+        .with("cmd", request.cmd.as_str())
+        .with("args", request.args.clone())
+        .with("output", printed)
+}
+
+fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError) -> NativeError {
+    let hint = error.hint();
+    // What it was run in is a descriptor of this process; what the caller knows is its path.
+    let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
+    let described = |native: NativeError| {
+        native
+            .with("command", request.cmd.as_str())
+            .with("args", request.args.clone())
+            .with("cwd", cwd.to_string_lossy().into_owned())
+    };
+    if let ExecError::TimedOut { output, timeout, .. } = error {
+        let ms = timeout.as_millis();
+        let summary = format!("Command timed out after {ms}ms");
+        let place = format!("{summary}: `{}`", request.cmd);
+        let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, hint);
+        let printed = text(output, options::size(request.limit_bytes));
+        if !printed.is_empty() {
+            native.message = format!("{} Output until then:\n{printed}", native.message);
+        }
+        return described(native)
+            .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
+            .with("output", printed);
+    }
+    let summary = format!("Failed to spawn {}", request.cmd);
+    let place = format!("{summary}: {said}");
+    described(NativeError::new("PROCESS_FAILED", summary, &place, hint))
+}
+
+/// The working directory cannot be had.
+fn refused(error: &FsError) -> BashOutcome {
+    if let FsError::NotFound { path } = error {
+        let place = format!("Directory not found: `{path}`");
+        let hint = "Check `opts.cwd`, or leave it out to run in the root directory.";
+        let native = NativeError::new(error.code(), "Directory not found".to_owned(), &place, hint);
+        return BashOutcome::failed(native.with("path", path.as_str()));
+    }
+    let native = error::from_fs(error);
+    BashOutcome { cancelled: native.is_none(), error: native, ..BashOutcome::default() }
+}
+
+/// Within the limit also after decoding, in which a byte that is not UTF-8 becomes three.
+fn text(output: Output, limit: usize) -> String {
+    options::text(output.bytes, limit)
+}

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * What a record shows of a text that it must not hold: its size and its hash.
+ *
+ * @param name what the text is called, `content` or `patch`
+ */
+export function recordedText(name: 'content' | 'patch', text: unknown): Record<string, unknown> {
+  if (typeof text !== 'string') return { [name]: typeof text }
+  return {
+    [`${name}Bytes`]: Buffer.byteLength(text),
+    [`${name}Hash`]: createHash('sha256').update(text).digest('hex'),
+  }
+}
