@@ -93,10 +93,13 @@ export declare function editWaiting(root: string, path: string, diff: string, li
 /** Which variables a command sees. */
 export interface EnvironmentOptions {
   /**
-   * The host's variables. JavaScript's view of them: changes that a program makes to
-   * `process.env` reach the process's own environment in Node, and do not in Bun.
+   * The host's variables, where JavaScript has a view of its own: in Bun and in workers, changes
+   * that a program makes to `process.env` do not reach the process. Elsewhere the process's own
+   * are taken, which is much quicker.
    */
-  given: Record<string, string>
+  given?: Record<string, string>
+  /** Variables that join those of the host. */
+  also: Record<string, string>
   /** Pass all of them, whatever they hold. */
   inherit: boolean
   /** Names that are passed although they look like a secret; `*` stands for any characters. */

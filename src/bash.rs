@@ -1,6 +1,7 @@
 //! `bash`: an executable run with arguments.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 
 use napi::Env;
 use napi::Result;
@@ -36,9 +37,12 @@ pub struct BashRequest {
 #[napi(object)]
 #[derive(Debug)]
 pub struct EnvironmentOptions {
-    /// The host's variables. JavaScript's view of them: changes that a program makes to
-    /// `process.env` reach the process's own environment in Node, and do not in Bun.
-    pub given: HashMap<String, String>,
+    /// The host's variables, where JavaScript has a view of its own: in Bun and in workers, changes
+    /// that a program makes to `process.env` do not reach the process. Elsewhere the process's own
+    /// are taken, which is much quicker.
+    pub given: Option<HashMap<String, String>>,
+    /// Variables that join those of the host.
+    pub also: HashMap<String, String>,
     /// Pass all of them, whatever they hold.
     pub inherit: bool,
     /// Names that are passed although they look like a secret; `*` stands for any characters.
@@ -47,6 +51,22 @@ pub struct EnvironmentOptions {
     pub set: HashMap<String, String>,
     /// Leave proxies out as well.
     pub network_blocked: bool,
+}
+
+impl EnvironmentOptions {
+    /// What the host has. Called on the JavaScript thread, where nobody changes it meanwhile.
+    pub(crate) fn of_host(&self) -> Vec<(OsString, OsString)> {
+        let pairs = |variables: &HashMap<String, String>| {
+            variables.iter().map(|(name, value)| (name.into(), value.into())).collect::<Vec<_>>()
+        };
+        let mut host = match &self.given {
+            Some(given) => pairs(given),
+            None => std::env::vars_os().collect(),
+        };
+        host.retain(|(name, _)| name.to_str().is_none_or(|name| !self.also.contains_key(name)));
+        host.extend(pairs(&self.also));
+        host
+    }
 }
 
 /// What became of a `bash`.
@@ -76,5 +96,6 @@ pub fn bash<'env>(
     cancel: &CancelHandle,
 ) -> Result<PromiseRaw<'env, BashOutcome>> {
     let running = live::follow(env, cancel.for_command())?;
-    job::long(env, move || command::run(&root, &request, running.cancel(), None))
+    let given = request.environment.of_host();
+    job::long(env, move || command::run(&root, &request, given, running.cancel(), None))
 }

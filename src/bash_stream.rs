@@ -92,11 +92,13 @@ pub fn bash_stream(
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
     let running = live::follow(env, Arc::clone(&cancel))?;
+    let given = request.environment.of_host();
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
     drop(spawn_blocking(move || {
-        let run = || command::run(&root, &request, running.cancel(), Some(&mut Writer(&gathered)));
+        let run =
+            || command::run(&root, &request, given, running.cancel(), Some(&mut Writer(&gathered)));
         let outcome = job::caught(run);
         gathered.event().outcome = Some(outcome);
         gathered.news.notify_one();

@@ -30,6 +30,7 @@ use crate::options;
 pub(crate) fn run(
     root: &str,
     request: &BashRequest,
+    given: Vec<(OsString, OsString)>,
     cancel: &Cancel,
     sink: Option<&mut dyn Sink>,
 ) -> BashOutcome {
@@ -47,7 +48,7 @@ pub(crate) fn run(
     let directory = working_directory(&located, &cwd);
     let exec = ExecRequest {
         cwd: &directory,
-        env: ExecEnv::Exactly(environment(&request.environment, &cwd)),
+        env: ExecEnv::Exactly(environment(&request.environment, given, &cwd)),
         timeout: options::milliseconds(request.timeout_ms),
         max_output_bytes: options::size(request.limit_bytes),
         cancel,
@@ -71,16 +72,16 @@ pub(crate) fn run(
 }
 
 /// What the command gets to see: the host's variables as the policy says, and where it runs.
-fn environment(options: &EnvironmentOptions, cwd: &Path) -> Vec<(OsString, OsString)> {
-    let pairs = |variables: &std::collections::HashMap<String, String>| {
-        variables.iter().map(|(name, value)| (name.into(), value.into())).collect::<Vec<_>>()
-    };
-    let given = pairs(&options.given);
-    let set = pairs(&options.set);
+fn environment(
+    options: &EnvironmentOptions,
+    given: Vec<(OsString, OsString)>,
+    cwd: &Path,
+) -> Vec<(OsString, OsString)> {
     let policy = if options.inherit {
         Policy::Inherit
     } else {
         let network_blocked = options.network_blocked;
+        let set = options.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Policy::Filtered(Filter { allow: options.allow.clone(), set, network_blocked })
     };
     let mut passed = policy.apply(given);

@@ -66,26 +66,62 @@ export async function call<O extends Outcome>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Omit<O, keyof Outcome>> {
-  const { signal } = limits
-  signal?.throwIfAborted()
+  limits.signal?.throwIfAborted()
   const native = loaded ?? (await load())
   const cancel = new native.CancelHandle()
-  const given = givenUp(limits, cancel)
-  try {
-    const outcome = await Promise.race([start(native, cancel), given.promise])
-    if (outcome.error !== undefined) throw toToolError(outcome.error)
-    if (outcome.cancelled) throw given.reason()
-    return outcome
-  } finally {
-    given.release()
-  }
+  const outcome = await new Promise<O>((resolve, reject) => {
+    const watch = watchLimits(limits, cancel, reject)
+    const settle = (result: O): void => {
+      watch.release()
+      if (result.cancelled) reject(watch.reason())
+      else resolve(result)
+    }
+    const fail = (error: unknown): void => {
+      watch.release()
+      reject(error)
+    }
+    try {
+      start(native, cancel).then(settle, fail)
+    } catch (error) {
+      fail(error) // an argument that the addon cannot take
+    }
+  })
+  if (outcome.error !== undefined) throw toToolError(outcome.error)
+  return outcome
+}
+
+/**
+ * How many searches and changes of files run at once. More would not be faster on any machine, and
+ * all of them would come back in one moment and hold the event loop up.
+ */
+const AT_ONCE = 8
+const turns: (() => void)[] = []
+let running = 0
+
+/** As {@link call}, after the calls that came before when there are many. */
+export async function callInTurn<O extends Outcome>(
+  limits: CallLimits,
+  start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+): Promise<Omit<O, keyof Outcome>> {
+  return call(limits, async (native, cancel) => {
+    if (running >= AT_ONCE) await new Promise<void>((resolve) => turns.push(resolve))
+    else running += 1
+    try {
+      // A call that was given up meanwhile has a cancelled handle, and ends at once.
+      return await start(native, cancel)
+    } finally {
+      const next = turns.shift()
+      if (next === undefined) running -= 1
+      else next() // takes over this one's place
+    }
+  })
 }
 
 /** How long a call may wait for others on the pool that the runtime's own file operations use. */
 export const SHORT_WAIT_MS = 5
 
 /**
- * As {@link call}, for work that may have to wait for other calls on the same file: tried where it
+ * As {@link callInTurn}, for work that may have to wait for other calls on the same file: tried where it
  * is cheap, and begun anew on a thread of its own when it would hold that place up.
  */
 export async function callPatiently<O extends Outcome>(
@@ -93,7 +129,7 @@ export async function callPatiently<O extends Outcome>(
   quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
   waiting: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Omit<O, keyof Outcome>> {
-  return call(limits, async (native, cancel) => {
+  return callInTurn(limits, async (native, cancel) => {
     const outcome = await quickly(native, cancel)
     return outcome.error?.code === 'TOOL_FILE_BUSY' ? waiting(native, cancel) : outcome
   })
@@ -117,22 +153,27 @@ export async function* stream(
   limits.signal?.throwIfAborted()
   const native = loaded ?? (await load())
   const cancel = new native.CancelHandle()
-  const given = givenUp(limits, cancel)
+  let giveUp: (reason: unknown) => void = () => undefined
+  const givenUp = new Promise<never>((_, reject) => {
+    giveUp = reject
+  })
+  givenUp.catch(() => undefined) // it is raced below, or nobody waits for it any more
+  const watch = watchLimits(limits, cancel, giveUp)
   const command = start(native, cancel)
   let ended = false
   try {
     for (;;) {
-      const event = await Promise.race([command.next(), given.promise])
+      const event = await Promise.race([command.next(), givenUp])
       const { outcome } = event
       ended = outcome !== undefined
       if (event.text !== '' || event.cut) yield event
       if (outcome === undefined) continue
       if (outcome.error !== undefined) throw toToolError(outcome.error)
-      if (outcome.cancelled) throw given.reason()
+      if (outcome.cancelled) throw watch.reason()
       return outcome
     }
   } finally {
-    given.release()
+    watch.release()
     if (!ended) {
       cancel.cancel()
       await untilGone(command)
@@ -153,36 +194,28 @@ async function untilGone(command: Addon.BashStream): Promise<void> {
 }
 
 /**
- * A promise that rejects when the caller no longer waits: after an abort or a timeout, and the
- * grace in which the addon may still tell how the work ended.
+ * Calls `giveUp` when the caller no longer waits: after an abort or a timeout, and the grace in which
+ * the addon may still tell how the work ended.
  */
-function givenUp(limits: CallLimits, cancel: Addon.CancelHandle) {
+function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (reason: unknown) => void) {
   const { signal, timeoutMs, graceMs = 0 } = limits
-  const timers: NodeJS.Timeout[] = []
   let why: unknown
-  let reject: (reason: unknown) => void
-  const promise = new Promise<never>((_, fail) => {
-    reject = fail
-  })
-  // Losing the race is not an unhandled rejection.
-  promise.catch(() => undefined)
-
-  const giveUp = (reason: unknown): void => {
+  let timer: NodeJS.Timeout | undefined
+  const stop = (reason: unknown): void => {
     why ??= reason
     cancel.cancel()
-    if (graceMs === 0) reject(why)
-    else timers.push(setTimeout(() => reject(why), graceMs))
+    clearTimeout(timer)
+    if (graceMs === 0) giveUp(why)
+    else timer = setTimeout(() => giveUp(why), graceMs)
   }
-  const onAbort = (): void => giveUp(signal?.reason)
+  const onAbort = (): void => stop(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
-  if (timeoutMs !== undefined) timers.push(setTimeout(() => giveUp(timedOut(limits.what, timeoutMs)), timeoutMs))
-
+  if (timeoutMs !== undefined) timer = setTimeout(() => stop(timedOut(limits.what, timeoutMs)), timeoutMs)
   return {
-    promise,
     reason: () => why ?? new DOMException('This operation was aborted', 'AbortError'),
     release: () => {
       signal?.removeEventListener('abort', onAbort)
-      for (const timer of timers) clearTimeout(timer)
+      clearTimeout(timer)
     },
   }
 }

@@ -102,18 +102,38 @@ interface StartedCall {
   failed(error: unknown): Promise<void>
 }
 
-async function start<ARGS>(
-  call: Call<ARGS>,
-  ambient: ToolContext | undefined,
-): Promise<StartedCall> {
+async function start<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): Promise<StartedCall> {
   const { metadata } = call
   const ctx = completeContext(call, ambient)
   ctx.signal?.throwIfAborted()
-  const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = metadata
-  const record = ambient?.recordToolCall
+  const seq = nextToolSeq(ambient)
+  const record = await recordStart(call, ctx, seq, ambient)
+  return {
+    ctx,
+    failed: async (error) => {
+      await record?.({ phase: 'failed', effectStatus: 'unknown', error })
+    },
+    succeeded: async (output) => {
+      await record?.({ phase: 'finished', effectStatus: 'succeeded', output })
+      if (metadata.sideEffect) await offerSnapshot(ctx, metadata.name)
+    },
+  }
+}
+
+type Ending = Pick<ToolCallRecord, 'phase' | 'effectStatus' | 'output' | 'error'>
+
+/** Records the start where somebody keeps records, and gives what records the end. */
+async function recordStart<ARGS>(
+  call: Call<ARGS>,
+  ctx: DefinedToolContext,
+  seq: number,
+  ambient: ToolContext | undefined,
+): Promise<((ending: Ending) => Promise<void>) | undefined> {
+  if (ambient?.recordToolCall === undefined) return undefined
+  const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = call.metadata
   const entry = {
-    seq: nextToolSeq(ambient),
-    input: record === undefined ? undefined : (call.recordedInput?.(call.args) ?? call.args),
+    seq,
+    input: call.recordedInput?.(call.args) ?? call.args,
     kind: 'tool',
     sideEffect,
     idempotent,
@@ -123,14 +143,14 @@ async function start<ARGS>(
     idempotencyKey: acceptsIdempotencyKey ? ctx.idempotencyKey : null,
     ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
   } as const
-  await unlessAborted(ambient?.recordToolCall?.({ phase: 'started', effectStatus: 'intended', ...entry }), ctx.signal)
-  return {
-    ctx,
-    failed: (error) => recordEnd(ambient, { phase: 'failed', effectStatus: 'unknown', ...entry, error }),
-    succeeded: async (output) => {
-      await recordEnd(ambient, { phase: 'finished', effectStatus: 'succeeded', ...entry, output })
-      if (sideEffect) await offerSnapshot(ctx, name)
-    },
+  const started = ambient.recordToolCall({ phase: 'started', effectStatus: 'intended', ...entry })
+  await unlessAborted(started, ctx.signal)
+  return async (ending) => {
+    try {
+      await ambient.recordToolCall?.({ ...entry, ...ending })
+    } catch (error) {
+      console.warn(`[toolwright] recording the end of ${name} (call ${seq}) failed:`, error)
+    }
   }
 }
 
@@ -149,14 +169,6 @@ async function unlessAborted(recorded: unknown, signal: AbortSignal | undefined)
   }
 }
 
-async function recordEnd(ambient: ToolContext | undefined, record: ToolCallRecord): Promise<void> {
-  try {
-    await ambient?.recordToolCall?.(record)
-  } catch (error) {
-    console.warn(`[toolwright] recording the end of ${record.toolName} (call ${record.seq}) failed:`, error)
-  }
-}
-
 async function offerSnapshot(ctx: DefinedToolContext, name: string): Promise<void> {
   try {
     await ctx.durabilitySnapshot(name, ctx.toolCallId)
@@ -170,29 +182,45 @@ function completeContext<ARGS>(
   ambient: ToolContext | undefined,
 ): DefinedToolContext {
   const settings = resolveSettings(ambient, bound)
-  const given = Object.fromEntries(Object.entries(ambient ?? {}).filter(([, value]) => value !== undefined))
-  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
-  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
-  return {
+  const ctx: DefinedToolContext = {
     db: {},
-    runId: '',
-    nodeId: '',
-    iteration: 0,
-    attempt: 0,
-    seq: 0,
-    durabilitySnapshot: async () => ({ skipped: true }),
-    ...given,
+    runId: ambient?.runId ?? '',
+    nodeId: ambient?.nodeId ?? '',
+    iteration: ambient?.iteration ?? 0,
+    attempt: ambient?.attempt ?? 0,
+    seq: ambient?.seq ?? 0,
+    durabilitySnapshot: ambient?.durabilitySnapshot?.bind(ambient) ?? skipSnapshot,
     rootDir: settings.rootDir,
     allowNetwork: settings.allowNetwork,
     maxOutputBytes: settings.maxOutputBytes,
     timeoutMs: settings.timeoutMs,
-    ...(signal === undefined ? {} : { signal }),
-    ...(toolCallId === undefined ? {} : { toolCallId, toolUseId: toolCallId }),
     idempotencyKey: getToolIdempotencyKey(ambient),
     toolName: metadata.name,
     sideEffect: metadata.sideEffect,
     idempotent: metadata.idempotent,
   }
+  if (ambient !== undefined) passOn(ambient, ctx)
+  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
+  if (signal !== undefined) ctx.signal = signal
+  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
+  if (toolCallId !== undefined) {
+    ctx.toolCallId = toolCallId
+    ctx.toolUseId = toolCallId
+  }
+  return ctx
+}
+
+/** What else a host has put into its context is for its own tools to see. */
+function passOn(ambient: ToolContext, ctx: DefinedToolContext): void {
+  const own: Record<string, unknown> = { ...ambient }
+  const known = ctx as unknown as Record<string, unknown>
+  for (const name of Object.keys(own)) {
+    if (own[name] !== undefined && (known[name] === undefined || name === 'db')) known[name] = own[name]
+  }
+}
+
+async function skipSnapshot(): Promise<{ skipped: true }> {
+  return { skipped: true }
 }
 
 function eitherSignal(

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { isMainThread } from 'node:worker_threads'
 import { z } from 'zod'
 import type { BashRequest } from '../../index.js'
 import type { ToolContext } from '../context.js'
@@ -131,7 +132,8 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
     args: [...guarded.args],
     cwd,
     environment: {
-      given: { ...definedVariables(process.env), ...guarded.env },
+      ...(sharesProcessEnvironment ? {} : { given: definedVariables(process.env) }),
+      also: { ...guarded.env },
       inherit: plan.env === 'inherit',
       allow: [...allow],
       set: { ...set },
@@ -167,6 +169,9 @@ function checkText(name: string, text: unknown, maxLength: number): void {
     throw invalid(`${name} exceeds ${maxLength} characters.`, { maxLength, length: text.length })
   }
 }
+
+/** Whether `process.env` is the environment of the process and not a copy of it. */
+const sharesProcessEnvironment = isMainThread && process.versions['bun'] === undefined
 
 function definedVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { call } from '../native.js'
+import { callInTurn } from '../native.js'
 import { invalid, type ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
 
@@ -58,7 +58,7 @@ async function grepFiles(
   if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
   const target = path === undefined ? '.' : plan.path(path)
   const limits = plan.limits(`grep ${target}`, plan.timeoutMs + STUCK_MS)
-  const { text } = await call(limits, (addon, cancel) =>
+  const { text } = await callInTurn(limits, (addon, cancel) =>
     addon.grep(plan.rootDir, pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
   )
   return text ?? ''
