@@ -16,8 +16,11 @@ use crate::{
     tree::{Task, Tree, Visit},
 };
 
-/// More threads than this only wait for each other in the kernel's name cache.
+/// A bound for machines with many processors: a search must not take all of them. Not measured.
 const MOST_THREADS: usize = 8;
+
+/// A thread takes the next task after so many files and directories.
+const WORK_PER_TURN: usize = 16;
 
 /// How a search is spread.
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +34,6 @@ pub struct Spread {
 impl Spread {
     /// As measured: see `docs/decisions/2026-11-20-grep-spreads-over-threads.md`.
     pub const MEASURED: Self = Self { switch: 256, threads: None };
-    /// The same for names alone, where only directories are opened.
-    pub const MEASURED_FOR_NAMES: Self = Self { switch: 64, threads: None };
 }
 
 /// What is done with the files.
@@ -109,16 +110,19 @@ fn work(tree: &Tree<'_>, board: &Board<'_>, desk: &Desk<'_>, visit: &mut dyn Vis
     while let Some((key, task)) = board.claim() {
         desk.turn_to(Some(key.clone()));
         let before = desk.work();
-        match tree.run(&task, desk, visit, &mut children) {
-            Ok(()) => {
-                let work = desk.work() - before;
-                board.finish(key, desk.take(), work, std::mem::take(&mut children));
-            }
-            Err(stopped) => {
+        // What is next in order after the task is what it has brought forth, so that is gone on
+        // with for a while: small directories are not worth a turn each.
+        let mut stack = vec![task];
+        while desk.work() - before < WORK_PER_TURN
+            && let Some(task) = stack.pop()
+        {
+            if let Err(stopped) = tree.run(&task, desk, visit, &mut children) {
                 board.stop(stopped, Some(key), desk.take());
                 return;
             }
+            stack.extend(children.drain(..).rev());
         }
+        board.finish(key, desk.take(), desk.work() - before, stack);
     }
 }
 

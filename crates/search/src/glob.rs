@@ -57,7 +57,7 @@ pub struct Globbed {
 
 /// Names files.
 pub fn glob(request: &GlobRequest<'_>, open: &OpenFile<'_>) -> Result<Globbed, GrepError> {
-    glob_spread(request, open, Spread::MEASURED_FOR_NAMES)
+    glob_spread(request, open, Spread::MEASURED)
 }
 
 /// [`glob`] with threads as told.
