@@ -12,15 +12,13 @@ use toolwright_exec::Exit;
 use toolwright_exec::Finished;
 use toolwright_exec::Output;
 use toolwright_exec::Sink;
-use toolwright_exec::environment::Filter;
-use toolwright_exec::environment::Policy;
 use toolwright_fs::FsError;
 use toolwright_fs::Located;
 use toolwright_fs::Root;
 
 use crate::bash::BashOutcome;
 use crate::bash::BashRequest;
-use crate::bash::EnvironmentOptions;
+use crate::environment;
 use crate::error;
 use crate::error::NativeError;
 use crate::job::Outcome;
@@ -48,7 +46,7 @@ pub(crate) fn run(
     let directory = working_directory(&located, &cwd);
     let exec = ExecRequest {
         cwd: &directory,
-        env: ExecEnv::Exactly(environment(&request.environment, given, &cwd)),
+        env: ExecEnv::Exactly(environment::of_command(&request.environment, given, &cwd)),
         timeout: options::milliseconds(request.timeout_ms),
         max_output_bytes: options::size(request.limit_bytes),
         cancel,
@@ -69,25 +67,6 @@ pub(crate) fn run(
         }
         Err(error) => BashOutcome::failed(failed(request, &directory, &cwd, error)),
     }
-}
-
-/// What the command gets to see: the host's variables as the policy says, and where it runs.
-fn environment(
-    options: &EnvironmentOptions,
-    given: Vec<(OsString, OsString)>,
-    cwd: &Path,
-) -> Vec<(OsString, OsString)> {
-    let policy = if options.inherit {
-        Policy::Inherit
-    } else {
-        let network_blocked = options.network_blocked;
-        let set = options.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Policy::Filtered(Filter { allow: options.allow.clone(), set, network_blocked })
-    };
-    let mut passed = policy.apply(given);
-    passed.retain(|(name, _)| name != "PWD" && name != "OLDPWD");
-    passed.push(("PWD".into(), cwd.as_os_str().to_os_string()));
-    passed
 }
 
 /// The open directory itself where the system can say so, so that nothing can be swapped in.

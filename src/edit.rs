@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use napi::Env;
 use napi::Result;
 use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::PromiseRaw;
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use toolwright_fs::FsError;
 use toolwright_fs::Root;
@@ -53,7 +53,7 @@ pub fn edit_waiting<'env>(
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Result<PromiseRaw<'env, ChangeOutcome>> {
+) -> Result<Object<'env>> {
     let cancel = cancel.flag();
     job::long(env, move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
 }

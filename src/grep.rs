@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use napi::Env;
 use napi::Result;
-use napi::bindgen_prelude::PromiseRaw;
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use toolwright_fs::FsError;
 use toolwright_fs::Located;
@@ -53,7 +53,7 @@ pub fn grep<'env>(
     limit_bytes: f64,
     timeout_ms: f64,
     cancel: &CancelHandle,
-) -> Result<PromiseRaw<'env, GrepOutcome>> {
+) -> Result<Object<'env>> {
     let cancel = cancel.flag();
     job::long(env, move || {
         let found = Root::open(Path::new(&root))

@@ -2,14 +2,18 @@
 
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 
 use napi::Env;
 use napi::Result;
 use napi::Task;
 use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::PromiseRaw;
+use napi::bindgen_prelude::Object;
 use napi::bindgen_prelude::ToNapiValue;
 use napi::bindgen_prelude::TypeName;
+use napi::bindgen_prelude::spawn;
+use napi::bindgen_prelude::spawn_blocking;
 
 use crate::error::NativeError;
 
@@ -62,18 +66,33 @@ fn start_runtime() {
     }
 }
 
+/// Long calls that have been started and not ended.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// From this many on, the JavaScript thread leaves it to another to wake or start theirs.
+const HANDED_OVER: usize = 4;
+
 /// Long work (a search, a command), on a thread of its own: the shared pool has four.
+///
+/// A few calls are given to their threads directly, which is quickest. Many at once are handed over
+/// by the runtime's own thread, since starting and waking threads would hold the event loop up. The
+/// promise is settled from the thread itself: the way back needs nobody.
 pub(crate) fn long<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<PromiseRaw<'_, T>> {
-    let work: Work<T> = Box::new(work);
-    env.spawn_future(async move {
-        Ok(match tokio::task::spawn_blocking(move || caught(work)).await {
-            Ok(outcome) => outcome,
-            Err(_) => T::failed(NativeError::from_panic(&"the work was dropped")),
-        })
-    })
+) -> Result<Object<'_>> {
+    let (deferred, promise) = env.create_deferred()?;
+    let run = move || {
+        let outcome = caught(work);
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+        deferred.resolve(move |_env| Ok(outcome));
+    };
+    if RUNNING.fetch_add(1, Ordering::Relaxed) < HANDED_OVER {
+        drop(spawn_blocking(run));
+    } else {
+        drop(spawn(async move { drop(spawn_blocking(run)) }));
+    }
+    Ok(promise)
 }
 
 /// Runs `work`; a panic in it becomes an outcome.

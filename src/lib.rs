@@ -14,6 +14,7 @@ mod bash_stream;
 mod cancel;
 mod command;
 mod edit;
+mod environment;
 mod error;
 mod grep;
 mod job;

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use napi::Env;
 use napi::Result;
 use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::PromiseRaw;
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use sha2::Digest;
 use sha2::Sha256;
@@ -73,7 +73,7 @@ pub fn write_waiting<'env>(
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Result<PromiseRaw<'env, ChangeOutcome>> {
+) -> Result<Object<'env>> {
     let cancel = cancel.flag();
     job::long(env, move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
 }

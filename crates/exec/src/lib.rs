@@ -49,6 +49,7 @@ mod request;
 mod run;
 mod sink;
 mod spawn;
+mod start_permit;
 
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;

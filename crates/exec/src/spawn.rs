@@ -17,6 +17,7 @@ use crate::{
     leader::Leader,
     lookup::{Lookup, lookup},
     request::{ExecEnv, ExecRequest, Streams},
+    start_permit::StartPermit,
 };
 
 /// A program that was just written may for a moment still be open for writing: in another child of
@@ -56,7 +57,10 @@ pub(crate) fn spawn(request: &ExecRequest<'_>) -> Result<Spawned, ExecError> {
     };
     let mut pauses = BUSY_PAUSES.iter();
     loop {
-        let error = match launch(request, &program) {
+        let permit = StartPermit::wait(request.cancel);
+        let launched = launch(request, &program);
+        drop(permit);
+        let error = match launched {
             Ok(spawned) => return Ok(spawned),
             Err(error) => error,
         };
