@@ -9,7 +9,7 @@ use std::{
     io::Write,
     os::unix::fs::symlink,
     path::Path,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
