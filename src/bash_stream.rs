@@ -20,10 +20,10 @@ use toolwright_exec::Chunk;
 use toolwright_exec::Sink;
 use toolwright_exec::Stream;
 
-use crate::bash::BashOutcome;
-use crate::bash::BashRequest;
 use crate::cancel::CancelHandle;
 use crate::command;
+use crate::command::BashOutcome;
+use crate::command::BashRequest;
 use crate::job;
 use crate::live;
 

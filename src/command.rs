@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
+use napi_derive::napi;
 use toolwright_exec::Cancel;
 use toolwright_exec::ExecEnv;
 use toolwright_exec::ExecError;
@@ -16,13 +17,48 @@ use toolwright_fs::FsError;
 use toolwright_fs::Located;
 use toolwright_fs::Root;
 
-use crate::bash::BashOutcome;
-use crate::bash::BashRequest;
 use crate::environment;
+use crate::environment::EnvironmentOptions;
 use crate::error;
 use crate::error::NativeError;
 use crate::job::Outcome;
 use crate::options;
+
+/// What to run, and within which limits.
+#[napi(object)]
+#[derive(Debug)]
+pub struct BashRequest {
+    /// The executable: a name looked up in PATH, or a path.
+    pub cmd: String,
+    /// Its arguments. No shell sees them.
+    pub args: Vec<String>,
+    /// The directory to run in, below the root.
+    pub cwd: String,
+    /// Which variables it sees.
+    pub environment: EnvironmentOptions,
+    /// The most output that is given back.
+    pub limit_bytes: f64,
+    /// When the command and its children are killed.
+    pub timeout_ms: f64,
+}
+
+/// What became of a `bash`.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct BashOutcome {
+    /// What it printed, stdout and stderr in the order of arrival.
+    pub output: Option<String>,
+    /// True when the call was cancelled.
+    pub cancelled: bool,
+    /// What went wrong, a non-zero exit included; `details.output` has what was printed.
+    pub error: Option<NativeError>,
+}
+
+impl Outcome for BashOutcome {
+    fn failed(error: NativeError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
 
 /// Runs a command in a directory below `root`; with a sink, its output can be had meanwhile.
 pub(crate) fn run(

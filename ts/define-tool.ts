@@ -1,31 +1,7 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
-import type { ToolContext } from './context.js'
-import { runCall, streamCall } from './run-call.js'
+import { type DefinedToolContext, runCall, streamCall, type ToolCallOptions } from './run-call.js'
 import { checkSwitch, invalid, type ToolOptions } from './settings.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
-
-/** The second argument of `execute`: the task's context, completed with defaults. */
-export interface DefinedToolContext extends ToolContext {
-  runId: string
-  nodeId: string
-  iteration: number
-  attempt: number
-  rootDir: string
-  allowNetwork: boolean
-  maxOutputBytes: number
-  timeoutMs: number
-  /** Number of calls made before this one. */
-  seq: number
-  /** Stable across retries and resumes of the same task iteration; `null` outside of a task. */
-  idempotencyKey: string | null
-  /** The name the tool was defined with. */
-  toolName: string
-  sideEffect: boolean
-  idempotent: boolean
-  /** The AI SDK's id of this call, where an agent made it. */
-  toolCallId?: string | undefined
-  durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
-}
 
 /** What {@link defineTool} takes. */
 export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
@@ -46,12 +22,6 @@ export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
   execute: (args: InferSchema<SCHEMA>, ctx: DefinedToolContext) => RESULT | PromiseLike<RESULT>
   /** Undoes one call, when a host goes back in time. Only with `sideEffect: true`. */
   revert?: ((args: InferSchema<SCHEMA>, ctx: ToolRevertContext<RESULT>) => Promise<void>) | undefined
-}
-
-/** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
-export interface ToolCallOptions {
-  toolCallId?: string | undefined
-  abortSignal?: AbortSignal | undefined
 }
 
 /**

@@ -6,9 +6,37 @@ import {
   type ToolCallRecord,
   type ToolContext,
 } from './context.js'
-import type { DefinedToolContext, ToolCallOptions } from './define-tool.js'
 import { resolveSettings, type ToolOptions } from './settings.js'
 import type { DefinedToolMetadata } from './tool-metadata.js'
+
+/** The second argument of `execute`: the task's context, completed with defaults. */
+export interface DefinedToolContext extends ToolContext {
+  runId: string
+  nodeId: string
+  iteration: number
+  attempt: number
+  rootDir: string
+  allowNetwork: boolean
+  maxOutputBytes: number
+  timeoutMs: number
+  /** Number of calls made before this one. */
+  seq: number
+  /** Stable across retries and resumes of the same task iteration; `null` outside of a task. */
+  idempotencyKey: string | null
+  /** The name the tool was defined with. */
+  toolName: string
+  sideEffect: boolean
+  idempotent: boolean
+  /** The AI SDK's id of this call, where an agent made it. */
+  toolCallId?: string | undefined
+  durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
+}
+
+/** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
+export interface ToolCallOptions {
+  toolCallId?: string | undefined
+  abortSignal?: AbortSignal | undefined
+}
 
 /** One call of a defined tool. */
 export interface Call<ARGS> {

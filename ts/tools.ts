@@ -18,11 +18,10 @@ export {
   defineTool,
   type CallableTool,
   type DefinedTool,
-  type DefinedToolContext,
   type DefineToolOptions,
   type StreamingTool,
-  type ToolCallOptions,
 } from './define-tool.js'
+export type { DefinedToolContext, ToolCallOptions } from './run-call.js'
 export {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,

@@ -6,10 +6,10 @@ import type { ToolContext } from '../context.js'
 import {
   type CallableTool,
   defineBoundTool,
-  type DefinedToolContext,
   type StreamingTool,
 } from '../define-tool.js'
 import { call, stream } from '../native.js'
+import type { DefinedToolContext } from '../run-call.js'
 import { checkBashLimits, invalid, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
