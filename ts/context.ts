@@ -10,7 +10,7 @@ export interface ToolCallRecord {
   seq: number
   /** The arguments. */
   input: unknown
-  /** What the tool returned, in phase `finished`. */
+  /** What the tool returned, in phase `finished`; of an aborted `bash`, what it had printed. */
   output?: unknown
   /** What the tool threw, in phase `failed`. */
   error?: unknown

@@ -6,7 +6,7 @@ import type * as Addon from '../index.js'
 import { ToolError, type ToolErrorCode } from './errors.js'
 import { unsupportedBecause } from './supported-platform.js'
 
-type Outcome = { cancelled: boolean; error?: Addon.NativeError }
+type Outcome = { cancelled: boolean; error?: Addon.NativeError; output?: string }
 
 let loaded: typeof Addon | undefined
 
@@ -54,6 +54,8 @@ export interface CallLimits {
    * @default 0
    */
   graceMs?: number | undefined
+  /** Told what a call had printed that was aborted: the reason of the signal is all that it throws. */
+  onAborted?: ((output: string) => void) | undefined
 }
 
 /**
@@ -65,7 +67,7 @@ export interface CallLimits {
 export async function call<O extends Outcome>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Omit<O, keyof Outcome>> {
+): Promise<Omit<O, 'cancelled' | 'error'>> {
   limits.signal?.throwIfAborted()
   const native = loaded ?? (await load())
   const cancel = new native.CancelHandle()
@@ -73,8 +75,9 @@ export async function call<O extends Outcome>(
     const watch = watchLimits(limits, cancel, reject)
     const settle = (result: O): void => {
       watch.release()
-      if (result.cancelled) reject(watch.reason())
-      else resolve(result)
+      if (!result.cancelled) return resolve(result)
+      if (result.output !== undefined) limits.onAborted?.(result.output)
+      reject(watch.reason())
     }
     const fail = (error: unknown): void => {
       watch.release()
@@ -102,7 +105,7 @@ let running = 0
 export async function callInTurn<O extends Outcome>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Omit<O, keyof Outcome>> {
+): Promise<Omit<O, 'cancelled' | 'error'>> {
   return call(limits, async (native, cancel) => {
     if (running >= AT_ONCE) await new Promise<void>((resolve) => turns.push(resolve))
     else running += 1
@@ -128,7 +131,7 @@ export async function callPatiently<O extends Outcome>(
   limits: CallLimits,
   quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
   waiting: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Omit<O, keyof Outcome>> {
+): Promise<Omit<O, 'cancelled' | 'error'>> {
   return callInTurn(limits, async (native, cancel) => {
     const outcome = await quickly(native, cancel)
     return outcome.error?.code === 'TOOL_FILE_BUSY' ? waiting(native, cancel) : outcome
@@ -149,7 +152,7 @@ const STOP_MS = 2_000
 export async function* stream(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Addon.BashStream,
-): AsyncGenerator<Addon.BashEvent, Omit<Addon.BashOutcome, keyof Outcome>, undefined> {
+): AsyncGenerator<Addon.BashEvent, Omit<Addon.BashOutcome, 'cancelled' | 'error'>, undefined> {
   limits.signal?.throwIfAborted()
   const native = loaded ?? (await load())
   const cancel = new native.CancelHandle()

@@ -49,6 +49,9 @@ export interface Call<ARGS> {
   callOptions: ToolCallOptions
 }
 
+/** What calls that were aborted had given until then, by their context: for their records. */
+export const partialOutputs = new WeakMap<ToolContext, unknown>()
+
 /**
  * One call: record that it starts, run it, record how it ended, offer a snapshot.
  *
@@ -139,7 +142,8 @@ async function start<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): 
   return {
     ctx,
     failed: async (error) => {
-      await record?.({ phase: 'failed', effectStatus: 'unknown', error })
+      const partial = partialOutputs.has(ctx) ? { output: partialOutputs.get(ctx) } : {}
+      await record?.({ phase: 'failed', effectStatus: 'unknown', error, ...partial })
     },
     succeeded: async (output) => {
       await record?.({ phase: 'finished', effectStatus: 'succeeded', output })

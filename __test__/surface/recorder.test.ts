@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { defineTool, edit, runWithToolContext, type ToolCallRecord } from 'toolwright'
+import { existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { bash, defineTool, edit, runWithToolContext, type ToolCallRecord } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -70,6 +72,20 @@ describe('a call and its recorder', () => {
     const result = await runWithToolContext({ recordToolCall }, () => probe(ran, counting).execute({}))
     expect({ result, steps }).toEqual({ result: 3, steps: [1, 2, 3] })
     expect(phases).toEqual([['started', undefined], ['finished', 3]])
+  })
+
+  test('the record of an aborted bash holds what it had printed', async () => {
+    const box = makeSandbox()
+    const records: ToolCallRecord[] = []
+    const controller = new AbortController()
+    const call = box.within(
+      () => bash.execute({ cmd: 'sh', args: ['-c', 'echo begun; touch begun; sleep 30'] }, { abortSignal: controller.signal }),
+      { recordToolCall: (record) => records.push(record) },
+    )
+    while (!existsSync(box.at('begun'))) await pause(10)
+    controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+    expect(records.at(-1)).toMatchObject({ phase: 'failed', effectStatus: 'unknown', output: 'begun\n' })
   })
 
   test('a frozen context is no reason to fail', async () => {

@@ -9,7 +9,7 @@ import {
   type StreamingTool,
 } from '../define-tool.js'
 import { call, stream } from '../native.js'
-import type { DefinedToolContext } from '../run-call.js'
+import { type DefinedToolContext, partialOutputs } from '../run-call.js'
 import { checkBashLimits, invalid, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
@@ -88,7 +88,8 @@ async function runCommand(
   bound: ToolOptions,
 ): Promise<string> {
   const { rootDir, request, limits } = planCommand(input, ctx, bound)
-  const { output } = await call(limits, (addon, cancel) => addon.bash(rootDir, request, cancel))
+  const onAborted = ctx === undefined ? undefined : (printed: string) => void partialOutputs.set(ctx, printed)
+  const { output } = await call({ ...limits, onAborted }, (addon, cancel) => addon.bash(rootDir, request, cancel))
   return output ?? ''
 }
 
