@@ -98,25 +98,39 @@ export async function call<O extends Outcome>(
  * all of them would come back in one moment and hold the event loop up.
  */
 const AT_ONCE = 8
-const turns: (() => void)[] = []
+const waiting: (() => void)[] = []
 let running = 0
 
-/** As {@link call}, after the calls that came before when there are many. */
+/** As {@link call}, after the calls that came before when there are many. Waiting counts no time. */
 export async function callInTurn<O extends Outcome>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Omit<O, 'cancelled' | 'error'>> {
-  return call(limits, async (native, cancel) => {
-    if (running >= AT_ONCE) await new Promise<void>((resolve) => turns.push(resolve))
-    else running += 1
-    try {
-      // A call that was given up meanwhile has a cancelled handle, and ends at once.
-      return await start(native, cancel)
-    } finally {
-      const next = turns.shift()
-      if (next === undefined) running -= 1
-      else next() // takes over this one's place
+  if (running < AT_ONCE) running += 1
+  else await turn(limits.signal)
+  try {
+    return await call(limits, start)
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running -= 1
+    else next() // takes over this one's place
+  }
+}
+
+/** Waits for the place of a call that ends; an abort gives the wait up. */
+async function turn(signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => {
+      waiting.splice(waiting.indexOf(take), 1)
+      reject(signal?.reason)
     }
+    const take = (): void => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    waiting.push(take)
   })
 }
 
@@ -130,11 +144,11 @@ export const SHORT_WAIT_MS = 5
 export async function callPatiently<O extends Outcome>(
   limits: CallLimits,
   quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-  waiting: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+  patiently: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Omit<O, 'cancelled' | 'error'>> {
   return callInTurn(limits, async (native, cancel) => {
     const outcome = await quickly(native, cancel)
-    return outcome.error?.code === 'TOOL_FILE_BUSY' ? waiting(native, cancel) : outcome
+    return outcome.error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
   })
 }
 
@@ -162,9 +176,10 @@ export async function* stream(
   })
   givenUp.catch(() => undefined) // it is raced below, or nobody waits for it any more
   const watch = watchLimits(limits, cancel, giveUp)
-  const command = start(native, cancel)
+  let command: Addon.BashStream | undefined
   let ended = false
   try {
+    command = start(native, cancel)
     for (;;) {
       const event = await Promise.race([command.next(), givenUp])
       const { outcome } = event
@@ -177,7 +192,7 @@ export async function* stream(
     }
   } finally {
     watch.release()
-    if (!ended) {
+    if (!ended && command !== undefined) {
       cancel.cancel()
       await untilGone(command)
     }
