@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
+import { linkSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { createTools, type ToolErrorCode } from 'toolwright'
 import { describe, expect, test } from 'vitest'
+import { callPlan } from '../../ts/tools/call-plan.ts'
 import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -17,6 +19,24 @@ describe('output never exceeds its limit, also where decoding makes it longer', 
     const { details } = await refusal(tools.bash.execute({ cmd: 'sh', args: ['-c', 'cat latin1; exit 1'] }))
     expect(bytesOf(details['output'] as string)).toBeLessThanOrEqual(maxOutputBytes)
   })
+})
+
+test('a grep that runs out of time shows a model the lines found until then', async () => {
+  const box = makeSandbox()
+  box.put('a', 'hit\n')
+  // Slow on purpose: without a literal, all of the text goes through the automaton.
+  box.put('big', `${'lorem x ipsum, dolor x sit q amet '.repeat(40)}\n`.repeat(20_000))
+  for (let n = 0; n < 100; n += 1) linkSync(box.at('big'), box.at(`big${n}`))
+  const tools = createTools({ rootDir: box.root, toolTimeoutMs: 300 })
+  const error = await refusal(tools.grep.execute({ pattern: 'hit|([a-z ,]+x){3}q' }))
+  expect(error).toMatchObject({ code: 'PROCESS_TIMEOUT', details: { timeoutMs: 300, output: 'a:1:hit\n' } })
+  expect(error.message).toMatch(/Output until then:\na:1:hit\n$/u)
+})
+
+test('durability and allowInPlace reach the addon', () => {
+  expect(callPlan(undefined, {}).publish).toMatchObject({ fsync: false, allowInPlace: false })
+  expect(callPlan(undefined, { durability: 'fsync' }).publish).toMatchObject({ fsync: true })
+  expect(callPlan(undefined, { allowInPlace: true }).publish).toMatchObject({ allowInPlace: true })
 })
 
 describe('when the process has no descriptors left', () => {
