@@ -175,29 +175,42 @@ async function recordStart<ARGS>(
     idempotencyKey: acceptsIdempotencyKey ? ctx.idempotencyKey : null,
     ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
   } as const
-  const started = ambient.recordToolCall({ phase: 'started', effectStatus: 'intended', ...entry })
-  await unlessAborted(started, ctx.signal)
-  return async (ending) => {
+  const end = async (ending: Ending): Promise<void> => {
     try {
       await ambient.recordToolCall?.({ ...entry, ...ending })
     } catch (error) {
       console.warn(`[toolwright] recording the end of ${name} (call ${seq}) failed:`, error)
     }
   }
+  const started = Promise.resolve(ambient.recordToolCall({ phase: 'started', effectStatus: 'intended', ...entry }))
+  try {
+    await unlessAborted(started, ctx.signal)
+  } catch (error) {
+    // What was recorded as started gets its end too, once the recorder has answered; a recorder
+    // that refused the start has nothing to end.
+    if (ctx.signal?.aborted === true) {
+      started.then(() => end({ phase: 'failed', effectStatus: 'unknown', error })).catch(() => undefined)
+    }
+    throw error
+  }
+  return end
 }
 
 /** A recorder that does not answer must not hold a call that nobody waits for any more. */
-async function unlessAborted(recorded: unknown, signal: AbortSignal | undefined): Promise<void> {
+async function unlessAborted(recorded: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return void (await recorded)
-  let stop: (() => void) | undefined
+  let stop: () => void = () => undefined
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
   })
+  // The recorder itself may have aborted, before anybody could listen.
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
   try {
     await Promise.race([recorded, aborted])
+    signal.throwIfAborted()
   } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', stop)
   }
 }
 

@@ -44,7 +44,34 @@ describe('a call and its recorder', () => {
     }
     const call = runWithToolContext({ recordToolCall, signal: controller.signal }, () => probe(ran).execute({}))
     await expect(call).rejects.toThrow('stop')
+    await pause(0)
+    expect({ ran, phases }).toEqual({ ran: [], phases: ['started', 'failed'] })
+  })
+
+  test('a recorder that aborts the call it is told of, and never answers, does not hold it', async () => {
+    const ran: string[] = []
+    const controller = new AbortController()
+    const recordToolCall = () => {
+      controller.abort(new Error('at once'))
+      return never
+    }
+    const call = runWithToolContext({ recordToolCall, signal: controller.signal }, () => probe(ran).execute({}))
+    await expect(call).rejects.toThrow('at once')
     expect(ran).toEqual([])
+  })
+
+  test('a recorder that refuses the start is told of no end', async () => {
+    const ran: string[] = []
+    const phases: string[] = []
+    const controller = new AbortController()
+    const recordToolCall = async ({ phase }: ToolCallRecord) => {
+      phases.push(phase)
+      throw new Error('refused')
+    }
+    const call = runWithToolContext({ recordToolCall, signal: controller.signal }, () => probe(ran).execute({}))
+    await expect(call).rejects.toThrow('refused')
+    await pause(0)
+    expect({ ran, phases }).toEqual({ ran: [], phases: ['started'] })
   })
 
   test('a recorder that never answers does not hold an aborted call', async () => {
