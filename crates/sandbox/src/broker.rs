@@ -1,0 +1,1 @@
+//! The loopback interface of the host, connection by connection.

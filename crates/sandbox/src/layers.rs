@@ -1,0 +1,68 @@
+//! Which layers hold, as found by doing it.
+
+/// What became of one layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layer {
+    /// The plan has no use for it.
+    #[default]
+    Unused,
+    /// It holds.
+    Holds,
+    /// The system refused it with this error number.
+    Refused(i32),
+}
+
+impl Layer {
+    /// Whether it holds.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        self == Self::Holds
+    }
+}
+
+/// The layers around the commands of one supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Layers {
+    /// A user namespace: what the other namespaces need.
+    pub user: Layer,
+    /// A mount namespace, with everything outside the plan read-only, closed paths covered, a private
+    /// temporary directory and a small `/dev`.
+    pub mount: Layer,
+    /// A process namespace for each worker, with its own `/proc`: other processes are invisible, and
+    /// killing is exact.
+    pub pid: Layer,
+    /// System V and POSIX message queues, semaphores and shared memory of their own.
+    pub ipc: Layer,
+    /// A network of their own.
+    pub net: Layer,
+    /// Its loopback interface is up.
+    pub loopback: Layer,
+    /// System calls are filtered.
+    pub seccomp: Layer,
+    /// Files are confined by Landlock.
+    pub landlock: Layer,
+    /// The version of Landlock's interface; 0 where there is none.
+    pub landlock_abi: u32,
+    /// Signals and abstract sockets end at Landlock's scope.
+    pub scope: Layer,
+    /// A bound on processes.
+    pub processes: Bound,
+    /// A bound on memory.
+    pub memory: Bound,
+}
+
+/// By what a limit holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bound {
+    /// None was asked for.
+    #[default]
+    Unused,
+    /// A control group: for all processes together.
+    ControlGroup,
+    /// The process namespace gives out no more numbers.
+    Namespace,
+    /// A resource limit: of each process, or of each user.
+    ResourceLimit,
+    /// Nothing here can hold it.
+    Nothing,
+}

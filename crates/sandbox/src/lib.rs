@@ -1,0 +1,18 @@
+//! Confines commands with the kernel's means.
+
+#[cfg(target_os = "linux")]
+pub mod broker;
+#[cfg(target_os = "linux")]
+pub mod filter;
+pub mod layers;
+#[cfg(target_os = "linux")]
+pub mod limits;
+#[cfg(target_os = "linux")]
+pub mod mounts;
+#[cfg(target_os = "linux")]
+pub mod namespaces;
+pub mod plan;
+#[cfg(target_os = "linux")]
+pub mod rules;
+pub mod seatbelt;
+pub mod wire;

@@ -1,0 +1,1 @@
+//! Bounds on processes, memory, processor time and file size.

@@ -1,0 +1,1 @@
+//! Entering namespaces of one's own.

@@ -1,0 +1,65 @@
+//! What a command may do. The host resolves the caller's options to a [`Plan`]; the sandbox program
+//! carries it out and decides nothing.
+
+use std::path::PathBuf;
+
+/// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
+/// the private temporary directory, shared memory and message queues.
+///
+/// All paths are absolute, without `.`, `..`, doubled slashes or a slash at the end, and without
+/// symbolic links at the time the plan was made.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Plan {
+    /// The directory commands work in.
+    pub root: PathBuf,
+    /// What of the network they reach.
+    pub network: Network,
+    /// Whether writes are confined to [`writable`](Self::writable).
+    pub files: Files,
+    /// What may be written while files are confined: the root and what the caller adds to it.
+    pub writable: Vec<PathBuf>,
+    /// What may not be read: credential stores, what the caller closes, and with a narrow read scope
+    /// everything that is neither the system's nor the root's. Only what exists.
+    pub closed: Vec<PathBuf>,
+    /// What may be read below a closed path, beside what may be written.
+    pub readable: Vec<PathBuf>,
+    /// What may not be written below a writable path. Need not exist.
+    pub protected: Vec<PathBuf>,
+    /// Bounds of what a command uses.
+    pub limits: Limits,
+}
+
+/// What of the network a command reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Network {
+    /// All that the host reaches.
+    Open,
+    /// Nothing but a loopback interface that the commands of this plan have for themselves.
+    PrivateLoopback,
+    /// Nothing: there are no internet sockets.
+    Nothing,
+    /// The loopback interface of the host, by a broker that makes the connections.
+    HostLoopback,
+}
+
+/// Whether writes are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Files {
+    /// Writes reach the writable directories, a private temporary directory and harmless devices.
+    Confined,
+    /// Writes reach what the user may write, but for protected paths. Closed paths stay closed.
+    Full,
+}
+
+/// Bounds of what the processes of a command use. `None`: as the system has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Limits {
+    /// How many processes and threads there may be at once.
+    pub processes: Option<u64>,
+    /// How much memory: of all processes together where a control group holds it, else of each.
+    pub memory_bytes: Option<u64>,
+    /// How much processor time each process may use.
+    pub cpu_seconds: Option<u64>,
+    /// How long a file may become.
+    pub file_size_bytes: Option<u64>,
+}

@@ -1,0 +1,1 @@
+//! What the host, the supervisor and its workers say to each other.
