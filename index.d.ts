@@ -62,6 +62,8 @@ export interface BashRequest {
   cwd: string
   /** Which variables it sees. */
   environment: EnvironmentOptions
+  /** What it may do. */
+  sandbox: SandboxRequest
   /** The most output that is given back. */
   limitBytes: number
   /** When the command and its children are killed. */
@@ -160,6 +162,81 @@ export interface ReadOutcome {
   cancelled: boolean
   /** What went wrong. */
   error?: NativeError
+}
+
+/** The report, or why there is none. */
+export interface SandboxOutcome {
+  /** What holds. */
+  rows?: SandboxRows
+  /** True when the call was cancelled. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/** Finds out what holds around commands in `root` (absolute), by trying. */
+export declare function sandboxReport(root: string, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<SandboxOutcome>
+
+/** What commands may do. What is left out is as the documentation of `sandbox` says. */
+export interface SandboxRequest {
+  /** Reach every host. */
+  network: boolean
+  /** `private`, `none` or `host`. */
+  loopback?: string
+  /** Write wherever the user may. */
+  fullFiles?: boolean
+  /** Read only the system, toolchains and the root. */
+  systemOnly?: boolean
+  /** Directories to write to besides the root. */
+  writableRoots?: Array<string>
+  /** What may be read in spite of what closes it. */
+  readable?: Array<string>
+  /** What may not be read. */
+  denyRead?: Array<string>
+  /** What may not be written below the root. */
+  denyWrite?: Array<string>
+  /** Share nothing with other calls. */
+  isolated?: boolean
+  /** Refuse to run where a layer for files or processes is missing. */
+  required?: boolean
+  /** How many processes there may be at once; 0 for no limit. */
+  processes?: number
+  /** How much memory. */
+  memoryBytes?: number
+  /** How much processor time each process may use. */
+  cpuSeconds?: number
+  /** How long a file may become. */
+  fileSizeBytes?: number
+}
+
+/** One thing that holds, or does not. */
+export interface SandboxRow {
+  /** `kernel`, `best-effort` or `none`. */
+  level: string
+  /** By what, or why not. */
+  mechanism: string
+  /** What would make it better; empty where nothing would. */
+  advice: string
+}
+
+/** What holds around commands. */
+export interface SandboxRows {
+  /** Contents and names of files outside of the root. */
+  files: SandboxRow
+  /** Their modes, owners, times and attributes. */
+  fileMetadata: SandboxRow
+  /** Other hosts. */
+  network: SandboxRow
+  /** The host's loopback interface. */
+  loopback: SandboxRow
+  /** Unix sockets. */
+  unixSockets: SandboxRow
+  /** That nothing of a command is left. */
+  processKill: SandboxRow
+  /** Bounds on what it uses. */
+  limits: SandboxRow
+  /** Secrets in the environment. */
+  env: SandboxRow
 }
 
 /**

@@ -12,6 +12,7 @@ const options: { [K in keyof Required<ToolOptions>]: [keyof Settings, ToolOption
   toolTimeoutMs: ['timeoutMs', 1, 2, 3],
   networkGuard: ['networkGuard', 'off', 'commands', 'fragments'],
   env: ['env', 'inherit', { allow: ['A'] }, { allow: ['B'] }],
+  sandbox: ['sandbox', { files: 'full' }, { loopback: 'none' }, { required: true }],
   durability: ['durability', 'fsync', 'process', 'fsync'],
   allowInPlace: ['allowInPlace', true, false, true],
 }
@@ -44,6 +45,7 @@ describe('decisions.md Options: context > createTools > configureTools > default
       timeoutMs: 60_000,
       networkGuard: 'tokens',
       env: {},
+      sandbox: {},
       durability: 'process',
       allowInPlace: false,
     })

@@ -12,10 +12,13 @@ use toolwright_exec::ExecRequest;
 use toolwright_exec::Exit;
 use toolwright_exec::Finished;
 use toolwright_exec::Output;
+use toolwright_exec::Sandbox;
 use toolwright_exec::Sink;
 use toolwright_fs::FsError;
 use toolwright_fs::Located;
 use toolwright_fs::Root;
+use toolwright_sandbox::explain::explain;
+use toolwright_sandbox::plan::Plan;
 
 use crate::environment;
 use crate::environment::EnvironmentOptions;
@@ -23,6 +26,8 @@ use crate::error;
 use crate::error::NativeError;
 use crate::job::Outcome;
 use crate::options;
+use crate::sandbox;
+use crate::sandbox::SandboxRequest;
 
 /// What to run, and within which limits.
 #[napi(object)]
@@ -36,6 +41,8 @@ pub struct BashRequest {
     pub cwd: String,
     /// Which variables it sees.
     pub environment: EnvironmentOptions,
+    /// What it may do.
+    pub sandbox: SandboxRequest,
     /// The most output that is given back.
     pub limit_bytes: f64,
     /// When the command and its children are killed.
@@ -80,8 +87,18 @@ pub(crate) fn run(
         located.root.join(&located.relative)
     };
     let directory = working_directory(&located, &cwd);
+    let plan = match request.sandbox.plan(&located.root, &given) {
+        Ok(plan) => plan,
+        Err(error) => return BashOutcome::failed(sandbox::bad_option(&error)),
+    };
     let exec = ExecRequest {
         cwd: &directory,
+        sandbox: Some(Sandbox {
+            plan: &plan,
+            below: &located.relative,
+            required: request.sandbox.required.unwrap_or(false),
+            isolated: request.sandbox.isolated.unwrap_or(false),
+        }),
         env: ExecEnv::Exactly(environment::of_command(&request.environment, given, &cwd)),
         timeout: options::milliseconds(request.timeout_ms),
         max_output_bytes: options::size(request.limit_bytes),
@@ -97,7 +114,9 @@ pub(crate) fn run(
         Ok(Finished { exit: Exit::Code(0), output, .. }) => {
             BashOutcome { output: Some(text(output, limit)), ..BashOutcome::default() }
         }
-        Ok(Finished { exit, output, .. }) => BashOutcome::failed(not_zero(request, &exit, output)),
+        Ok(Finished { exit, output, .. }) => {
+            BashOutcome::failed(not_zero(request, &plan, &exit, output))
+        }
         Err(ExecError::Cancelled { output, .. }) => {
             BashOutcome { output: Some(text(output, limit)), cancelled: true, error: None }
         }
@@ -115,7 +134,7 @@ fn working_directory(located: &Located, cwd: &Path) -> PathBuf {
     }
 }
 
-fn not_zero(request: &BashRequest, exit: &Exit, output: Output) -> NativeError {
+fn not_zero(request: &BashRequest, plan: &Plan, exit: &Exit, output: Output) -> NativeError {
     let summary = match exit {
         Exit::Code(code) => format!("Command failed with exit code {code}"),
         Exit::Signal { name, .. } => format!("Command was killed by {name}"),
@@ -128,6 +147,10 @@ fn not_zero(request: &BashRequest, exit: &Exit, output: Output) -> NativeError {
         "" => format!("{} It printed nothing.", native.message),
         printed => format!("{} Output:\n{printed}", native.message),
     };
+    if let Some(hint) = explain(&printed, plan) {
+        native.message = format!("{}\n{hint}", native.message.trim_end());
+        native.hint = hint;
+    }
     native = match exit {
         Exit::Code(code) => native.with("exitCode", *code),
         Exit::Signal { number, name } => {
@@ -162,6 +185,13 @@ fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError)
         return described(native)
             .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
             .with("output", printed);
+    }
+    if let ExecError::Unconfined { missing, .. } = &error {
+        let summary = format!("Cannot confine {}", request.cmd);
+        let place = format!("{summary}: {missing}");
+        return described(NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, hint))
+            .with("layer", missing.layer)
+            .with("reason", missing.reason.as_str());
     }
     let summary = format!("Failed to spawn {}", request.cmd);
     let place = format!("{summary}: {said}");

@@ -21,4 +21,5 @@ mod job;
 mod live;
 mod options;
 mod read;
+mod sandbox;
 mod write;

@@ -1,6 +1,7 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
 import { type DefinedToolContext, runCall, streamCall, type ToolCallOptions } from './run-call.js'
-import { checkSwitch, invalid, type ToolOptions } from './settings.js'
+import { invalid } from './option-checks.js'
+import { checkSwitch, type ToolOptions } from './settings.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
 /** What {@link defineTool} takes. */

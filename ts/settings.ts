@@ -2,6 +2,8 @@ import { constants } from 'node:buffer'
 import { resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
+import { invalid } from './option-checks.js'
+import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
 import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
 
@@ -28,6 +30,12 @@ export interface ToolOptions {
    */
   env?: EnvironmentOption | undefined
   /**
+   * How the kernel confines `bash`, and what `write` and `edit` may not touch. By default commands
+   * write to the root directory and a private temporary directory, cannot read credential stores,
+   * and leave no process behind.
+   */
+  sandbox?: SandboxOptions | undefined
+  /**
    * What `write` and `edit` have survived when they return: `process` is the death of every
    * process, `fsync` the loss of power too. @default 'process'
    */
@@ -53,6 +61,7 @@ export interface Settings {
   timeoutMs: number
   networkGuard: NetworkGuard
   env: EnvironmentOption
+  sandbox: SandboxOptions
   durability: 'process' | 'fsync'
   allowInPlace: boolean
 }
@@ -63,6 +72,7 @@ const defaults = {
   timeoutMs: 60_000,
   networkGuard: 'tokens',
   env: {},
+  sandbox: noSandboxOptions,
   durability: 'process',
   allowInPlace: false,
 } as const
@@ -90,6 +100,7 @@ export function checkOptions(options: ToolOptions): void {
     throw invalid(`networkGuard must be one of ${networkGuards.join(', ')}.`)
   }
   if (options.env !== undefined) checkEnvironment(options.env)
+  if (options.sandbox !== undefined) checkSandbox(options.sandbox)
   if (options.durability !== undefined && !['process', 'fsync'].includes(options.durability)) {
     throw invalid("durability must be 'process' or 'fsync'.")
   }
@@ -108,6 +119,7 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
     networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaults.networkGuard,
     env: bound.env ?? configured.env ?? defaults.env,
+    sandbox: bound.sandbox ?? configured.sandbox ?? defaults.sandbox,
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
   }
@@ -191,9 +203,4 @@ function checkLimits(
   if (timeoutMs > most.timeoutMs) {
     throw invalid(`timeoutMs exceeds ${most.timeoutMs}.`, { timeoutMs, maxAllowed: most.timeoutMs })
   }
-}
-
-/** A value that the call cannot be made with. */
-export function invalid(summary: string, details: Record<string, unknown> = {}): ToolError {
-  return new ToolError({ code: 'INVALID_INPUT', summary, details, hint: 'Correct the value and call again.' })
 }

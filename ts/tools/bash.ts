@@ -10,7 +10,9 @@ import {
 } from '../define-tool.js'
 import { call, stream } from '../native.js'
 import { type DefinedToolContext, partialOutputs } from '../run-call.js'
-import { checkBashLimits, invalid, type ToolOptions } from '../settings.js'
+import { invalid } from '../option-checks.js'
+import { sandboxRequest } from '../sandbox.js'
+import { checkBashLimits, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -140,6 +142,7 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
       set: { ...set },
       networkBlocked: !plan.allowNetwork,
     },
+    sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
     limitBytes: plan.maxOutputBytes,
     timeoutMs: plan.timeoutMs,
   }

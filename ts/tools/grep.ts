@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { callInTurn } from '../native.js'
-import { invalid, type ToolOptions } from '../settings.js'
+import { invalid } from '../option-checks.js'
+import type { ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
 
 /** Input of the `grep` tool. */

@@ -3,7 +3,11 @@
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
-use crate::capture::Output;
+use crate::{
+    capture::Output,
+    missing::Missing,
+    request::{ExecRequest, Streams},
+};
 
 /// A command that was not run, or was not let run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +34,14 @@ pub enum ExecError {
         cwd: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// The command was not run, because it could not be confined.
+    #[error("Cannot confine `{program}`: {missing}")]
+    Unconfined {
+        /// The program asked for.
+        program: String,
+        /// What is missing.
+        missing: Missing,
     },
     /// The time was up; the process group has been killed.
     #[error("`{program}` timed out after {} ms", timeout.as_millis())]
@@ -93,6 +105,8 @@ pub enum SpawnReason {
     PermissionDenied,
     /// Out of processes, descriptors or memory.
     Resources,
+    /// It exists, where the sandbox does not let commands look.
+    Hidden,
     /// The file is open for writing, and still was after 100 ms.
     Busy,
     /// Anything else; see the source.
@@ -119,6 +133,7 @@ impl fmt::Display for SpawnReason {
             Self::TooLong => "the arguments and the environment are too long together",
             Self::PermissionDenied => "permission denied",
             Self::Resources => "the system is out of processes, file descriptors or memory",
+            Self::Hidden => "it lies outside of what the sandbox lets commands reach",
             Self::Busy => "the file is still open for writing",
             Self::Other => "the system refused",
         })
@@ -126,6 +141,13 @@ impl fmt::Display for SpawnReason {
 }
 
 impl ExecError {
+    /// Of a command that was cancelled before it was started.
+    pub(crate) fn cancelled_before(request: &ExecRequest<'_>) -> Self {
+        let stderr = (request.streams == Streams::Apart).then(Output::default);
+        let program = request.cmd.to_owned();
+        Self::Cancelled { program, output: Output::default(), stderr }
+    }
+
     /// The next move, in a sentence for a language model.
     #[must_use]
     pub fn hint(&self) -> &'static str {
@@ -150,9 +172,13 @@ impl ExecError {
                 }
                 SpawnReason::PermissionDenied => "Use a program this user may run.",
                 SpawnReason::Resources => "Try again when other commands have ended.",
+                SpawnReason::Hidden => {
+                    "Use a program of the system or below the root directory; the host can add a directory with sandbox.readable."
+                }
                 SpawnReason::Busy => "Try again when whatever writes the file has closed it.",
                 SpawnReason::Other => "See the system's words for the cause.",
             },
+            Self::Unconfined { missing, .. } => missing.remedy,
             Self::TimedOut { .. } => {
                 "The command and its children were killed: make it do less, or ask for more time."
             }

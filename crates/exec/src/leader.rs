@@ -24,7 +24,7 @@ use rustix::{
 /// How long the end of a killed leader is waited for. Only one stuck in the kernel takes longer.
 const DEATH: Duration = Duration::from_millis(100);
 
-pub(crate) struct Leader {
+pub(crate) struct ChildLeader {
     /// `None` once it is reaped, or is known to have been reaped by somebody else.
     child: Option<Child>,
     pid: Option<Pid>,
@@ -32,7 +32,7 @@ pub(crate) struct Leader {
     pidfd: Option<OwnedFd>,
 }
 
-impl Leader {
+impl ChildLeader {
     pub(crate) fn new(child: Child) -> Self {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Self { child: Some(child), pid, pidfd: pid.and_then(pidfd) }
@@ -125,7 +125,7 @@ fn kill_orphans(leader: Pid) {
     }
 }
 
-impl Drop for Leader {
+impl Drop for ChildLeader {
     fn drop(&mut self) {
         if self.child.is_some() {
             let _ = self.end();
@@ -145,7 +145,7 @@ fn pidfd(_: Pid) -> Option<OwnedFd> {
 }
 
 #[cfg(test)]
-impl Leader {
+impl ChildLeader {
     /// As on a system without pidfds.
     pub(crate) fn without_pidfd(mut self) -> Self {
         self.pidfd = None;

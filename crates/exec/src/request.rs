@@ -4,6 +4,8 @@ use std::{
     ffi::OsString, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicBool, time::Duration,
 };
 
+use toolwright_sandbox::plan::Plan;
+
 use crate::{cancel::CancelSource, error::ExecError};
 
 const NUL: &str = "holds a NUL byte";
@@ -29,6 +31,22 @@ pub struct ExecRequest<'a> {
     pub cancel: &'a dyn CancelSource,
     /// Whether stderr comes in the order of arrival or by itself.
     pub streams: Streams,
+    /// How it is confined. `None`: not at all.
+    pub sandbox: Option<Sandbox<'a>>,
+}
+
+/// How a command is confined.
+#[derive(Debug, Clone, Copy)]
+pub struct Sandbox<'a> {
+    /// What it may do.
+    pub plan: &'a Plan,
+    /// The directory to run in, below the plan's root; empty for the root itself. The request's `cwd`
+    /// is the same directory as this process sees it.
+    pub below: &'a Path,
+    /// Whether it may not run where a layer for files or processes is missing either.
+    pub required: bool,
+    /// Whether nothing is shared with other commands of the plan.
+    pub isolated: bool,
 }
 
 /// What becomes of stderr.
@@ -67,6 +85,7 @@ impl<'a> ExecRequest<'a> {
             max_output_bytes: 200_000,
             cancel: &NEVER,
             streams: Streams::Joined,
+            sandbox: None,
         }
     }
 

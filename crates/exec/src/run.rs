@@ -3,11 +3,13 @@
 use std::{
     io,
     os::fd::AsFd,
+    path::PathBuf,
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::io::Errno;
+use toolwright_sandbox::step::FailedStep;
 
 use crate::{
     cancel::CancelSource,
@@ -15,10 +17,10 @@ use crate::{
     error::ExecError,
     exit::Exit,
     lane::{Lanes, Others},
-    leader::Leader,
-    request::{ExecRequest, Streams},
+    request::ExecRequest,
+    running::{News, NotRun, Running},
     sink::Sink,
-    spawn::spawn,
+    spawn::{BUSY_PAUSES, not_started, spawn},
 };
 
 /// How long a child that still holds the pipe may write after the command has ended, as `tee` in
@@ -62,36 +64,75 @@ pub fn run_streaming(
 
 fn supervise(
     request: &ExecRequest<'_>,
-    sink: Option<&mut dyn Sink>,
+    mut sink: Option<&mut dyn Sink>,
 ) -> Result<Finished, ExecError> {
     request.check()?;
-    let program = || request.cmd.to_owned();
     if request.cancel.is_cancelled() {
-        let stderr = (request.streams == Streams::Apart).then(Output::default);
-        let output = Output::default();
-        return Err(ExecError::Cancelled { program: program(), output, stderr });
+        return Err(ExecError::cancelled_before(request));
     }
     let started = Instant::now();
+    // A timeout past the end of time is none.
+    let deadline = started.checked_add(request.timeout);
+    let mut busy = BUSY_PAUSES.iter();
+    loop {
+        let sink = sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink);
+        let (not_run, program) = match follow_one(request, started, deadline, sink)? {
+            Followed::Finished(finished) => return Ok(finished),
+            Followed::NotRun(not_run, program) => (not_run, program),
+        };
+        match not_run {
+            // Each time something else is asked; a file that changes all the time ends by the timeout.
+            NotRun::Left | NotRun::Stale if started.elapsed() < request.timeout => {}
+            NotRun::Left | NotRun::Stale => {
+                return Err(not_started(request, &program, FailedStep::Other, Errno::AGAIN.raw_os_error()));
+            }
+            NotRun::Failed(FailedStep::Execute, errno) if errno == Errno::TXTBSY.raw_os_error() => {
+                match busy.next() {
+                    Some(pause) => thread::sleep(*pause),
+                    None => return Err(not_started(request, &program, FailedStep::Execute, errno)),
+                }
+            }
+            NotRun::Failed(step, errno) => return Err(not_started(request, &program, step, errno)),
+        }
+    }
+}
+
+/// One attempt.
+enum Followed {
+    Finished(Finished),
+    NotRun(NotRun, PathBuf),
+}
+
+fn follow_one(
+    request: &ExecRequest<'_>,
+    started: Instant,
+    deadline: Option<Instant>,
+    sink: Option<&mut dyn Sink>,
+) -> Result<Followed, ExecError> {
+    let program = || request.cmd.to_owned();
     let spawned = spawn(request)?;
     let mut session = Session {
-        leader: spawned.leader,
+        running: spawned.running,
         lanes: Lanes::new(spawned.output, spawned.stderr, request.max_output_bytes, sink),
     };
-    // A timeout past the end of time is none.
-    let ended = session.follow(started.checked_add(request.timeout), request.cancel);
+    let ended = session.follow(deadline, request.cancel);
+    if let Ok(Ended::NotRun(not_run)) = ended {
+        return Ok(Followed::NotRun(not_run, spawned.program));
+    }
     let ended = ended.and_then(|ended| session.close(ended).map(|status| (ended, status)));
-    let Session { leader, mut lanes } = session;
+    let Session { running, mut lanes } = session;
     if ended.is_err() {
         // The group is killed here, if not before, and what it wrote is kept if it can be had.
-        drop(leader);
+        drop(running);
         let _ = lanes.read_rest();
     }
     let (output, stderr) = lanes.finish();
     match ended {
         Ok((Ended::Exited, Some(exit))) => {
-            Ok(Finished { exit, output, stderr, duration: started.elapsed() })
+            let duration = started.elapsed();
+            Ok(Followed::Finished(Finished { exit, output, stderr, duration }))
         }
-        Ok((Ended::Exited, None)) => {
+        Ok((Ended::Exited | Ended::NotRun(_), _)) => {
             Err(ExecError::Lost { program: program(), output, stderr, source: Errno::CHILD.into() })
         }
         Ok((Ended::TimedOut, _)) => {
@@ -110,10 +151,11 @@ enum Ended {
     Exited,
     TimedOut,
     Cancelled,
+    NotRun(NotRun),
 }
 
 struct Session<'s> {
-    leader: Leader,
+    running: Running,
     lanes: Lanes<'s>,
 }
 
@@ -134,17 +176,21 @@ impl Session<'_> {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 // An end that nobody has looked at yet is still an end.
-                let exited = self.leader.has_ended()?;
-                return Ok(if exited { Ended::Exited } else { Ended::TimedOut });
+                return Ok(match self.running.news()? {
+                    News::Running => Ended::TimedOut,
+                    News::Ended => Ended::Exited,
+                    News::NotRun(reason) => Ended::NotRun(reason),
+                });
             }
             let flowing = self.lanes.is_flowing();
-            let tick = match self.leader.pidfd() {
+            let observable = self.running.descriptor().is_some();
+            let tick = match self.running.descriptor() {
                 None => Some(TICK_WITHOUT_PIDFD),
                 Some(_) if waker.is_none() || !flowing => Some(TICK),
                 Some(_) => None,
             };
             let others = Others {
-                process: self.leader.pidfd().map(AsFd::as_fd),
+                process: self.running.descriptor(),
                 waker: waker.map(AsFd::as_fd),
             };
             let ready = self.lanes.wait(flowing, others, tick.into_iter().chain(left).min())?;
@@ -153,9 +199,11 @@ impl Session<'_> {
             {
                 waker.drain();
             }
-            if ready.process || self.leader.pidfd().is_none() {
-                if self.leader.has_ended()? {
-                    return Ok(Ended::Exited);
+            if ready.process || !observable {
+                match self.running.news()? {
+                    News::Running => {}
+                    News::Ended => return Ok(Ended::Exited),
+                    News::NotRun(reason) => return Ok(Ended::NotRun(reason)),
                 }
                 if ready.process {
                     // A debugger has to take the end first, and `poll` does not sleep until then.
@@ -171,7 +219,7 @@ impl Session<'_> {
         if ended == Ended::Exited {
             self.lanes.read_until(Instant::now() + GRACE)?;
         }
-        let status = self.leader.end();
+        let status = self.running.end();
         // What was in the pipes when the group was killed.
         self.lanes.read_rest()?;
         Ok(status?.map(Exit::from_status))
@@ -183,6 +231,7 @@ mod tests {
     use std::{path::Path, sync::atomic::AtomicBool};
 
     use super::*;
+    use crate::leader::ChildLeader;
 
     /// What a system without pidfds does.
     fn polled(script: &str, timeout: Duration) -> (Ended, Option<Exit>, Duration) {
@@ -190,8 +239,9 @@ mod tests {
         let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };
         let started = Instant::now();
         let spawned = spawn(&request).expect("sh starts");
+        let Running::Child(leader) = spawned.running else { panic!("it is a child") };
         let mut session = Session {
-            leader: spawned.leader.without_pidfd(),
+            running: Running::Child(leader.without_pidfd()),
             lanes: Lanes::new(spawned.output, spawned.stderr, 100, None),
         };
         let never = AtomicBool::new(false);
@@ -218,7 +268,7 @@ mod tests {
     fn a_leader_reaped_by_the_host_is_lost_and_nobody_is_hit() {
         let child = std::process::Command::new("true").spawn().expect("true starts");
         let pid = rustix::process::Pid::from_child(&child);
-        let mut leader = Leader::new(child);
+        let mut leader = ChildLeader::new(child);
         rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty()).expect("reaped");
         assert!(leader.has_ended().is_err());
         assert!(leader.end().is_err());

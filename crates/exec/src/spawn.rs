@@ -3,26 +3,34 @@
 use std::{
     io::{self, PipeReader, PipeWriter},
     os::unix::process::CommandExt,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
     time::Duration,
 };
 
-use rustix::io::Errno;
+use rustix::{
+    fs::{Access, access},
+    io::Errno,
+};
+use toolwright_sandbox::step::FailedStep;
 
+#[cfg(target_os = "linux")]
+use crate::confined;
 use crate::{
     classify::{classify, is_bad_cwd},
     error::{ExecError, SpawnReason},
-    leader::Leader,
+    leader::ChildLeader,
     lookup::{Lookup, lookup},
-    request::{ExecEnv, ExecRequest, Streams},
+    missing::Missing,
+    request::{ExecEnv, ExecRequest, Sandbox, Streams},
+    running::Running,
     start_permit::StartPermit,
 };
 
 /// A program that was just written may for a moment still be open for writing: in another child of
 /// the host, between its start and its `exec`. Tried again after these pauses.
-const BUSY_PAUSES: [Duration; 5] = [
+pub(crate) const BUSY_PAUSES: [Duration; 5] = [
     Duration::from_millis(1),
     Duration::from_millis(4),
     Duration::from_millis(15),
@@ -32,7 +40,9 @@ const BUSY_PAUSES: [Duration; 5] = [
 
 /// A started command and the ends of its pipes, to which the host holds no writer.
 pub(crate) struct Spawned {
-    pub(crate) leader: Leader,
+    pub(crate) running: Running,
+    /// The file that is executed.
+    pub(crate) program: PathBuf,
     pub(crate) output: PipeReader,
     /// Where stderr has a pipe of its own.
     pub(crate) stderr: Option<PipeReader>,
@@ -55,6 +65,9 @@ pub(crate) fn spawn(request: &ExecRequest<'_>) -> Result<Spawned, ExecError> {
         Lookup::Nowhere => return Err(missing(SpawnReason::NotFound, Errno::NOENT)),
         Lookup::NotExecutable => return Err(missing(SpawnReason::NotExecutable, Errno::ACCESS)),
     };
+    if let Some(sandbox) = &request.sandbox {
+        return confine(sandbox, request, program, failed);
+    }
     let mut pauses = BUSY_PAUSES.iter();
     loop {
         let permit = StartPermit::wait(request.cancel);
@@ -77,12 +90,9 @@ pub(crate) fn spawn(request: &ExecRequest<'_>) -> Result<Spawned, ExecError> {
 /// before the program is executed, so a relative program is meant from there.
 fn launch(request: &ExecRequest<'_>, program: &Path) -> io::Result<Spawned> {
     let (output, stdout) = io::pipe()?;
-    let (stderr, stderr_writer): (Option<PipeReader>, PipeWriter) = match request.streams {
-        Streams::Joined => (None, stdout.try_clone()?),
-        Streams::Apart => {
-            let (reader, writer) = io::pipe()?;
-            (Some(reader), writer)
-        }
+    let (stderr, stderr_writer) = match pipe_of_stderr(request)? {
+        Some((reader, writer)) => (Some(reader), writer),
+        None => (None, stdout.try_clone()?),
     };
     let mut command = Command::new(program);
     command
@@ -99,5 +109,67 @@ fn launch(request: &ExecRequest<'_>, program: &Path) -> io::Result<Spawned> {
     let child = command.spawn()?;
     // With `command` the host's writers close here; one left open would hide the end of the stream.
     drop(command);
-    Ok(Spawned { leader: Leader::new(child), output, stderr })
+    let running = Running::Child(ChildLeader::new(child));
+    Ok(Spawned { running, program: program.to_owned(), output, stderr })
+}
+
+fn pipe_of_stderr(request: &ExecRequest<'_>) -> io::Result<Option<(PipeReader, PipeWriter)>> {
+    match request.streams {
+        Streams::Joined => Ok(None),
+        Streams::Apart => io::pipe().map(Some),
+    }
+}
+
+/// Has it started behind the kernel's layers. Whether that succeeds is told later.
+#[cfg(target_os = "linux")]
+fn confine(
+    sandbox: &Sandbox<'_>,
+    request: &ExecRequest<'_>,
+    program: PathBuf,
+    failed: impl Fn(SpawnReason, io::Error) -> ExecError,
+) -> Result<Spawned, ExecError> {
+    use std::os::fd::AsFd;
+    let pipes = io::pipe().and_then(|pipe| Ok((pipe, pipe_of_stderr(request)?)));
+    let ((output, stdout), stderr) =
+        pipes.map_err(|error| failed(SpawnReason::Resources, error))?;
+    let (stderr, stderr_writer) = stderr.unzip();
+    let errors = stderr_writer.as_ref().map(AsFd::as_fd);
+    let leader = confined::start(sandbox, request, &program, stdout.as_fd(), errors)?;
+    Ok(Spawned { running: Running::Confined(leader), program, output, stderr })
+}
+
+/// Why a command that was given to a worker did not run.
+pub(crate) fn not_started(
+    request: &ExecRequest<'_>,
+    program: &Path,
+    step: FailedStep,
+    errno: i32,
+) -> ExecError {
+    let source = io::Error::from_raw_os_error(errno);
+    let reason = match step {
+        FailedStep::Directory => SpawnReason::BadCwd,
+        FailedStep::Fork => SpawnReason::Resources,
+        FailedStep::Execute => {
+            let file = request.cwd.join(program);
+            match classify(&source, program, request.cwd) {
+                // This process sees nothing amiss: what it sees is not what the command sees.
+                SpawnReason::MissingInterpreter { interpreter: None } => SpawnReason::Hidden,
+                SpawnReason::MissingInterpreter { interpreter: Some(name) }
+                    if Path::new(&name).exists() =>
+                {
+                    SpawnReason::Hidden
+                }
+                SpawnReason::PermissionDenied if access(&file, Access::EXEC_OK).is_ok() => {
+                    SpawnReason::Hidden
+                }
+                reason => reason,
+            }
+        }
+        step => {
+            let missing = Missing::step(step, &source);
+            return ExecError::Unconfined { program: request.cmd.to_owned(), missing };
+        }
+    };
+    let (program, cwd) = (request.cmd.to_owned(), request.cwd.to_owned());
+    ExecError::Spawn { reason, program, cwd, source }
 }

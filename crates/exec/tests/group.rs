@@ -128,6 +128,7 @@ fn cancel_in_the_middle() {
         max_output_bytes: 1000,
         cancel: &cancel,
         streams: Streams::Joined,
+        sandbox: None,
     };
     thread::scope(|scope| {
         let call = scope.spawn(|| (run(&request), Instant::now()));

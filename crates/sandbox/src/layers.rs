@@ -45,10 +45,38 @@ pub struct Layers {
     pub landlock_abi: u32,
     /// Signals and abstract sockets end at Landlock's scope.
     pub scope: Layer,
+    /// Closed paths are closed.
+    pub closed: Layer,
+    /// Protected paths below writable ones are read-only.
+    pub protected: Layer,
     /// A bound on processes.
     pub processes: Bound,
     /// A bound on memory.
     pub memory: Bound,
+}
+
+impl Layers {
+    /// All layers, in one fixed order.
+    #[must_use]
+    pub fn each(mut self) -> [Layer; 11] {
+        self.each_mut().map(|layer| *layer)
+    }
+
+    pub(crate) fn each_mut(&mut self) -> [&mut Layer; 11] {
+        [
+            &mut self.user,
+            &mut self.mount,
+            &mut self.pid,
+            &mut self.ipc,
+            &mut self.net,
+            &mut self.loopback,
+            &mut self.seccomp,
+            &mut self.landlock,
+            &mut self.scope,
+            &mut self.closed,
+            &mut self.protected,
+        ]
+    }
 }
 
 /// By what a limit holds.

@@ -4,6 +4,7 @@
 pub mod broker;
 #[cfg(target_os = "linux")]
 pub mod filter;
+pub mod explain;
 pub mod layers;
 #[cfg(target_os = "linux")]
 pub mod limits;
@@ -12,7 +13,11 @@ pub mod mounts;
 #[cfg(target_os = "linux")]
 pub mod namespaces;
 pub mod plan;
+pub mod policy;
 #[cfg(target_os = "linux")]
 pub mod rules;
+pub mod report;
 pub mod seatbelt;
+pub mod step;
+#[cfg(target_os = "linux")]
 pub mod wire;

@@ -1,1 +1,99 @@
 //! Bounds on processes, memory, processor time and file size.
+//!
+//! Each is held by the best of what the system offers:
+//!
+//! | | processes | memory |
+//! | --- | --- | --- |
+//! | a control group | of the command | of the command, its files in memory included |
+//! | the process namespace | of the command, up to 300 more while its numbers are fresh | |
+//! | a resource limit | of the user in its namespace; of no use against the system's root | of each process, shared memory left out |
+//!
+//! Processor time and file size are resource limits of each process.
+
+mod group;
+mod hierarchy;
+mod namespace;
+mod resource;
+
+use std::{fs, num::NonZero, thread};
+
+pub use self::group::{Group, Groups, Held};
+use self::resource::Bounds;
+use crate::{
+    layers::{Bound, Layers},
+    plan::Limits,
+};
+
+/// What the kernel adds to the score by which it picks whom to kill when memory runs out. The
+/// scale goes to 1000, which is all memory there is.
+const SCORE: i32 = 500;
+
+/// The limits where the caller has none.
+///
+/// Processes only. A thousand at once, threads included, is more than builds and test runs need
+/// that were seen, but those start some for each processor, so that the number grows with the
+/// machine. What grows without end is stopped long before it harms.
+///
+/// Memory is not bounded: any number would be wrong for somebody's compiler, a bound for each process
+/// says nothing about their sum, and when memory runs out the kernel is told to kill the command
+/// first. Processor time is bounded by the timeout of the call, and file size by the disk.
+#[must_use]
+pub fn defaults() -> Limits {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get) as u64;
+    Limits { processes: Some((64 * processors).max(1024)), ..Limits::default() }
+}
+
+/// The limits of a worker's commands.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// By what the number of processes is bounded.
+    pub processes: Bound,
+    /// By what memory is bounded.
+    pub memory: Bound,
+    bounds: Bounds,
+}
+
+/// Bounds the worker as far as that is done once for all its commands, and prepares the rest.
+/// `group` is what [`Group::enter`] said; of the layers, the user and the process namespace count.
+///
+/// To be called when the worker has its own `/proc`, and before that is made read-only and
+/// capabilities are given up.
+#[must_use]
+pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
+    raise_score();
+    let mut bounds = Bounds::new(limits);
+    let processes = match limits.processes {
+        None => Bound::Unused,
+        Some(_) if group.processes => Bound::ControlGroup,
+        Some(most) if layers.pid.holds() && namespace::bound(most) => Bound::Namespace,
+        Some(most) if bounds.processes(most, layers.user.holds()) => Bound::ResourceLimit,
+        Some(_) => Bound::Nothing,
+    };
+    let memory = match limits.memory_bytes {
+        None => Bound::Unused,
+        Some(_) if group.memory => Bound::ControlGroup,
+        Some(most) => {
+            bounds.data(most);
+            Bound::ResourceLimit
+        }
+    };
+    Prepared { processes, memory, bounds }
+}
+
+impl Prepared {
+    /// Bounds the calling process, which becomes the command. Neither allocates nor locks.
+    pub fn apply_in_child(&self) -> std::io::Result<()> {
+        self.bounds.apply()
+    }
+}
+
+/// Makes this process and those it starts more likely to be killed for memory than the host. They
+/// could take it back, if they could write to `/proc`.
+fn raise_score() {
+    const FILE: &str = "/proc/self/oom_score_adj";
+    let Ok(text) = fs::read_to_string(FILE) else { return };
+    if let Ok(score) = text.trim().parse::<i32>() {
+        // Without it, the host and the command are as likely to be killed as they were.
+        let _ = fs::write(FILE, score.saturating_add(SCORE).min(1000).to_string());
+    }
+}

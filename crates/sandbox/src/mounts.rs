@@ -1,1 +1,99 @@
 //! The tree of files a command sees.
+//!
+//! The supervisor changes its copy of the host's mounts once, in place: all of it becomes read-only,
+//! what may be written is put back on top, private directories for temporary files and a small `/dev`
+//! are laid over the host's, and closed and protected paths are covered. Workers start from that and
+//! add their own `/proc`.
+
+mod devices;
+mod error;
+mod kernel;
+mod layout;
+mod placeholder;
+mod placement;
+mod proc;
+mod protect;
+mod scratch;
+mod watch;
+
+use std::path::Path;
+
+use rustix::{
+    fs::Mode,
+    io::Errno,
+    mount::{MountPropagationFlags, mount_change},
+    process::{chdir, umask},
+};
+
+use crate::plan::Plan;
+use error::At;
+use kernel::Attributes;
+use layout::Layout;
+use placeholder::Placeholder;
+use placement::Placement;
+
+pub use error::MountError;
+pub(crate) use proc::guard_host_proc;
+pub use proc::{close_proc, worker_proc};
+pub use watch::Watch;
+
+/// A built tree, and what it left with the host.
+#[derive(Debug, Default)]
+pub struct Tree {
+    placeholders: Vec<Placeholder>,
+}
+
+impl Tree {
+    /// Removes what stood for absent protected paths, unless another supervisor needs it or it is in
+    /// use. At the very end: after it those paths are protected no more.
+    pub fn remove_placeholders(self) {
+        for placeholder in self.placeholders {
+            placeholder.remove();
+        }
+    }
+}
+
+/// Builds the tree in the mount namespace that has been entered. After a failure that namespace is
+/// neither the host's nor what was asked for, and of no more use.
+pub fn build(plan: &Plan) -> Result<Tree, MountError> {
+    // The modes given here are meant.
+    let mask = umask(Mode::empty());
+    let mut tree = Tree::default();
+    let built = build_in_place(plan, &mut tree);
+    umask(mask);
+    if let Err(error) = built {
+        tree.remove_placeholders();
+        return Err(error);
+    }
+    Ok(tree)
+}
+
+fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
+    private()?;
+    let layout = Layout::new(plan)?;
+    let placement = Placement::begin(&layout, &plan.root)?;
+    let root = Path::new("/");
+    let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
+    if layout.root_is_writable() {
+        kernel::set_at(root, always).at("restrict the whole tree", root)?;
+        // These are no files but the kernel's switches.
+        for switches in ["/proc", "/sys"].map(Path::new) {
+            match kernel::set_at(switches, always | Attributes::READ_ONLY) {
+                Ok(()) | Err(Errno::INVAL | Errno::NOENT) => {}
+                Err(errno) => return Err(MountError::new("make read-only", switches, errno)),
+            }
+        }
+    } else {
+        let all = always | Attributes::READ_ONLY;
+        kernel::set_at(root, all).at("make the whole tree read-only", root)?;
+    }
+    placement.place(&layout, &mut tree.placeholders)?;
+    // The working directory may lie in what is covered now.
+    chdir("/").at("enter", root)
+}
+
+/// What is mounted from now on stays in this namespace, and what the host mounts stays out.
+fn private() -> Result<(), MountError> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .at("make the mounts private", Path::new("/"))
+}

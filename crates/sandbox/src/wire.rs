@@ -1,1 +1,19 @@
 //! What the host, the supervisor and its workers say to each other.
+//!
+//! Both ends come from one build, so there is no version. Numbers are little-endian; a text is its
+//! length and its bytes. On a worker's stream each message is a frame: its length, then its content.
+//! A command can reach none of these sockets, and yet nothing here trusts what it reads: a reader
+//! never looks past the end.
+
+mod frames;
+mod message;
+mod plan;
+mod reader;
+
+pub use frames::{Inbox, Progress, send};
+pub use message::{
+    FRAME_HEADER, Reply, Request, RequestFrame, Told, WORKER, frame_length, kill_frame,
+    plain_frame, read_request_frame, run_frame,
+};
+pub use plan::{Order, read_order, write_order};
+pub use reader::Malformed;

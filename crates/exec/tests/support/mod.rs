@@ -48,6 +48,7 @@ pub(crate) fn with(
         max_output_bytes,
         cancel: &AtomicBool::new(false),
         streams: Streams::Joined,
+        sandbox: None,
     })
 }
 

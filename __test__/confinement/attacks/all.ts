@@ -1,0 +1,24 @@
+import type { Attack, Kind } from './attack.ts'
+import { files } from './files.ts'
+import { gitDirectory } from './git-directory.ts'
+import { ipc } from './ipc.ts'
+import { kernel } from './kernel.ts'
+import { limits } from './limits.ts'
+import { metadata } from './metadata.ts'
+import { network } from './network.ts'
+import { processes } from './processes.ts'
+import { secrets } from './secrets.ts'
+import { supervisor } from './supervisor.ts'
+
+/** Every attack, by what it is on. */
+export const attacks: Readonly<Record<Kind, readonly Attack[]>> = {
+  network,
+  files: [...files, ...gitDirectory],
+  metadata,
+  processes,
+  ipc,
+  environment: secrets,
+  kernel,
+  supervisor,
+  limits,
+}

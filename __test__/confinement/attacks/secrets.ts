@@ -1,0 +1,128 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { LEFT_OPEN } from '../stage/host.ts'
+import type { Scene } from '../stage/scene.ts'
+import { stores } from '../stage/stores.ts'
+import type { Attack } from './attack.ts'
+import { handle } from './files.ts'
+
+const store = (scene: Scene, name: string): string => join(scene.host.base, 'home', name)
+const KEY = '.ssh/id_ed25519'
+
+/** Whether the key of the host's home directory was printed. */
+const keyIsOut =
+  (scene: Scene) =>
+  (output: string): boolean =>
+    output.includes(scene.host.secrets.stores[KEY] ?? scene.token)
+
+const readsKey = (name: string, run: (scene: Scene, path: string) => Promise<readonly string[]> | readonly string[] | string, more: Partial<Attack> = {}): Attack => ({
+  name: `the key: ${name}`,
+  ...more,
+  stage: async (scene) => ({ run: await run(scene, store(scene, KEY)), happened: keyIsOut(scene) }),
+})
+
+const tellsEnvironment = (name: string, run: (scene: Scene) => readonly string[] | string, more: Partial<Attack> = {}): Attack => ({
+  name,
+  ...more,
+  stage: (scene) => ({ run: run(scene), happened: (output) => output.includes(scene.host.secrets.environment) }),
+})
+
+export const secrets: readonly Attack[] = [
+  ...stores.map(
+    (name): Attack => ({
+      name: `the store ~/${name}`,
+      stage: (scene) => ({
+        run: ['read', store(scene, name)],
+        happened: (output) => output.includes(scene.host.secrets.stores[name] ?? scene.token),
+      }),
+    }),
+  ),
+  readsKey('by mapped memory', (_, path) => ['read-mapped', path]),
+  readsKey('by /proc/self/root', (_, path) => ['read', `/proc/self/root${path}`]),
+  readsKey('by a link of the command', (_, path) => `ln -s ${path} link; cat link`),
+  readsKey('by a hard link of the command', (_, path) => `ln ${path} twin; cat twin`),
+  readsKey('by a link of the host', (scene, path) => {
+    symlinkSync(path, join(scene.inside, 'link'))
+    return ['read', 'link']
+  }),
+  readsKey('by moving the directory', (scene, path) => `mv ${join(path, '..')} moved; cat moved/*; mv moved ${join(scene.host.base, 'home/.ssh')}`),
+  readsKey('by copying the home directory', (scene) => `cp -r ${join(scene.host.base, 'home')} copy; cat copy/.ssh/*`),
+  readsKey('by the root of a process of the host', async (scene, path) => ['read', `/proc/${(await scene.victim()).pid}/root${path}`]),
+  readsKey('by the number of the file', async (scene, path) => ['handle-read', ...(await handle(scene, path))], { only: 'root', needs: 'CAP_DAC_READ_SEARCH' }),
+  readsKey('by a mount of its directory', (scene, path) => `mkdir seen; ${scene.attackProgram} mount-bind ${join(path, '..')} seen; cat seen/*; umount seen`, {
+    only: 'root',
+    needs: 'CAP_SYS_ADMIN',
+  }),
+  readsKey('by the program that changes a root', (scene, path) => `chroot / ${scene.attackProgram} read ${path}`, { only: 'root', needs: 'CAP_SYS_CHROOT' }),
+  {
+    name: 'the names in a store',
+    stage: (scene) => ({ run: ['list', store(scene, '.ssh')], happened: (output) => output.includes('id_ed25519') }),
+  },
+  {
+    name: 'a file that is closed to reading',
+    ownRoot: true,
+    stage(scene) {
+      const path = scene.beside('closed/file', scene.token)
+      scene.sandbox.denyRead = [path]
+      return { run: ['read', path], happened: (output) => output.includes(scene.token) }
+    },
+  },
+  {
+    name: 'a directory in the root that is closed to reading',
+    ownRoot: true,
+    stage(scene) {
+      const path = scene.within('closed/file', scene.token)
+      scene.sandbox.denyRead = ['closed']
+      return { run: `cat closed/*; mv closed open; cat open/*; cat ${path}`, happened: (output) => output.includes(scene.token) }
+    },
+  },
+  {
+    name: 'a file outside, with a narrow read scope',
+    ownRoot: true,
+    sandbox: { readScope: 'system' },
+    stage(scene) {
+      const path = scene.beside('file', scene.token)
+      return { run: ['read', path], happened: (output) => output.includes(scene.token) }
+    },
+  },
+  {
+    name: 'a program outside, with a narrow read scope',
+    ownRoot: true,
+    sandbox: { readScope: 'system' },
+    stage(scene) {
+      const path = scene.beside('program', `#!/bin/sh\necho ${scene.token}\n`)
+      return { run: `sh ${path}`, happened: (output) => output.includes(scene.token) }
+    },
+  },
+  tellsEnvironment('the environment: its own', () => 'env'),
+  tellsEnvironment('the environment: of the host', (scene) => `cat /proc/${scene.host.pid}/environ`),
+  tellsEnvironment('the environment: of the parent', () => 'cat /proc/$PPID/environ'),
+  tellsEnvironment('the environment: of everybody', () => 'cat /proc/[0-9]*/environ', { needs: '/proc' }),
+  tellsEnvironment('the environment: of every thread', () => 'cat /proc/[0-9]*/task/*/environ | tr "\\0" "\\n" | grep REDTEAM'),
+  tellsEnvironment('the environment: by ps', () => 'ps axeww | grep REDTEAM', { needs: 'ps' }),
+  {
+    name: 'the arguments of the host',
+    stage: (scene) => ({
+      run: 'cat /proc/[0-9]*/cmdline',
+      happened: (output) => output.includes(scene.host.secrets.argument),
+    }),
+  },
+  {
+    name: 'a descriptor that the host has left open',
+    stage: (scene) => ({ run: ['descriptors'], happened: (output) => output.includes(scene.host.secrets.descriptor) }),
+  },
+  {
+    name: 'a descriptor of the host, by /proc',
+    stage: (scene) => ({
+      run: ['read', `/proc/${scene.host.pid}/fd/${LEFT_OPEN}`],
+      happened: (output) => output.includes(scene.host.secrets.descriptor),
+    }),
+  },
+  {
+    name: 'the standard input of the host',
+    stage(scene) {
+      scene.host.child.stdin?.write(`${scene.token}\n`)
+      return { run: 'read line; echo "$line"', inheritInput: true, happened: (output) => output.includes(scene.token) }
+    },
+  },
+]

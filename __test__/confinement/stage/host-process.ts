@@ -1,0 +1,57 @@
+// A program that uses the tools: runs commands through them, and plainly, as it is told.
+import { spawn } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createTools, ToolError, type CreateToolsOptions } from 'toolwright'
+import type { Ended, Order } from './host.ts'
+import { sandboxReport } from './sandbox-options.ts'
+
+process.on('message', (order: Order) => {
+  void carryOut(order).then((answer) => process.send?.({ id: order.id, answer }))
+})
+process.on('disconnect', () => process.exit())
+process.send?.({ ready: process.pid })
+
+async function carryOut(order: Order): Promise<unknown> {
+  if (order.how === 'report') return sandboxReport(order.options)
+  return order.how === 'plain' ? runPlainly(order) : runConfined(order)
+}
+
+/** As a program would without this package. */
+async function runPlainly({ argv, cwd, killAfterMs, inheritInput }: Order & { how: 'plain' }): Promise<Ended> {
+  const [program = '', ...args] = argv
+  const child = spawn(program, args, { cwd, stdio: [inheritInput === true ? 'inherit' : 'ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const closed = new Promise<void>((resolve) => {
+    child.on('close', () => resolve())
+  })
+  const exit = new Promise<string>((resolve) => {
+    child.on('error', (error) => resolve(error.message))
+    child.on('exit', (code, signal) => resolve(signal ?? String(code)))
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs ?? 20_000)
+  const how = await exit
+  clearTimeout(timer)
+  // Processes that are left behind hold the pipe: their output is not waited for.
+  await Promise.race([closed, pause(200)])
+  return { output, how }
+}
+
+async function runConfined({ options, argv, cwd, killAfterMs, by }: Order & { how: 'confined' }): Promise<Ended> {
+  const [cmd = '', ...args] = argv
+  const limits = by === 'timeout' && killAfterMs !== undefined ? { toolTimeoutMs: killAfterMs } : {}
+  const { bash } = createTools({ networkGuard: 'off', ...limits, ...options } as CreateToolsOptions & { streamOutput?: false })
+  const signal = by === 'abort' && killAfterMs !== undefined ? AbortSignal.timeout(killAfterMs) : undefined
+  const call = bash.execute({ cmd, args, opts: { cwd } }, { abortSignal: signal })
+  try {
+    return { output: await call, how: '0' }
+  } catch (error) {
+    if (!ToolError.isInstance(error)) return { output: '', how: String(error) }
+    const { output, exitCode, signal } = error.details
+    return { output: typeof output === 'string' ? output : '', how: String(signal ?? exitCode ?? ''), code: error.code, message: error.message }
+  }
+}

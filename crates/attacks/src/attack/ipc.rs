@@ -1,0 +1,117 @@
+//! Shared memory, semaphores and message queues of the host.
+
+use crate::{
+    arguments::Arguments,
+    outcome::{Attack, Outcome, check, system_call},
+};
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    ("shm-read", shm_read),
+    ("shm-write", shm_write),
+    ("shm-remove", shm_remove),
+    ("message-receive", message_receive),
+    ("message-send", message_send),
+    ("semaphore-set", semaphore_set),
+    ("queue-receive", queue_receive),
+    ("queue-send", queue_send),
+    ("queue-unlink", queue_unlink),
+];
+
+/// `IPC_RMID`.
+pub(crate) const REMOVE: i32 = 0;
+/// `SETVAL`.
+pub(crate) const SET_VALUE: i32 = 16;
+
+/// Where a segment of at least a page is mapped.
+pub(crate) fn attach(id: i32) -> Result<*mut u8, crate::outcome::Refused> {
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let place = unsafe { libc::shmat(id, std::ptr::null(), 0) };
+    check("shmat", if place as isize == -1 { -1 } else { 0 })?;
+    Ok(place.cast())
+}
+
+/// The words in a segment up to the first zero.
+pub(crate) fn text_at(place: *const u8) -> String {
+    // SAFETY: a segment has a page at least, and this is one that is mapped.
+    let bytes = unsafe { std::slice::from_raw_parts(place, 64) };
+    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+}
+
+fn shm_read(arguments: &Arguments) -> Outcome {
+    Ok(text_at(attach(arguments.number(0)?)?))
+}
+
+fn shm_write(arguments: &Arguments) -> Outcome {
+    let token = arguments.text(1)?;
+    let place = attach(arguments.number(0)?)?;
+    // SAFETY: a segment has a page at least, and a token is much shorter.
+    unsafe { place.copy_from_nonoverlapping(token.as_ptr(), token.len().min(64)) };
+    Ok(String::new())
+}
+
+fn shm_remove(arguments: &Arguments) -> Outcome {
+    system_call!("shmctl", libc::SYS_shmctl, arguments.number::<i32>(0)?, REMOVE, 0)?;
+    Ok(String::new())
+}
+
+/// A message: its type and its text.
+#[repr(C)]
+pub(crate) struct Message {
+    pub(crate) kind: libc::c_long,
+    pub(crate) text: [u8; 64],
+}
+
+impl Message {
+    pub(crate) fn new(token: &str) -> Self {
+        let mut text = [0; 64];
+        for (place, byte) in text.iter_mut().zip(token.bytes()) {
+            *place = byte;
+        }
+        Self { kind: 1, text }
+    }
+}
+
+fn message_receive(arguments: &Arguments) -> Outcome {
+    let mut message = Message::new("");
+    let (id, place) = (arguments.number::<i32>(0)?, &raw mut message);
+    let got = system_call!("msgrcv", libc::SYS_msgrcv, id, place, 64, 0, libc::IPC_NOWAIT)?;
+    Ok(String::from_utf8_lossy(&message.text[..got]).into_owned())
+}
+
+fn message_send(arguments: &Arguments) -> Outcome {
+    let message = Message::new(arguments.text(1)?);
+    let (id, place) = (arguments.number::<i32>(0)?, &raw const message);
+    system_call!("msgsnd", libc::SYS_msgsnd, id, place, 64, libc::IPC_NOWAIT)?;
+    Ok(String::new())
+}
+
+fn semaphore_set(arguments: &Arguments) -> Outcome {
+    system_call!("semctl", libc::SYS_semctl, arguments.number::<i32>(0)?, 0, SET_VALUE, 99)?;
+    Ok(String::new())
+}
+
+fn queue_receive(arguments: &Arguments) -> Outcome {
+    let name = arguments.path(0)?;
+    let flags = libc::O_RDONLY | libc::O_NONBLOCK;
+    let fd = system_call!("mq_open", libc::SYS_mq_open, name.as_ptr(), flags, 0, 0)?;
+    let mut bytes = vec![0_u8; 1 << 16];
+    let (place, length) = (bytes.as_mut_ptr(), bytes.len());
+    let got = system_call!("mq_timedreceive", libc::SYS_mq_timedreceive, fd, place, length, 0, 0)?;
+    Ok(String::from_utf8_lossy(&bytes[..got]).into_owned())
+}
+
+fn queue_send(arguments: &Arguments) -> Outcome {
+    let name = arguments.path(0)?;
+    let token = arguments.text(1)?;
+    let flags = libc::O_WRONLY | libc::O_NONBLOCK;
+    let fd = system_call!("mq_open", libc::SYS_mq_open, name.as_ptr(), flags, 0, 0)?;
+    let (place, length) = (token.as_ptr(), token.len());
+    system_call!("mq_timedsend", libc::SYS_mq_timedsend, fd, place, length, 1, 0)?;
+    Ok(String::new())
+}
+
+fn queue_unlink(arguments: &Arguments) -> Outcome {
+    let name = arguments.path(0)?;
+    system_call!("mq_unlink", libc::SYS_mq_unlink, name.as_ptr())?;
+    Ok(String::new())
+}

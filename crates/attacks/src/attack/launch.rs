@@ -1,0 +1,65 @@
+//! Starts another program in a setting that Node cannot make.
+
+use std::{
+    fs::File,
+    io::{self, Seek, Write},
+    os::{
+        fd::{AsRawFd, FromRawFd},
+        unix::process::CommandExt,
+    },
+    process::Command,
+};
+
+use crate::{
+    arguments::Arguments,
+    outcome::{Attack, Named, Outcome, say, system_call},
+};
+
+pub(crate) const ATTACKS: &[Attack] = &[("as", as_user), ("hold", hold), ("parent", parent)];
+
+/// `as UID -- program …`: as another user, without groups and rights.
+fn as_user(arguments: &Arguments) -> Outcome {
+    let user = arguments.number::<u32>(0)?;
+    system_call!("setgroups", libc::SYS_setgroups, 0, 0)?;
+    system_call!("setresgid", libc::SYS_setresgid, user, user, user)?;
+    system_call!("setresuid", libc::SYS_setresuid, user, user, user)?;
+    become_program(arguments)
+}
+
+/// `hold FD FILE -- program …`: with a descriptor that is left open for all programs it starts.
+fn hold(arguments: &Arguments) -> Outcome {
+    let fd = arguments.number::<i32>(0)?;
+    let file = File::open(arguments.text(1)?).named("open")?;
+    system_call!("dup3", libc::SYS_dup3, file.as_raw_fd(), fd, 0)?;
+    become_program(arguments)
+}
+
+fn become_program(arguments: &Arguments) -> Outcome {
+    let (program, rest) = arguments.command()?;
+    Err(crate::outcome::Refused::new("execve", Command::new(program).args(rest).exec()))
+}
+
+/// A file in memory with a text, that programs started from here do not get.
+pub(crate) fn secret_file(secret: &str) -> io::Result<File> {
+    // SAFETY: the name ends with a NUL byte; the descriptor is new and ours.
+    let mut file = unsafe {
+        let fd = libc::memfd_create(c"held".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        File::from_raw_fd(fd)
+    };
+    file.write_all(secret.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// `parent SECRET -- program …`: stands where the supervisor of a command stands, with a descriptor
+/// to steal, and says that it lives when the program has ended.
+fn parent(arguments: &Arguments) -> Outcome {
+    let _held = secret_file(arguments.text(0)?).named("memfd_create")?;
+    let (program, rest) = arguments.command()?;
+    Command::new(program).args(rest).status().named("spawn")?;
+    say("the parent lives");
+    Ok(String::new())
+}

@@ -1,0 +1,155 @@
+//! More than a fair share.
+
+use std::{
+    fs::File,
+    io::Write,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    arguments::Arguments,
+    internet::owned,
+    outcome::{Attack, Named, Outcome, Refused, check, system_call},
+};
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    ("processes", processes),
+    ("threads", threads),
+    ("memory", memory),
+    ("memory-of-many", memory_of_many),
+    ("burn", burn),
+    ("file-of-size", file_of_size),
+    ("open-files", open_files),
+];
+
+/// A copy of this process that does `work` and ends; gives its number.
+pub(crate) fn fork(work: impl FnOnce()) -> Result<i32, Refused> {
+    // SAFETY: this program has one thread wherever it forks.
+    let child = unsafe { libc::fork() };
+    check("fork", child.into())?;
+    if child == 0 {
+        work();
+        // SAFETY: ends the child without running what the parent wants run at its own end.
+        unsafe { libc::_exit(0) };
+    }
+    Ok(child)
+}
+
+fn end_all(children: &[i32]) {
+    for child in children {
+        let _ = system_call!("kill", libc::SYS_kill, *child, libc::SIGKILL);
+    }
+    for child in children {
+        let _ = system_call!("wait4", libc::SYS_wait4, *child, 0, 0, 0);
+    }
+}
+
+/// So many processes at once.
+fn processes(arguments: &Arguments) -> Outcome {
+    let wanted = arguments.number::<usize>(0)?;
+    let mut children = Vec::new();
+    let mut failure = None;
+    while children.len() < wanted && failure.is_none() {
+        match fork(|| thread::sleep(Duration::from_secs(20))) {
+            Ok(child) => children.push(child),
+            Err(refused) => failure = Some(refused),
+        }
+    }
+    let made = children.len();
+    end_all(&children);
+    failure.map_or(Ok(format!("<{made} processes>")), Err)
+}
+
+fn threads(arguments: &Arguments) -> Outcome {
+    let wanted = arguments.number::<usize>(0)?;
+    for _ in 0..wanted {
+        let sleeper = thread::Builder::new().stack_size(65_536);
+        sleeper.spawn(|| thread::sleep(Duration::from_secs(20))).named("clone")?;
+    }
+    Ok(format!("<{wanted} threads>"))
+}
+
+/// Touches every page of so many bytes.
+fn touch(bytes: usize) -> Result<(), Refused> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at an address of the kernel's choice, written to within its length.
+    unsafe {
+        let place = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
+        check("mmap", if place == libc::MAP_FAILED { -1 } else { 0 })?;
+        for at in (0..bytes).step_by(4096) {
+            place.cast::<u8>().add(at).write_volatile(1);
+        }
+    }
+    Ok(())
+}
+
+fn memory(arguments: &Arguments) -> Outcome {
+    touch(arguments.number(0)?)?;
+    Ok("all of it".to_owned())
+}
+
+/// So much in each of so many processes, at the same time.
+fn memory_of_many(arguments: &Arguments) -> Outcome {
+    let (bytes, count) = (arguments.number::<usize>(0)?, arguments.number::<usize>(1)?);
+    let mut ready = Vec::new();
+    let mut children = Vec::new();
+    for _ in 0..count {
+        let mut ends = [0_i32; 2];
+        system_call!("pipe2", libc::SYS_pipe2, ends.as_mut_ptr(), 0)?;
+        let writer = owned(ends[1] as usize);
+        ready.push(File::from(owned(ends[0] as usize)));
+        children.push(fork(|| {
+            if touch(bytes).is_ok() {
+                let _ = File::from(writer).write_all(b"x");
+                thread::sleep(Duration::from_secs(20));
+            }
+        })?);
+    }
+    let mut touched = 0;
+    for pipe in &mut ready {
+        touched += usize::from(matches!(std::io::Read::read(pipe, &mut [0]), Ok(1)));
+    }
+    end_all(&children);
+    if touched < count {
+        return Err(Refused::without_effect("write to memory"));
+    }
+    Ok("all of it".to_owned())
+}
+
+/// So many milliseconds of a processor.
+fn burn(arguments: &Arguments) -> Outcome {
+    let wanted = Duration::from_millis(arguments.number(0)?);
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let limit = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < limit {
+        for _ in 0..100_000 {
+            std::hint::spin_loop();
+        }
+        let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
+        system_call!("clock_gettime", libc::SYS_clock_gettime, clock, &raw mut used)?;
+        if Duration::new(used.tv_sec as u64, used.tv_nsec as u32) >= wanted {
+            return Ok("all of it".to_owned());
+        }
+    }
+    Err(Refused::without_effect("burn"))
+}
+
+fn file_of_size(arguments: &Arguments) -> Outcome {
+    let mut file = File::create(arguments.text(0)?).named("open")?;
+    let block = vec![b'x'; 65_536];
+    let mut left = arguments.number::<usize>(1)?;
+    while left > 0 {
+        let part = left.min(block.len());
+        file.write_all(&block[..part]).named("write")?;
+        left -= part;
+    }
+    Ok("all of it".to_owned())
+}
+
+fn open_files(arguments: &Arguments) -> Outcome {
+    let wanted = arguments.number::<usize>(0)?;
+    let files = (0..wanted).map(|_| File::open("/dev/null")).collect::<Result<Vec<_>, _>>();
+    Ok(format!("<{} files>", files.named("open")?.len()))
+}

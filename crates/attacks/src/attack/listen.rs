@@ -1,0 +1,44 @@
+//! `attack listen FAMILY TYPE PROTOCOL ADDRESS`: waits for what should not come, for the kinds of
+//! sockets that Node does not have, and prints what it gets.
+
+use crate::{
+    arguments::Arguments,
+    internet::{owned, socket, wire_address},
+    outcome::{Attack, Outcome, say, system_call},
+    unix::path_address,
+};
+
+pub(crate) const ATTACKS: &[Attack] = &[("listen", listen)];
+
+fn listen(arguments: &Arguments) -> Outcome {
+    let (family, kind) = (arguments.number(0)?, arguments.number(1)?);
+    let name = arguments.text(3)?;
+    let at = match name.strip_prefix('@') {
+        // An abstract name has no NUL byte at its end.
+        Some(name) => {
+            let mut bytes = (libc::AF_UNIX as u16).to_ne_bytes().to_vec();
+            bytes.push(0);
+            bytes.extend(name.as_bytes());
+            bytes
+        }
+        None if family == libc::AF_UNIX => path_address(name)?,
+        None => wire_address(arguments.address(3)?),
+    };
+    let fd = socket(family, kind, arguments.number(2)?)?;
+    system_call!("bind", libc::SYS_bind, fd, at.as_ptr(), at.len())?;
+    let accepts = kind != libc::SOCK_DGRAM;
+    if accepts {
+        system_call!("listen", libc::SYS_listen, fd, 16)?;
+    }
+    say("listening");
+    loop {
+        let peer =
+            if accepts { system_call!("accept", libc::SYS_accept4, fd, 0, 0, 0)? } else { fd };
+        let mut buffer = [0_u8; 256];
+        let got = system_call!("read", libc::SYS_read, peer, buffer.as_mut_ptr(), buffer.len())?;
+        say(&format!("got {}", String::from_utf8_lossy(&buffer[..got])));
+        if accepts {
+            drop(owned(peer));
+        }
+    }
+}

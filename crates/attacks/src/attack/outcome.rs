@@ -1,0 +1,71 @@
+//! How an attack ends.
+
+use std::{
+    fmt,
+    io::{self, Write},
+};
+
+use crate::arguments::Arguments;
+
+/// What was gained, in a few words or as what was read.
+pub(crate) type Outcome = Result<String, Refused>;
+
+/// An attack and the name it is called by.
+pub(crate) type Attack = (&'static str, fn(&Arguments) -> Outcome);
+
+/// The call that did not do what the attack wanted.
+pub(crate) struct Refused {
+    call: String,
+    error: io::Error,
+}
+
+impl Refused {
+    pub(crate) fn new(call: &str, error: io::Error) -> Self {
+        Self { call: call.to_owned(), error }
+    }
+
+    /// Nothing failed, but nothing was gained either.
+    pub(crate) fn without_effect(call: &str) -> Self {
+        Self::new(call, io::Error::other("no effect"))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.call, self.error)
+    }
+}
+
+/// Names the call behind an error.
+pub(crate) trait Named<T> {
+    fn named(self, call: &str) -> Result<T, Refused>;
+}
+
+impl<T> Named<T> for io::Result<T> {
+    fn named(self, call: &str) -> Result<T, Refused> {
+        self.map_err(|error| Refused::new(call, error))
+    }
+}
+
+/// What a system call returned, or its error.
+pub(crate) fn check(call: &str, result: libc::c_long) -> Result<usize, Refused> {
+    usize::try_from(result).map_err(|_| Refused::new(call, io::Error::last_os_error()))
+}
+
+/// Makes a system call by its number: no library decides on the way what reaches the kernel.
+macro_rules! system_call {
+    ($call:literal, $number:expr $(, $argument:expr)* $(,)?) => {{
+        // SAFETY: every pointer that is handed in is one to a buffer of the caller that outlives the
+        // call and has the length that is told along; the kernel checks everything else.
+        let result = unsafe { libc::syscall($number $(, $argument as libc::c_long)*) };
+        $crate::outcome::check($call, result)
+    }};
+}
+pub(crate) use system_call;
+
+/// A line on standard output, written at once: a process that is killed has said what it said.
+pub(crate) fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(format!("{line}\n").as_bytes());
+    let _ = out.flush();
+}

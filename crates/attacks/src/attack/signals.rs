@@ -1,0 +1,98 @@
+//! Signals to a process that is somebody else's.
+
+use std::{fs, io};
+
+use crate::{
+    arguments::Arguments,
+    outcome::{Attack, Named, Outcome, Refused, system_call},
+};
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    ("kill", kill),
+    ("kill-all", kill_all),
+    ("tkill", tkill),
+    ("tgkill", tgkill),
+    ("sigqueue", sigqueue),
+    ("tgsigqueue", tgsigqueue),
+    ("pidfd-signal", pidfd_signal),
+    ("owner-signal", owner_signal),
+];
+
+fn kill(arguments: &Arguments) -> Outcome {
+    system_call!("kill", libc::SYS_kill, arguments.number::<i32>(0)?, arguments.number::<i32>(1)?)?;
+    Ok(String::new())
+}
+
+/// Every process whose environment holds a text, and that can be seen: as `killall` would.
+fn kill_all(arguments: &Arguments) -> Outcome {
+    let mark = arguments.text(0)?;
+    let signal = arguments.number::<i32>(1)?;
+    let mut hit = 0;
+    for entry in fs::read_dir("/proc").named("open")? {
+        let Ok(entry) = entry else { continue };
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+        let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if String::from_utf8_lossy(&environ).contains(mark) && pid as u32 != std::process::id() {
+            hit += i32::from(system_call!("kill", libc::SYS_kill, pid, signal).is_ok());
+        }
+    }
+    if hit == 0 { Err(Refused::without_effect("kill")) } else { Ok(format!("{hit} processes")) }
+}
+
+fn tkill(arguments: &Arguments) -> Outcome {
+    system_call!(
+        "tkill",
+        libc::SYS_tkill,
+        arguments.number::<i32>(0)?,
+        arguments.number::<i32>(1)?
+    )?;
+    Ok(String::new())
+}
+
+fn tgkill(arguments: &Arguments) -> Outcome {
+    let pid = arguments.number::<i32>(0)?;
+    system_call!("tgkill", libc::SYS_tgkill, pid, pid, arguments.number::<i32>(1)?)?;
+    Ok(String::new())
+}
+
+/// A `siginfo` of a process's own making: the number, no error, "queued".
+fn information(signal: i32) -> [i32; 32] {
+    let mut words = [0; 32];
+    words[0] = signal;
+    words[2] = -1;
+    words
+}
+
+fn sigqueue(arguments: &Arguments) -> Outcome {
+    let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
+    let information = information(signal);
+    system_call!("rt_sigqueueinfo", libc::SYS_rt_sigqueueinfo, pid, signal, information.as_ptr())?;
+    Ok(String::new())
+}
+
+fn tgsigqueue(arguments: &Arguments) -> Outcome {
+    let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
+    let (number, information) = (libc::SYS_rt_tgsigqueueinfo, information(signal));
+    system_call!("rt_tgsigqueueinfo", number, pid, pid, signal, information.as_ptr())?;
+    Ok(String::new())
+}
+
+fn pidfd_signal(arguments: &Arguments) -> Outcome {
+    let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
+    let fd = system_call!("pidfd_open", libc::SYS_pidfd_open, pid, 0)?;
+    system_call!("pidfd_send_signal", libc::SYS_pidfd_send_signal, fd, signal, 0, 0)?;
+    Ok(String::new())
+}
+
+/// A pipe whose news are signalled to another process: the kernel sends the signal, not we.
+fn owner_signal(arguments: &Arguments) -> Outcome {
+    const SET_SIGNAL: i32 = 10;
+    let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
+    let (reader, mut writer) = io::pipe().named("pipe")?;
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&reader);
+    system_call!("F_SETOWN", libc::SYS_fcntl, fd, libc::F_SETOWN, pid)?;
+    system_call!("F_SETSIG", libc::SYS_fcntl, fd, SET_SIGNAL, signal)?;
+    system_call!("F_SETFL", libc::SYS_fcntl, fd, libc::F_SETFL, libc::O_ASYNC)?;
+    io::Write::write_all(&mut writer, b"x").named("write")?;
+    Ok(String::new())
+}

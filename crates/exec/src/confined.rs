@@ -1,0 +1,55 @@
+//! Commands behind the kernel's layers, run by workers of the sandbox program.
+//!
+//! Each plan has a supervisor: a small process that has entered the namespaces and built the tree of
+//! files. It makes workers, which run one command after the other. Both are kept for a while, because
+//! making them takes several times as long as starting a command does, and both end with the host.
+
+mod leader;
+mod pool;
+mod program;
+mod supervisor;
+mod worker;
+
+pub(crate) use leader::ConfinedLeader;
+pub(crate) use pool::{Standing, standing};
+pub(crate) use pool::take_worker;
+
+use std::{os::fd::BorrowedFd, os::unix::ffi::OsStrExt, path::Path};
+
+use toolwright_sandbox::wire::{Request, run_frame};
+
+use crate::{
+    error::ExecError,
+    request::{ExecEnv, ExecRequest, Sandbox},
+};
+
+/// Starts the command; what becomes of it is the leader's to tell.
+pub(crate) fn start(
+    sandbox: &Sandbox<'_>,
+    request: &ExecRequest<'_>,
+    program: &Path,
+    stdout: BorrowedFd<'_>,
+    stderr: Option<BorrowedFd<'_>>,
+) -> Result<ConfinedLeader, ExecError> {
+    let worker = take_worker(sandbox, request)?;
+    let wanted = Request {
+        program: program.as_os_str().as_bytes(),
+        cwd: sandbox.below.as_os_str().as_bytes(),
+        stderr_apart: stderr.is_some(),
+    };
+    let arguments = std::iter::once(request.cmd).chain(request.args.iter().map(String::as_str));
+    let arguments = arguments.map(str::as_bytes);
+    let frame = match &request.env {
+        ExecEnv::Exactly(variables) => {
+            let variables = variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+            run_frame(&wanted, arguments, variables)
+        }
+        ExecEnv::Inherit => {
+            let variables: Vec<_> = std::env::vars_os().collect();
+            let variables = variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+            run_frame(&wanted, arguments, variables)
+        }
+    };
+    let pipes: Vec<BorrowedFd<'_>> = std::iter::once(stdout).chain(stderr).collect();
+    Ok(ConfinedLeader::start(worker, &frame, &pipes))
+}

@@ -1,0 +1,105 @@
+//! A command that a worker runs.
+
+use std::{
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::process::ExitStatusExt,
+    },
+    process::ExitStatus,
+    time::Duration,
+};
+
+use toolwright_sandbox::wire::{Reply, kill_frame, send};
+
+use super::pool::Lease;
+use crate::running::{News, NotRun};
+
+/// How long a worker may take to kill a command. One that takes longer is killed itself.
+const DEATH: Duration = Duration::from_secs(1);
+
+pub(crate) struct ConfinedLeader {
+    lease: Lease,
+    ended: Option<ExitStatus>,
+    /// Nothing of it is left, and the worker is free.
+    done: bool,
+}
+
+impl ConfinedLeader {
+    /// A worker that cannot be told says so when it is listened to.
+    pub(crate) fn start(lease: Lease, frame: &[u8], pipes: &[BorrowedFd<'_>]) -> Self {
+        let _ = send(lease.worker(), frame, pipes);
+        Self { lease, ended: None, done: false }
+    }
+
+    pub(crate) fn news(&mut self) -> io::Result<News> {
+        if self.ended.is_some() {
+            return Ok(News::Ended);
+        }
+        match self.lease.worker_mut().hear(Duration::ZERO)? {
+            None => Ok(News::Running),
+            Some(Reply::Ended(status)) => {
+                self.ended = Some(ExitStatus::from_raw(status));
+                Ok(News::Ended)
+            }
+            Some(Reply::Done(status)) => {
+                self.ended = Some(ExitStatus::from_raw(status));
+                self.done = true;
+                Ok(News::Ended)
+            }
+            Some(Reply::NotRun(step, errno)) => {
+                self.done = true;
+                Ok(News::NotRun(NotRun::Failed(step, errno)))
+            }
+            Some(Reply::Goodbye) => Ok(News::NotRun(NotRun::Left)),
+            Some(Reply::Stale) => {
+                self.lease.retire();
+                Ok(News::NotRun(NotRun::Stale))
+            }
+            Some(Reply::Ready(_) | Reply::Failed(..)) => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Kills what is left of it. `None`: not even the worker could be made to say how it ended.
+    pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        if !self.done {
+            self.done = self.kill()?;
+        }
+        Ok(self.ended)
+    }
+
+    fn kill(&mut self) -> io::Result<bool> {
+        send(self.lease.worker(), &kill_frame(), &[])?;
+        loop {
+            match self.lease.worker_mut().hear(DEATH)? {
+                Some(Reply::Done(status)) => {
+                    self.ended = Some(ExitStatus::from_raw(status));
+                    return Ok(true);
+                }
+                Some(Reply::Ended(status)) => self.ended = Some(ExitStatus::from_raw(status)),
+                Some(Reply::NotRun(..)) => return Ok(true),
+                _ => {
+                    self.lease.worker().kill();
+                    return Ok(false);
+                }
+            }
+        }
+    }
+}
+
+impl AsFd for ConfinedLeader {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.lease.worker().as_fd()
+    }
+}
+
+impl Drop for ConfinedLeader {
+    fn drop(&mut self) {
+        if !self.done && self.end().is_err() {
+            self.lease.worker().kill();
+        }
+        if self.done {
+            self.lease.give_back();
+        }
+    }
+}

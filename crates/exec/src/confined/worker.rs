@@ -1,0 +1,130 @@
+//! The host's end of a worker.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::{Signal, pidfd_send_signal},
+};
+use toolwright_sandbox::{
+    layers::Layers,
+    step::FailedStep,
+    wire::{Inbox, Progress, Reply},
+};
+
+use crate::cancel::CancelSource;
+
+/// How often a cancel flag without a waker is looked at.
+const TICK: Duration = Duration::from_millis(10);
+
+#[derive(Debug)]
+pub(crate) struct Worker {
+    inbox: Inbox,
+    /// Kills it whatever it does.
+    process: OwnedFd,
+    pub(crate) layers: Layers,
+}
+
+/// Why there is no worker.
+#[derive(Debug)]
+pub(crate) enum NoWorker {
+    /// A layer could not be had.
+    Failed(FailedStep, i32, String),
+    /// The supervisor is gone.
+    Gone,
+    /// The call was cancelled meanwhile.
+    Cancelled,
+    /// It took too long.
+    TooLong,
+    /// Anything else.
+    Io(io::Error),
+}
+
+impl Worker {
+    /// Waits until a worker has told that it is one.
+    pub(crate) fn wait_for(
+        socket: OwnedFd,
+        cancel: &dyn CancelSource,
+        limit: Duration,
+    ) -> Result<Self, NoWorker> {
+        let mut inbox = Inbox::new(socket);
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Some(content) = inbox.take().map_err(io_error)? {
+                return match Reply::read(&content).map_err(io_error)? {
+                    Reply::Ready(layers) => {
+                        let process = inbox.take_descriptor().ok_or(NoWorker::Gone)?;
+                        Ok(Self { inbox, process, layers })
+                    }
+                    Reply::Failed(step, errno, what) => Err(NoWorker::Failed(step, errno, what)),
+                    // A supervisor whose tree is no longer as it was.
+                    _ => Err(NoWorker::Gone),
+                };
+            }
+            if cancel.is_cancelled() {
+                return Err(NoWorker::Cancelled);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(NoWorker::TooLong);
+            }
+            wait_for(inbox.as_fd(), left.min(TICK)).map_err(NoWorker::Io)?;
+            if inbox.fill(false).map_err(NoWorker::Io)? == Progress::Closed {
+                return Err(NoWorker::Gone);
+            }
+        }
+    }
+
+    /// What it has said, if it has said something; waits for it as long as told.
+    pub(crate) fn hear(&mut self, limit: Duration) -> io::Result<Option<Reply>> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Some(content) = self.inbox.take().map_err(io::Error::other)? {
+                return Reply::read(&content).map(Some).map_err(io::Error::other);
+            }
+            match self.inbox.fill(false)? {
+                Progress::More => continue,
+                Progress::Closed => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Progress::Nothing => {}
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            wait_for(self.inbox.as_fd(), left)?;
+        }
+    }
+
+    /// Whether it can be given a command.
+    pub(crate) fn is_idle(&mut self) -> bool {
+        matches!(self.hear(Duration::ZERO), Ok(None))
+    }
+
+    /// Kills it, and with it everything in its process namespace.
+    pub(crate) fn kill(&self) {
+        let _ = pidfd_send_signal(&self.process, Signal::KILL);
+    }
+}
+
+impl AsFd for Worker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inbox.as_fd()
+    }
+}
+
+fn wait_for(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<()> {
+    let limit = Timespec::try_from(limit).ok();
+    match poll(&mut [PollFd::new(&fd, PollFlags::IN)], limit.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn io_error(error: toolwright_sandbox::wire::Malformed) -> NoWorker {
+    NoWorker::Io(io::Error::other(error))
+}

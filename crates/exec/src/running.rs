@@ -1,0 +1,72 @@
+//! A command that has been started, in whichever way.
+
+use std::{io, os::fd::BorrowedFd, process::ExitStatus};
+
+use toolwright_sandbox::step::FailedStep;
+
+#[cfg(target_os = "linux")]
+use crate::confined::ConfinedLeader;
+use crate::leader::ChildLeader;
+
+/// The command and all it has started.
+pub(crate) enum Running {
+    /// A child of this process, and its process group.
+    Child(ChildLeader),
+    /// Run by a worker of the sandbox program.
+    #[cfg(target_os = "linux")]
+    Confined(ConfinedLeader),
+}
+
+/// What is known of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It runs.
+    Running,
+    /// It has ended; some of its processes may be left.
+    Ended,
+    /// It never ran.
+    NotRun(NotRun),
+}
+
+/// Why a command did not run, if that is told only after it was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotRun {
+    /// What was to run it had just left; another one will do.
+    Left,
+    /// A path of the plan has become another file; a new supervisor is needed.
+    Stale,
+    /// This failed, with that error number.
+    Failed(FailedStep, i32),
+}
+
+impl Running {
+    /// What becomes readable when there is news.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        use std::os::fd::AsFd;
+        match self {
+            Self::Child(leader) => leader.pidfd().map(AsFd::as_fd),
+            #[cfg(target_os = "linux")]
+            Self::Confined(leader) => Some(leader.as_fd()),
+        }
+    }
+
+    /// Never waits, and collects nothing.
+    pub(crate) fn news(&mut self) -> io::Result<News> {
+        match self {
+            Self::Child(leader) => {
+                Ok(if leader.has_ended()? { News::Ended } else { News::Running })
+            }
+            #[cfg(target_os = "linux")]
+            Self::Confined(leader) => leader.news(),
+        }
+    }
+
+    /// Kills what is left of it. `None`: it does not end even so.
+    pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Self::Child(leader) => leader.end(),
+            #[cfg(target_os = "linux")]
+            Self::Confined(leader) => leader.end(),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Calls that depend on an argument, beside those about sockets.
+
+use super::{
+    FilterError,
+    assembler::{Assembler, At, Test, high, low},
+};
+
+// They put words into a terminal's input, or load a line discipline into the kernel.
+const TIOCSTI: u32 = 0x5412;
+const TIOCLINUX: u32 = 0x541C;
+const TIOCSETD: u32 = 0x5423;
+
+/// Every namespace that `clone` can make. In `clone`, unlike `unshare`, the bit of the time namespace
+/// belongs to the signal number.
+const CLONE_NEW: u32 = 0x7E02_0000;
+
+/// What `unshare` may separate: `CLONE_VM`, `_FS`, `_FILES`, `_SIGHAND`, `_THREAD` and `_SYSVSEM`.
+/// Later kernels give a meaning to more bits.
+const UNSHARE_HARMLESS: u32 = 0x0005_0F00;
+
+const PRIO_USER: u32 = 2;
+const IOPRIO_WHO_USER: u32 = 3;
+
+pub(super) fn ioctl(asm: &mut Assembler) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let known = asm.any_of(&[TIOCSTI, TIOCLINUX, TIOCSETD], refuse, allow)?;
+    Ok(asm.load(low(1), known))
+}
+
+pub(super) fn clone(asm: &mut Assembler) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let flags = asm.branch(Test::AnyBit, CLONE_NEW, refuse, allow)?;
+    Ok(asm.load(low(0), flags))
+}
+
+pub(super) fn unshare(asm: &mut Assembler) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let lower = asm.branch(Test::AnyBit, !UNSHARE_HARMLESS, refuse, allow)?;
+    let lower = asm.load(low(0), lower);
+    let upper = asm.branch(Test::Equal, 0, lower, refuse)?;
+    Ok(asm.load(high(0), upper))
+}
+
+/// Not all processes at once.
+pub(super) fn kill(asm: &mut Assembler) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let pid = asm.branch(Test::Equal, u32::MAX, refuse, allow)?;
+    Ok(asm.load(low(0), pid))
+}
+
+/// Only the caller's own limits, as `setrlimit` and `getrlimit` have it.
+pub(super) fn prlimit(asm: &mut Assembler) -> Result<At, FilterError> {
+    only_own(asm, 0)
+}
+
+pub(super) fn setpriority(asm: &mut Assembler) -> Result<At, FilterError> {
+    only_own_of(asm, PRIO_USER)
+}
+
+pub(super) fn ioprio_set(asm: &mut Assembler) -> Result<At, FilterError> {
+    only_own_of(asm, IOPRIO_WHO_USER)
+}
+
+/// Only the caller's own process or group, not its user.
+fn only_own_of(asm: &mut Assembler, user: u32) -> Result<At, FilterError> {
+    let refuse = asm.refuse(libc::EPERM);
+    let who = only_own(asm, 1)?;
+    let which = asm.branch(Test::Equal, user, refuse, who)?;
+    Ok(asm.load(low(0), which))
+}
+
+fn only_own(asm: &mut Assembler, argument: u32) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let id = asm.branch(Test::Equal, 0, allow, refuse)?;
+    Ok(asm.load(low(argument), id))
+}

@@ -1,0 +1,185 @@
+//! Numbers of system calls, on both architectures whatever this one is, so that both programs are
+//! tested everywhere.
+
+use libc::{ENOSYS, EPERM};
+
+/// What a system call's number is meant for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Architecture {
+    #[cfg_attr(
+        all(not(target_arch = "x86_64"), not(test)),
+        expect(dead_code, reason = "its program is built in tests")
+    )]
+    X86_64,
+    #[cfg_attr(
+        all(not(target_arch = "aarch64"), not(test)),
+        expect(dead_code, reason = "its program is built in tests")
+    )]
+    Aarch64,
+}
+
+impl Architecture {
+    /// The one this is built for.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const OURS: Self = Self::X86_64;
+    /// The one this is built for.
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) const OURS: Self = Self::Aarch64;
+
+    /// How the kernel calls it.
+    pub(crate) const fn audit_number(self) -> u32 {
+        match self {
+            Self::X86_64 => 0xC000_003E,
+            Self::Aarch64 => 0xC000_00B7,
+        }
+    }
+}
+
+/// A system call, by its number on each architecture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Call {
+    x86_64: Option<u32>,
+    aarch64: Option<u32>,
+}
+
+impl Call {
+    pub(crate) const fn number(self, arch: Architecture) -> Option<u32> {
+        match arch {
+            Architecture::X86_64 => self.x86_64,
+            Architecture::Aarch64 => self.aarch64,
+        }
+    }
+}
+
+const fn call(x86_64: u32, aarch64: u32) -> Call {
+    Call { x86_64: Some(x86_64), aarch64: Some(aarch64) }
+}
+
+const fn only_x86_64(number: u32) -> Call {
+    Call { x86_64: Some(number), aarch64: None }
+}
+
+/// Numbers are the same everywhere since 424.
+const fn alike(number: u32) -> Call {
+    call(number, number)
+}
+
+/// What comes from here on was not looked at: `listns` and later. Below it are, as harmless,
+/// `statmount`, `listmount`, `mseal`, `file_setattr` and the `lsm_*` family.
+pub(crate) const FIRST_UNKNOWN: u32 = 470;
+
+pub(crate) const BIND: Call = call(49, 200);
+pub(crate) const CLONE: Call = call(56, 220);
+pub(crate) const CONNECT: Call = call(42, 203);
+pub(crate) const IOCTL: Call = call(16, 29);
+pub(crate) const IOPRIO_SET: Call = call(251, 30);
+pub(crate) const KILL: Call = call(62, 129);
+pub(crate) const LISTEN: Call = call(50, 201);
+pub(crate) const PRLIMIT64: Call = call(302, 261);
+pub(crate) const SENDMMSG: Call = call(307, 269);
+pub(crate) const SENDMSG: Call = call(46, 211);
+pub(crate) const SENDTO: Call = call(44, 206);
+pub(crate) const SETPGID: Call = call(109, 154);
+pub(crate) const SETPRIORITY: Call = call(141, 140);
+pub(crate) const SETSID: Call = call(112, 157);
+pub(crate) const SETSOCKOPT: Call = call(54, 208);
+pub(crate) const SOCKET: Call = call(41, 198);
+pub(crate) const SOCKETPAIR: Call = call(53, 199);
+pub(crate) const UNSHARE: Call = call(272, 97);
+
+/// Refused whatever the arguments are.
+pub(crate) const REFUSED: &[(Call, i32)] = &[
+    // Other processes' memory, registers and descriptors; see also `BROKERING`.
+    (call(101, 117), EPERM), // ptrace
+    (call(311, 271), EPERM), // process_vm_writev
+    (call(312, 272), EPERM), // kcmp
+    (call(256, 238), EPERM), // migrate_pages
+    (call(279, 239), EPERM), // move_pages
+    // Parts of the kernel with a long history of holes.
+    (call(321, 280), EPERM), // bpf
+    (call(298, 241), EPERM), // perf_event_open
+    (call(323, 282), EPERM), // userfaultfd
+    (alike(425), ENOSYS),    // io_uring_setup: it makes calls that no filter sees
+    (alike(426), ENOSYS),    // io_uring_enter
+    (alike(427), ENOSYS),    // io_uring_register
+    // Keyrings have no namespace and outlive the command.
+    (call(248, 217), ENOSYS), // add_key
+    (call(249, 218), ENOSYS), // request_key
+    (call(250, 219), ENOSYS), // keyctl
+    // Its flags are in memory, where no filter can read them. libc falls back to clone.
+    (alike(435), ENOSYS), // clone3
+    // Namespaces and mounts.
+    (call(308, 268), EPERM), // setns
+    (call(161, 51), EPERM),  // chroot
+    (call(155, 41), EPERM),  // pivot_root
+    (call(165, 40), EPERM),  // mount
+    (call(166, 39), EPERM),  // umount2
+    (alike(428), EPERM),     // open_tree
+    (alike(429), EPERM),     // move_mount
+    (alike(430), EPERM),     // fsopen
+    (alike(431), EPERM),     // fsconfig
+    (alike(432), EPERM),     // fsmount
+    (alike(433), EPERM),     // fspick
+    (alike(442), EPERM),     // mount_setattr
+    (alike(467), EPERM),     // open_tree_attr
+    // Files without a path: past every mount.
+    (call(304, 265), EPERM), // open_by_handle_at
+    (call(212, 18), EPERM),  // lookup_dcookie
+    (call(300, 262), EPERM), // fanotify_init
+    (call(301, 263), EPERM), // fanotify_mark
+    // The machine.
+    (call(169, 142), EPERM), // reboot
+    (call(246, 104), EPERM), // kexec_load
+    (call(320, 294), EPERM), // kexec_file_load
+    (call(175, 105), EPERM), // init_module
+    (call(313, 273), EPERM), // finit_module
+    (call(176, 106), EPERM), // delete_module
+    (call(167, 224), EPERM), // swapon
+    (call(168, 225), EPERM), // swapoff
+    (call(163, 89), EPERM),  // acct
+    (call(179, 60), EPERM),  // quotactl
+    (alike(443), EPERM),     // quotactl_fd
+    (call(103, 116), EPERM), // syslog
+    (call(153, 58), EPERM),  // vhangup
+    (call(170, 161), EPERM), // sethostname
+    (call(171, 162), EPERM), // setdomainname
+    (call(180, 42), EPERM),  // nfsservctl
+    // Clocks.
+    (call(159, 171), EPERM), // adjtimex
+    (call(164, 170), EPERM), // settimeofday
+    (call(227, 112), EPERM), // clock_settime
+    (call(305, 266), EPERM), // clock_adjtime
+    // The processor's own doors, and calls that are long gone.
+    (only_x86_64(154), EPERM), // modify_ldt
+    (only_x86_64(172), EPERM), // iopl
+    (only_x86_64(173), EPERM), // ioperm
+    (only_x86_64(134), EPERM), // uselib
+    (only_x86_64(156), EPERM), // _sysctl
+    (only_x86_64(174), EPERM), // create_module
+    (only_x86_64(177), EPERM), // get_kernel_syms
+    (only_x86_64(178), EPERM), // query_module
+];
+
+/// Refused to commands, but needed by a worker that makes connections for them.
+pub(crate) const BROKERING: &[Call] = &[
+    call(310, 270), // process_vm_readv
+    alike(438),     // pidfd_getfd
+];
+
+/// System V objects and POSIX message queues, which no file rule sees.
+pub(crate) const SHARED_OBJECTS: &[Call] = &[
+    call(29, 194),  // shmget
+    call(30, 196),  // shmat
+    call(31, 195),  // shmctl
+    call(67, 197),  // shmdt
+    call(64, 190),  // semget
+    call(65, 193),  // semop
+    call(66, 191),  // semctl
+    call(220, 192), // semtimedop
+    call(68, 186),  // msgget
+    call(69, 189),  // msgsnd
+    call(70, 188),  // msgrcv
+    call(71, 187),  // msgctl
+    call(240, 180), // mq_open
+    call(241, 181), // mq_unlink
+];

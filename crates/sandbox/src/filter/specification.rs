@@ -1,0 +1,371 @@
+//! What the filter has to answer, said a second time and plainly, and a machine that runs the program
+//! to compare.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::sync::LazyLock;
+
+use libc::{
+    AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, EACCES, EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT,
+    SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM, sock_filter,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+const X86_64: u32 = 0xC000_003E;
+const AARCH64: u32 = 0xC000_00B7;
+const I386: u32 = 0x4000_0003;
+const ARM: u32 = 0x4000_0028;
+
+/// The longest program there may be. It is installed once for each worker.
+const MOST_INSTRUCTIONS: usize = 150;
+/// The longest way through it.
+const MOST_STEPS: usize = 24;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Allow,
+    Kill,
+    Errno(i32),
+}
+use Answer::{Allow, Errno, Kill};
+
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    arch: u32,
+    number: u32,
+    args: [u64; 6],
+}
+
+/// Runs a program as the kernel does; returns its answer and how many instructions it took.
+fn run(program: &[sock_filter], request: &Request) -> (Answer, usize) {
+    let word = |at: u32| match at {
+        0 => request.number,
+        4 => request.arch,
+        at => {
+            assert!((16..64).contains(&at) && at % 4 == 0, "no such word: {at}");
+            let arg = request.args[(at as usize - 16) / 8];
+            if at % 8 == 0 { int(arg).cast_unsigned() } else { int(arg >> 32).cast_unsigned() }
+        }
+    };
+    let (mut at, mut loaded, mut steps) = (0, 0_u32, 0);
+    loop {
+        let sock_filter { code, jt, jf, k } = program[at];
+        steps += 1;
+        at += 1;
+        let branch = |yes: bool| usize::from(if yes { jt } else { jf });
+        match code {
+            0x20 => loaded = word(k),
+            0x54 => loaded &= k,
+            0x05 => at += k as usize,
+            0x15 => at += branch(loaded == k),
+            0x25 => at += branch(loaded > k),
+            0x35 => at += branch(loaded >= k),
+            0x45 => at += branch(loaded & k != 0),
+            0x06 => {
+                let answer = match k {
+                    0x7FFF_0000 => Allow,
+                    0x8000_0000 => Kill,
+                    errno => {
+                        assert_eq!(errno >> 16, 5, "no such answer: {errno:#x}");
+                        Errno(i32::try_from(errno & 0xFFFF).unwrap())
+                    }
+                };
+                return (answer, steps);
+            }
+            code => panic!("no such instruction: {code:#x}"),
+        }
+    }
+}
+
+fn expected(arch: Architecture, plan: FilterPlan, request: &Request) -> Answer {
+    match arch {
+        Architecture::X86_64 if request.arch == X86_64 => on_x86_64(plan, request),
+        Architecture::Aarch64 if request.arch == AARCH64 => on_aarch64(plan, request),
+        _ => Kill,
+    }
+}
+
+/// First and last numbers.
+#[rustfmt::skip]
+const REFUSED_ON_X86_64: [(u32, u32); 25] = [
+    (101, 101), (103, 103), (134, 134), (153, 156), (159, 159), (161, 161), (163, 180), (212, 212),
+    (227, 227), (246, 246), (256, 256), (279, 279), (298, 298), (300, 301), (304, 305), (308, 308),
+    (310, 313), (320, 320), (321, 321), (323, 323), (428, 433), (438, 438), (442, 442), (443, 443),
+    (467, 467),
+];
+
+#[rustfmt::skip]
+const REFUSED_ON_AARCH64: [(u32, u32); 27] = [
+    (18, 18), (39, 42), (51, 51), (58, 58), (60, 60), (89, 89), (104, 106), (112, 112), (116, 117),
+    (142, 142), (161, 162), (170, 171), (224, 225), (238, 239), (241, 241), (262, 263), (265, 266),
+    (268, 268), (270, 273), (280, 280), (282, 282), (294, 294), (428, 433), (438, 438), (442, 442),
+    (443, 443), (467, 467),
+];
+
+fn is_in(ranges: &[(u32, u32)], number: u32) -> bool {
+    ranges.iter().any(|&(first, last)| (first..=last).contains(&number))
+}
+
+fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
+    let brokering = plan.network == Network::HostLoopback;
+    let [first, second, third, ..] = request.args;
+    match request.number {
+        16 => ioctl(second),
+        29..=31 | 64..=71 | 220 | 240 | 241 if !plan.own_ipc => Errno(ENOSYS),
+        41 => socket(plan, int(first), int(second), int(third)),
+        53 => socketpair(plan, int(first), int(second)),
+        56 => clone(first),
+        62 if !plan.own_pids && int(first) == -1 => Errno(EPERM),
+        141 if !plan.own_pids => only_own(int(first) != 2 && int(second) == 0),
+        251 if !plan.own_pids => only_own(int(first) != 3 && int(second) == 0),
+        302 if !plan.own_pids => only_own(int(first) == 0),
+        272 => unshare(first),
+        310 | 438 if brokering => Allow,
+        number if is_in(&REFUSED_ON_X86_64, number) => Errno(EPERM),
+        248..=250 | 425..=427 | 435 | 470.. => Errno(ENOSYS),
+        _ => Allow,
+    }
+}
+
+fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
+    let brokering = plan.network == Network::HostLoopback;
+    let [first, second, third, ..] = request.args;
+    match request.number {
+        29 => ioctl(second),
+        180 | 181 | 186..=197 if !plan.own_ipc => Errno(ENOSYS),
+        198 => socket(plan, int(first), int(second), int(third)),
+        199 => socketpair(plan, int(first), int(second)),
+        220 => clone(first),
+        129 if !plan.own_pids && int(first) == -1 => Errno(EPERM),
+        140 if !plan.own_pids => only_own(int(first) != 2 && int(second) == 0),
+        30 if !plan.own_pids => only_own(int(first) != 3 && int(second) == 0),
+        261 if !plan.own_pids => only_own(int(first) == 0),
+        97 => unshare(first),
+        270 | 438 if brokering => Allow,
+        number if is_in(&REFUSED_ON_AARCH64, number) => Errno(EPERM),
+        217..=219 | 425..=427 | 435 | 470.. => Errno(ENOSYS),
+        _ => Allow,
+    }
+}
+
+/// As the kernel takes an `int`.
+#[expect(clippy::cast_possible_truncation, reason = "the kernel truncates")]
+fn int(arg: u64) -> i32 {
+    arg as i32
+}
+
+fn only_own(own: bool) -> Answer {
+    if own { Allow } else { Errno(EPERM) }
+}
+
+fn ioctl(request: u64) -> Answer {
+    match int(request) {
+        0x5412 | 0x541C | 0x5423 => Errno(EPERM),
+        _ => Allow,
+    }
+}
+
+fn clone(flags: u64) -> Answer {
+    let namespaces = libc::CLONE_NEWNS
+        | libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET;
+    only_own(int(flags) & namespaces == 0)
+}
+
+fn unshare(flags: u64) -> Answer {
+    let harmless = libc::CLONE_VM
+        | libc::CLONE_FS
+        | libc::CLONE_FILES
+        | libc::CLONE_SIGHAND
+        | libc::CLONE_THREAD
+        | libc::CLONE_SYSVSEM;
+    only_own(flags & !u64::from(harmless.unsigned_abs()) == 0)
+}
+
+fn socket(plan: FilterPlan, family: i32, kind: i32, protocol: i32) -> Answer {
+    let kind = kind & 0xF;
+    let own_network = plan.network == Network::PrivateLoopback && plan.own_net;
+    match family {
+        AF_UNIX if plan.network == Network::Open && plan.files == Files::Full => Allow,
+        AF_UNIX => Errno(EACCES),
+        AF_INET | AF_INET6 => match plan.network {
+            // SOCK_PACKET
+            Network::Open if kind == 10 => Errno(EACCES),
+            Network::Open => Allow,
+            Network::PrivateLoopback if own_network => match (kind, protocol) {
+                (SOCK_STREAM | SOCK_DGRAM, 0 | libc::IPPROTO_TCP | libc::IPPROTO_UDP) => Allow,
+                (SOCK_STREAM | SOCK_DGRAM, _) => Errno(EPROTONOSUPPORT),
+                _ => Errno(EACCES),
+            },
+            Network::HostLoopback => match (kind, protocol) {
+                (SOCK_STREAM, 0 | libc::IPPROTO_TCP) => Allow,
+                (SOCK_STREAM, _) => Errno(EPROTONOSUPPORT),
+                _ => Errno(EACCES),
+            },
+            Network::PrivateLoopback | Network::Nothing => Errno(EACCES),
+        },
+        AF_NETLINK if plan.network == Network::Open || own_network => match protocol {
+            libc::NETLINK_ROUTE => Allow,
+            _ => Errno(EPROTONOSUPPORT),
+        },
+        _ => Errno(EAFNOSUPPORT),
+    }
+}
+
+fn socketpair(plan: FilterPlan, family: i32, kind: i32) -> Answer {
+    match (family, kind & 0xF) {
+        (AF_UNIX, SOCK_STREAM | SOCK_SEQPACKET) => Allow,
+        (AF_UNIX, _) if plan.network == Network::Open && plan.files == Files::Full => Allow,
+        (AF_UNIX, _) => Errno(EACCES),
+        _ => Errno(EAFNOSUPPORT),
+    }
+}
+
+/// Every plan there is.
+fn plans() -> Vec<FilterPlan> {
+    let networks =
+        [Network::Open, Network::PrivateLoopback, Network::Nothing, Network::HostLoopback];
+    let mut plans = Vec::new();
+    for network in networks {
+        for files in [Files::Confined, Files::Full] {
+            for held in 0..8 {
+                let [own_net, own_ipc, own_pids] = [1, 2, 4].map(|bit| held & bit != 0);
+                plans.push(FilterPlan { network, files, own_net, own_ipc, own_pids });
+            }
+        }
+    }
+    plans
+}
+
+const BOTH: [Architecture; 2] = [Architecture::X86_64, Architecture::Aarch64];
+
+/// The program of each plan on each architecture.
+static PROGRAMS: LazyLock<[Vec<Program>; 2]> = LazyLock::new(|| {
+    BOTH.map(|arch| plans().into_iter().map(|plan| worker_filter_on(arch, plan).unwrap()).collect())
+});
+
+/// Small numbers and single bits matter most, and so does what is above the lower half.
+fn arg() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        3 => 0..50_u64,
+        2 => (0..64_u32).prop_map(|bit| 1 << bit),
+        1 => prop_oneof![Just(0x5412_u64), Just(0x541C), Just(0x5423)],
+        1 => (0..5_u64, 0..3_u32).prop_map(|(kind, flag)| kind | [0, 0x800, 0x8_0000][flag as usize]),
+        1 => prop_oneof![Just(262_u64), Just(132), Just(0xFFFF_FFFF), Just(u64::MAX)],
+        1 => any::<u64>(),
+        1 => (0..20_u64, any::<u32>()).prop_map(|(low, high)| u64::from(high) << 32 | low),
+    ]
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let arch = prop_oneof![
+        8 => Just(X86_64),
+        8 => Just(AARCH64),
+        1 => Just(I386),
+        1 => Just(ARM),
+        1 => any::<u32>(),
+    ];
+    // Those whose arguments matter, on either architecture, come up often enough.
+    let looked_at =
+        vec![16, 29, 41, 198, 53, 199, 56, 220, 62, 129, 141, 140, 251, 30, 302, 261, 272, 97];
+    let number = prop_oneof![
+        6 => proptest::sample::select(looked_at),
+        4 => 0..520_u32,
+        1 => (0..520_u32).prop_map(|number| number | 0x4000_0000),
+        1 => any::<u32>(),
+    ];
+    (arch, number, proptest::array::uniform6(arg())).prop_map(|(arch, number, args)| Request {
+        arch,
+        number,
+        args,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn the_program_answers_as_specified(request in request(), plan in 0..64_usize, arch in 0..2_usize) {
+        let answer = run(&PROGRAMS[arch][plan], &request).0;
+        prop_assert_eq!(answer, expected(BOTH[arch], plans()[plan], &request));
+    }
+}
+
+#[test]
+fn every_number_is_answered_as_specified() {
+    for arch in BOTH {
+        for plan in plans() {
+            let program = worker_filter_on(arch, plan).unwrap();
+            for number in (0..1024).chain([0x4000_0000, 0x4000_0029, u32::MAX - 1, u32::MAX]) {
+                for args in [[0; 6], [u64::MAX; 6], [2, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]] {
+                    let request = Request { arch: arch.audit_number(), number, args };
+                    let answer = run(&program, &request).0;
+                    assert_eq!(answer, expected(arch, plan, &request), "{plan:?} {request:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_program_is_short() {
+    for arch in BOTH {
+        for plan in plans() {
+            let program = worker_filter_on(arch, plan).unwrap();
+            assert!(program.len() <= MOST_INSTRUCTIONS, "{} for {plan:?}", program.len());
+            let steps = |number| {
+                run(&program, &Request { arch: arch.audit_number(), number, args: [0; 6] }).1
+            };
+            let most = (0..=470).map(steps).max().unwrap();
+            assert!(most <= MOST_STEPS, "{most} steps for {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn the_pin_touches_two_calls() {
+    for (arch, pinned) in [(Architecture::X86_64, [112, 109]), (Architecture::Aarch64, [157, 154])]
+    {
+        let program = pin_filter_on(arch).unwrap();
+        for number in 0..470 {
+            let request = Request { arch: arch.audit_number(), number, args: [0; 6] };
+            let wanted = if pinned.contains(&number) { Errno(0) } else { Allow };
+            assert_eq!(run(&program, &request).0, wanted, "{number}");
+        }
+        assert!(program.len() <= 5, "{}", program.len());
+    }
+}
+
+/// The numbers of this architecture are those of its headers.
+#[test]
+fn the_numbers_are_right() {
+    let calls = [
+        (calls::BIND, libc::SYS_bind),
+        (calls::CLONE, libc::SYS_clone),
+        (calls::CONNECT, libc::SYS_connect),
+        (calls::IOCTL, libc::SYS_ioctl),
+        (calls::IOPRIO_SET, libc::SYS_ioprio_set),
+        (calls::KILL, libc::SYS_kill),
+        (calls::LISTEN, libc::SYS_listen),
+        (calls::PRLIMIT64, libc::SYS_prlimit64),
+        (calls::SENDMMSG, libc::SYS_sendmmsg),
+        (calls::SENDMSG, libc::SYS_sendmsg),
+        (calls::SENDTO, libc::SYS_sendto),
+        (calls::SETPGID, libc::SYS_setpgid),
+        (calls::SETPRIORITY, libc::SYS_setpriority),
+        (calls::SETSID, libc::SYS_setsid),
+        (calls::SETSOCKOPT, libc::SYS_setsockopt),
+        (calls::SOCKET, libc::SYS_socket),
+        (calls::SOCKETPAIR, libc::SYS_socketpair),
+        (calls::UNSHARE, libc::SYS_unshare),
+    ];
+    for (call, number) in calls {
+        assert_eq!(call.number(Architecture::OURS).map(i64::from), Some(number));
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a tree could not be built.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// A step that the system refused.
+#[derive(Debug, Error)]
+#[error("could not {step}, `{}`: {}", path.display(), io::Error::from_raw_os_error(*errno))]
+pub struct MountError {
+    /// What was to be done.
+    pub step: &'static str,
+    /// To which path.
+    pub path: PathBuf,
+    /// The system's error number.
+    pub errno: i32,
+}
+
+impl MountError {
+    pub(super) fn new(step: &'static str, path: &Path, errno: Errno) -> Self {
+        Self { step, path: path.to_owned(), errno: errno.raw_os_error() }
+    }
+}
+
+impl From<MountError> for io::Error {
+    fn from(error: MountError) -> Self {
+        Self::from_raw_os_error(error.errno)
+    }
+}
+
+/// Says of a failed system call what it was for.
+pub(super) trait At<T> {
+    fn at(self, step: &'static str, path: &Path) -> Result<T, MountError>;
+}
+
+impl<T> At<T> for Result<T, Errno> {
+    fn at(self, step: &'static str, path: &Path) -> Result<T, MountError> {
+        self.map_err(|errno| MountError::new(step, path, errno))
+    }
+}

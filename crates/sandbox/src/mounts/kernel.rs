@@ -1,0 +1,120 @@
+//! The kernel's calls for mounts, as this tree uses them.
+
+use std::{
+    ffi::{CStr, CString},
+    ops::BitOr,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2},
+    io::Errno,
+    mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
+    path::Arg,
+};
+
+/// What a mount forbids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Attributes(u64);
+
+impl Attributes {
+    pub(super) const READ_ONLY: Self = Self(libc::MOUNT_ATTR_RDONLY);
+    pub(super) const NO_SUID: Self = Self(libc::MOUNT_ATTR_NOSUID);
+    pub(super) const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
+    pub(super) const NO_EXEC: Self = Self(libc::MOUNT_ATTR_NOEXEC);
+}
+
+impl BitOr for Attributes {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Only to name the place.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// Opens a path of a plan. A link in it, which was none when the plan was made, is not followed.
+pub(super) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
+    openat2(CWD, path, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// Opens what a path leads to.
+pub(super) fn open_followed(path: &Path) -> Result<OwnedFd, Errno> {
+    open(path, PLACE, Mode::empty())
+}
+
+/// Whether it is a directory.
+pub(super) fn is_directory(fd: impl AsFd) -> Result<bool, Errno> {
+    Ok(FileType::from_raw_mode(fstat(fd)?.st_mode).is_dir())
+}
+
+/// A copy of the mounts from `fd` on, attached nowhere yet.
+pub(super) fn copy(fd: impl AsFd) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::AT_EMPTY_PATH | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(fd, c"", flags | OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
+}
+
+/// As [`copy`], of one entry of a directory, a link not followed, without the mounts below.
+pub(super) fn copy_entry(directory: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::AT_SYMLINK_NOFOLLOW | OpenTreeFlags::AT_NO_AUTOMOUNT;
+    let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    open_tree(directory, name, flags | clone)
+}
+
+/// Attaches a copy on top of `target`.
+pub(super) fn attach(copy: impl AsFd, target: impl AsFd) -> Result<(), Errno> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(copy, c"", target, c"", flags)
+}
+
+/// As [`attach`], on top of one entry of a directory, a link not followed.
+pub(super) fn attach_entry(
+    copy: impl AsFd,
+    directory: impl AsFd,
+    name: impl Arg,
+) -> Result<(), Errno> {
+    move_mount(copy, c"", directory, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// Forbids more to a mount and all below it.
+pub(super) fn set(fd: impl AsFd, attributes: Attributes) -> Result<(), Errno> {
+    set_attributes(fd.as_fd(), c"", libc::AT_EMPTY_PATH, attributes)
+}
+
+/// As [`set`], for the mount at `path`.
+pub(super) fn set_at(path: &Path, attributes: Attributes) -> Result<(), Errno> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+    set_attributes(CWD, &path, 0, attributes)
+}
+
+fn set_attributes(
+    fd: BorrowedFd<'_>,
+    path: &CStr,
+    flags: libc::c_int,
+    attributes: Attributes,
+) -> Result<(), Errno> {
+    let attr =
+        libc::mount_attr { attr_set: attributes.0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path ends with a zero, and the structure is as long as is said.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            fd.as_raw_fd(),
+            path.as_ptr(),
+            flags | libc::AT_RECURSIVE,
+            &raw const attr,
+            size_of_val(&attr),
+        )
+    };
+    if result == 0 {
+        return Ok(());
+    }
+    let error = std::io::Error::last_os_error();
+    Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
+}

@@ -1,0 +1,139 @@
+//! What is laid over what.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rustix::io::Errno;
+
+use crate::{
+    mounts::error::MountError,
+    plan::{Files, Plan},
+};
+
+/// What lies at a path. In the order in which they lie on top of each other at the same path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// An empty directory for temporary files.
+    Temporary,
+    /// The small `/dev`.
+    Devices,
+    /// The host's, read-only, back on top of what hides it.
+    Readable,
+    /// The host's, for writing.
+    Writable,
+    /// The host's, read-only below what may be written.
+    Protected,
+    /// Nothing.
+    Closed,
+}
+
+impl Kind {
+    /// Whether it hides the host's files, so that what is put back on top needs a place made for it.
+    pub(super) fn hides(self) -> bool {
+        matches!(self, Self::Temporary | Self::Devices | Self::Closed)
+    }
+}
+
+/// One place of the tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    /// The entry that it lies on, by its place in the list.
+    pub(super) below: Option<usize>,
+}
+
+/// The entries, those above others first.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    entries: Vec<Entry>,
+    /// Nothing is read-only unless an entry says so.
+    root_is_writable: bool,
+}
+
+impl Layout {
+    pub(super) fn new(plan: &Plan) -> Result<Self, MountError> {
+        let temporary = ["/tmp", "/var/tmp"].map(real);
+        Self::arrange(plan, temporary.into_iter().flatten(), real("/dev").as_deref())
+    }
+
+    /// Leaves out what makes no difference where it would lie.
+    fn arrange(
+        plan: &Plan,
+        temporary: impl IntoIterator<Item = PathBuf>,
+        devices: Option<&Path>,
+    ) -> Result<Self, MountError> {
+        let full = plan.files == Files::Full;
+        let root = Path::new("/");
+        if plan.closed.iter().any(|path| path == root) {
+            return Err(MountError::new("close", root, Errno::INVAL));
+        }
+        let root_is_writable = full || plan.writable.iter().any(|path| path == root);
+        // One that lies in what may be written is the host's.
+        let chosen = |path: &Path| plan.writable.iter().any(|writable| path.starts_with(writable));
+        let mut private: Vec<PathBuf> =
+            temporary.into_iter().filter(|path| !full && !chosen(path)).collect();
+        private.extend(devices.map(|path| path.join("shm")));
+        let mut wanted: Vec<(&Path, Kind)> =
+            private.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
+        wanted.extend(devices.map(|path| (path, Kind::Devices)));
+        for (paths, kind) in [
+            (&plan.readable, Kind::Readable),
+            (&plan.writable, Kind::Writable),
+            (&plan.protected, Kind::Protected),
+            (&plan.closed, Kind::Closed),
+        ] {
+            wanted.extend(paths.iter().map(|path| (path.as_path(), kind)));
+        }
+        wanted.retain(|(path, _)| *path != root);
+        wanted.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
+        wanted.dedup();
+        let mut layout = Self { entries: Vec::with_capacity(wanted.len()), root_is_writable };
+        for (path, kind) in wanted {
+            let below = layout.under(path);
+            let under = below.map(|index| layout.entries[index].kind);
+            let makes_a_difference = match kind {
+                Kind::Temporary | Kind::Devices => true,
+                Kind::Readable => under.is_some_and(Kind::hides),
+                Kind::Writable => under.map_or(!root_is_writable, |kind| kind != Kind::Writable),
+                Kind::Protected => under.map_or(root_is_writable, |kind| kind == Kind::Writable),
+                Kind::Closed => !under.is_some_and(Kind::hides),
+            };
+            if makes_a_difference {
+                layout.entries.push(Entry { path: path.to_owned(), kind, below });
+            }
+        }
+        Ok(layout)
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn root_is_writable(&self) -> bool {
+        self.root_is_writable
+    }
+
+    /// The entry that `path` lies on: the last one at it or above.
+    fn under(&self, path: &Path) -> Option<usize> {
+        let found = |entry: &Entry| path.starts_with(&entry.path);
+        // Those above come first, and of two that lie above one path the deeper one counts.
+        self.entries.iter().rposition(found)
+    }
+
+    /// The highest directory above `path` whose files may be written, if there is one.
+    pub(super) fn writable_above(&self, path: &Path) -> Option<&Path> {
+        if self.root_is_writable {
+            return Some(Path::new("/"));
+        }
+        let mut writable = self.entries.iter().filter(|entry| entry.kind == Kind::Writable);
+        writable.find(|entry| path.starts_with(&entry.path)).map(|entry| entry.path.as_path())
+    }
+}
+
+/// Where the directory really is, if there is one.
+fn real(path: &str) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}

@@ -1,0 +1,219 @@
+//! Puts everything into its place.
+
+use std::{os::fd::OwnedFd, path::Path};
+
+use rustix::{fs::stat, io::Errno, process::geteuid};
+
+use crate::mounts::{
+    devices::Devices,
+    error::{At, MountError},
+    kernel::{self, Attributes},
+    layout::{Entry, Kind, Layout},
+    placeholder::Placeholder,
+    protect::Protector,
+    scratch::Scratch,
+};
+
+/// What was taken from the host's tree before it was changed.
+pub(super) struct Placement {
+    /// For each entry that puts the host's files back: a copy of their mounts, and whether it is a
+    /// directory.
+    trees: Vec<Option<(OwnedFd, bool)>>,
+    devices: Option<Devices>,
+}
+
+impl Placement {
+    pub(super) fn begin(layout: &Layout, root: &Path) -> Result<Self, MountError> {
+        let mut trees = Vec::with_capacity(layout.entries().len());
+        let mut devices = None;
+        for Entry { path, kind, .. } in layout.entries() {
+            let plain = Attributes::NO_SUID | Attributes::NO_DEVICES;
+            let tree = match kind {
+                Kind::Writable => take(path, plain, root)?,
+                Kind::Readable => take(path, plain | Attributes::READ_ONLY, root)?,
+                Kind::Devices => {
+                    devices = Some(Devices::take(path)?);
+                    None
+                }
+                Kind::Temporary | Kind::Protected | Kind::Closed => None,
+            };
+            trees.push(tree);
+        }
+        Ok(Self { trees, devices })
+    }
+
+    pub(super) fn place(
+        mut self,
+        layout: &Layout,
+        placeholders: &mut Vec<Placeholder>,
+    ) -> Result<(), MountError> {
+        let scratch = self.prepare(layout)?;
+        let temporary = take_temporary(layout, &scratch)?;
+        scratch.seal().at("make the covers read-only", Path::new("/"))?;
+        let mut protector = Protector::new(layout, placeholders);
+        for (index, Entry { path, kind, below }) in layout.entries().iter().enumerate() {
+            match kind {
+                Kind::Temporary => {
+                    if let Some(tree) = &temporary[index] {
+                        attach(tree, path)?;
+                    }
+                }
+                Kind::Devices => {
+                    let cover = scratch.take_cover(index).at("take a cover", path)?;
+                    attach(&cover, path)?;
+                    if let Some(devices) = self.devices.take() {
+                        devices.attach()?;
+                    }
+                }
+                Kind::Readable | Kind::Writable => {
+                    let Some((tree, _)) = &self.trees[index] else { continue };
+                    if let Some(cover) = below.map(|below| &layout.entries()[below])
+                        && cover.kind == Kind::Temporary
+                    {
+                        freeze_between(&cover.path, path)?;
+                    }
+                    attach(tree, path)?;
+                }
+                Kind::Closed => {
+                    protector.pin_above(path)?;
+                    let filled = self.is_filled(layout, index);
+                    close(&scratch, path, filled.then_some(index))?;
+                }
+                Kind::Protected => protector.protect(path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes every directory and every place that will be needed in our own file system.
+    fn prepare(&self, layout: &Layout) -> Result<Scratch, MountError> {
+        let entries = layout.entries();
+        // It lies below the small `/dev`, out of sight.
+        let place = [Kind::Devices, Kind::Temporary]
+            .iter()
+            .find_map(|kind| entries.iter().find(|entry| entry.kind == *kind))
+            .ok_or_else(|| MountError::new("find", Path::new("/dev"), Errno::NOENT))?;
+        let scratch = Scratch::mount(&place.path).at("mount a file system on", &place.path)?;
+        for (index, Entry { path, kind, below }) in entries.iter().enumerate() {
+            let bits = if *kind == Kind::Temporary { 0o1777 } else { 0o755 };
+            let made = match kind {
+                Kind::Temporary | Kind::Devices => scratch.cover(index, bits),
+                Kind::Closed if self.is_filled(layout, index) => scratch.cover(index, bits),
+                _ => Ok(()),
+            };
+            made.at("make a cover for", path)?;
+            if *kind == Kind::Devices
+                && let Some(devices) = &self.devices
+            {
+                devices.prepare(&scratch, index)?;
+            }
+            let Some(below) = *below else { continue };
+            let directory = match kind {
+                Kind::Temporary | Kind::Devices => true,
+                Kind::Readable | Kind::Writable => match &self.trees[index] {
+                    Some((_, directory)) => *directory,
+                    None => continue,
+                },
+                Kind::Protected | Kind::Closed => continue,
+            };
+            let cover = &entries[below];
+            if cover.kind.hides()
+                && let Ok(relative) = path.strip_prefix(&cover.path)
+            {
+                scratch.make_place(below, relative, directory).at("make a place for", path)?;
+            }
+        }
+        Ok(scratch)
+    }
+
+    /// Whether something lies on this entry.
+    fn is_filled(&self, layout: &Layout, index: usize) -> bool {
+        layout.entries().iter().enumerate().any(|(above, entry)| {
+            entry.below == Some(index)
+                && (self.trees[above].is_some()
+                    || matches!(entry.kind, Kind::Temporary | Kind::Devices))
+        })
+    }
+}
+
+/// Copies the mounts of the host's files at `path`. `None`: there is nothing any more, or nothing
+/// that this user reaches.
+fn take(
+    path: &Path,
+    attributes: Attributes,
+    root: &Path,
+) -> Result<Option<(OwnedFd, bool)>, MountError> {
+    let place = match kernel::open_plain(path) {
+        Ok(place) => place,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) if path != root => return Ok(None),
+        Err(errno) => return Err(MountError::new("open", path, errno)),
+    };
+    let directory = kernel::is_directory(&place).at("look at", path)?;
+    let tree = kernel::copy(&place).at("copy the mounts of", path)?;
+    kernel::set(&tree, attributes).at("restrict", path)?;
+    Ok(Some((tree, directory)))
+}
+
+/// Those are taken while our file system can be written.
+fn take_temporary(layout: &Layout, scratch: &Scratch) -> Result<Vec<Option<OwnedFd>>, MountError> {
+    let entries = layout.entries().iter().enumerate();
+    entries
+        .map(|(index, entry)| {
+            let temporary = entry.kind == Kind::Temporary;
+            temporary.then(|| scratch.take_cover(index).at("take a cover", &entry.path)).transpose()
+        })
+        .collect()
+}
+
+/// What leads through a directory for temporary files to the host's files cannot be moved away.
+fn freeze_between(cover: &Path, path: &Path) -> Result<(), MountError> {
+    let between = path.ancestors().skip(1).take_while(|above| *above != cover);
+    let between: Vec<&Path> = between.collect();
+    for directory in between.into_iter().rev() {
+        kernel::open_plain(directory)
+            .and_then(|place| {
+                let tree = kernel::copy(&place)?;
+                kernel::set(&tree, Attributes::READ_ONLY)?;
+                kernel::attach(tree, place)
+            })
+            .at("freeze", directory)?;
+    }
+    Ok(())
+}
+
+/// Covers a closed path. One that this user cannot reach is covered where the way to it ends, as the
+/// user may be the one who can open that way.
+fn close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<(), MountError> {
+    let mut reachable = path;
+    let place = loop {
+        match kernel::open_followed(reachable) {
+            Ok(place) => break place,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(Errno::ACCESS) => match reachable.parent() {
+                Some(parent) if is_own(parent) => reachable = parent,
+                _ => return Ok(()),
+            },
+            Err(errno) => return Err(MountError::new("open a closed path", path, errno)),
+        }
+    };
+    let directory = kernel::is_directory(&place).at("look at", path)?;
+    let cover = match filled {
+        Some(index) if directory => scratch.take_cover(index),
+        _ if directory => scratch.take_empty(),
+        _ => scratch.take_nothing(),
+    };
+    let cover = cover.at("take a cover", path)?;
+    kernel::attach(cover, place).at("close", path)
+}
+
+fn is_own(directory: &Path) -> bool {
+    // The way to it may be closed in turn.
+    match stat(directory) {
+        Ok(stat) => stat.st_uid == geteuid().as_raw(),
+        Err(errno) => errno == Errno::ACCESS,
+    }
+}
+
+fn attach(tree: &OwnedFd, path: &Path) -> Result<(), MountError> {
+    kernel::open_plain(path).and_then(|place| kernel::attach(tree, place)).at("attach", path)
+}

@@ -1,0 +1,98 @@
+//! The one file system of our own. Everything that is laid over the host's files is a part of it.
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    path::{Component, Path, PathBuf},
+};
+
+use rustix::{
+    fs::{FileType, Mode, OFlags, mkdirat, mknodat, open, symlinkat},
+    io::Errno,
+    mount::{MountFlags, mount},
+};
+
+use crate::mounts::kernel::{self, Attributes};
+
+/// Covers a closed directory.
+const EMPTY: &str = "empty";
+/// Covers a closed file.
+const NOTHING: &str = "nothing";
+
+pub(super) struct Scratch(OwnedFd);
+
+impl Scratch {
+    /// Mounts it on a directory that something else is going to cover.
+    pub(super) fn mount(place: &Path) -> Result<Self, Errno> {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        mount("tmpfs", place, "tmpfs", flags, c"mode=0755")?;
+        let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let scratch = Self(open(place, directory, Mode::empty())?);
+        scratch.directory(EMPTY, 0o555)?;
+        mknodat(&scratch.0, NOTHING, FileType::RegularFile, Mode::empty(), 0)?;
+        Ok(scratch)
+    }
+
+    /// A directory for the entry at this place in the layout.
+    pub(super) fn cover(&self, index: usize, mode: u32) -> Result<(), Errno> {
+        self.directory(index.to_string(), mode)
+    }
+
+    /// Makes a place in a cover, with the directories above it.
+    pub(super) fn make_place(
+        &self,
+        index: usize,
+        relative: &Path,
+        directory: bool,
+    ) -> Result<(), Errno> {
+        let mut path = PathBuf::from(index.to_string());
+        let mut names = relative.components().peekable();
+        while let Some(Component::Normal(name)) = names.next() {
+            path.push(name);
+            if directory || names.peek().is_some() {
+                self.directory(&path, 0o755)?;
+            } else {
+                self.file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn file(&self, path: impl AsRef<Path>) -> Result<(), Errno> {
+        allow_existing(mknodat(
+            &self.0,
+            path.as_ref(),
+            FileType::RegularFile,
+            Mode::from_raw_mode(0o644),
+            0,
+        ))
+    }
+
+    pub(super) fn link(&self, path: impl AsRef<Path>, to: &str) -> Result<(), Errno> {
+        allow_existing(symlinkat(to, &self.0, path.as_ref()))
+    }
+
+    pub(super) fn directory(&self, path: impl AsRef<Path>, mode: u32) -> Result<(), Errno> {
+        allow_existing(mkdirat(&self.0, path.as_ref(), Mode::from_raw_mode(mode)))
+    }
+
+    /// What is taken after this is read-only.
+    pub(super) fn seal(&self) -> Result<(), Errno> {
+        kernel::set(self.0.as_fd(), Attributes::READ_ONLY | Attributes::NO_EXEC)
+    }
+
+    pub(super) fn take_cover(&self, index: usize) -> Result<OwnedFd, Errno> {
+        kernel::copy_entry(&self.0, index.to_string())
+    }
+
+    pub(super) fn take_empty(&self) -> Result<OwnedFd, Errno> {
+        kernel::copy_entry(&self.0, EMPTY)
+    }
+
+    pub(super) fn take_nothing(&self) -> Result<OwnedFd, Errno> {
+        kernel::copy_entry(&self.0, NOTHING)
+    }
+}
+
+fn allow_existing(result: Result<(), Errno>) -> Result<(), Errno> {
+    if result == Err(Errno::EXIST) { Ok(()) } else { result }
+}

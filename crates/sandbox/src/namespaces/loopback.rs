@@ -1,0 +1,29 @@
+//! The loopback interface of a new network namespace, which begins switched off.
+
+use std::os::fd::AsRawFd;
+
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketFlags, SocketType, socket_with},
+};
+
+/// Switches it on. It then has its addresses, `127.0.0.1` and `::1`.
+pub(super) fn up() -> Result<(), Errno> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: all of its bytes may be zero.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP).unwrap_or(1);
+    // SAFETY: the request is what this number takes, and the name in it ends with a zero.
+    let result =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
+    if result < 0 {
+        let number = std::io::Error::last_os_error().raw_os_error();
+        return Err(number.map_or(Errno::IO, Errno::from_raw_os_error));
+    }
+    // As it is nobody else's, low ports need no privilege, which a root user here does not have.
+    let _ = std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+    Ok(())
+}

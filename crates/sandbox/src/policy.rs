@@ -1,0 +1,151 @@
+//! From what a caller wrote to a [`Plan`].
+
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::plan::{Files, Limits, Network, Plan};
+
+mod scope;
+mod stores;
+
+/// What a caller may say. Relative paths are meant from the root, `~/` is the home directory.
+#[derive(Debug, Clone)]
+pub struct Options<'a> {
+    /// The root directory: absolute, and without symbolic links.
+    pub root: &'a Path,
+    /// What of the network commands reach.
+    pub network: Network,
+    /// Whether writes are confined.
+    pub files: Files,
+    /// What may be read.
+    pub read_scope: ReadScope,
+    /// Directories that may be written besides the root. They must exist.
+    pub writable_roots: &'a [PathBuf],
+    /// What may be read in spite of what closes it.
+    pub readable: &'a [PathBuf],
+    /// What may not be read.
+    pub deny_read: &'a [PathBuf],
+    /// What may not be written below the root.
+    pub deny_write: &'a [PathBuf],
+    /// Bounds of what a command uses.
+    pub limits: Limits,
+    /// The home directory of the user, whose credentials are closed.
+    pub home: Option<&'a Path>,
+    /// The directories programs are looked up in, which a narrow scope leaves readable.
+    pub path: Option<&'a OsStr>,
+}
+
+/// What may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReadScope {
+    /// Everything that is not closed.
+    #[default]
+    All,
+    /// The system's directories, toolchains and the root.
+    System,
+}
+
+/// An option that cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+#[error("{option}: `{}` {problem}", path.display())]
+pub struct PolicyError {
+    /// The option's name.
+    pub option: &'static str,
+    /// The path that was given.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// Resolves options as the file system is now.
+pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
+    let at = |path: &Path| absolute(path, options.root, options.home);
+    let mut writable = vec![options.root.to_owned()];
+    for path in options.writable_roots {
+        let found = fs::canonicalize(at(path)).and_then(|found| {
+            if found.is_dir() { Ok(found) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        });
+        match found {
+            Ok(found) => writable.push(found),
+            Err(error) => {
+                let option = "sandbox.writableRoots";
+                return Err(PolicyError { option, path: path.clone(), problem: error.to_string() });
+            }
+        }
+    }
+    let mut readable: Vec<PathBuf> =
+        options.readable.iter().filter_map(|path| fs::canonicalize(at(path)).ok()).collect();
+    let denied = options.deny_read.iter().map(|path| at(path));
+    // What the caller closes by name stays closed; a store is opened by naming it, or what holds it.
+    let mut closed: Vec<PathBuf> = denied.filter_map(|path| fs::canonicalize(path).ok()).collect();
+    if let Some(home) = options.home {
+        let stores = stores::existing(home);
+        closed.extend(stores.filter(|store| !readable.iter().any(|open| store.starts_with(open))));
+    }
+    if options.read_scope == ReadScope::System {
+        scope::narrow(options, &mut closed, &mut readable);
+    }
+    let protected =
+        options.deny_write.iter().map(|path| resolved(&at(path), options.root)).collect();
+    for paths in [&mut closed, &mut readable, &mut writable] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    Ok(Plan {
+        root: options.root.to_owned(),
+        network: options.network,
+        files: options.files,
+        writable,
+        closed,
+        readable,
+        protected,
+        limits: options.limits,
+    })
+}
+
+/// Without `.`, `..` and doubled slashes; links are not looked at.
+fn absolute(path: &Path, root: &Path, home: Option<&Path>) -> PathBuf {
+    let path = match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => root.join(path),
+    };
+    let mut clean = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => clean.push(name),
+            Component::ParentDir => {
+                clean.pop();
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    clean
+}
+
+/// The path with the links in that part of it which exists followed.
+fn resolved(path: &Path, root: &Path) -> PathBuf {
+    // There are hardly ever links, and then a look at each step below the root is all it takes.
+    if let Ok(below) = path.strip_prefix(root) {
+        let mut at = root.to_owned();
+        let has_link = below.components().any(|part| {
+            at.push(part);
+            at.symlink_metadata().is_ok_and(|found| found.is_symlink())
+        });
+        if !has_link {
+            return path.to_owned();
+        }
+    }
+    for ancestor in path.ancestors() {
+        if let Ok(found) = fs::canonicalize(ancestor) {
+            let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! The narrow read scope: the system, toolchains and the root.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use super::Options;
+
+/// What of `/` belongs to the system.
+const SYSTEM: [&str; 16] = [
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin", "sys",
+    "tmp", "usr", "run",
+];
+
+/// Below the home directory, where toolchains put themselves.
+const TOOLCHAINS: [&str; 14] = [
+    ".cargo", ".rustup", ".nvm", ".volta", ".fnm", ".asdf", ".pyenv", ".rbenv", ".sdkman", ".bun",
+    ".deno", ".local/bin", ".local/share/mise", "go",
+];
+
+/// Of a toolchain's directory, what holds credentials.
+const SECRETS: [&str; 2] = [".cargo/credentials.toml", ".cargo/credentials"];
+
+/// Closes everything else.
+pub(super) fn narrow(options: &Options<'_>, closed: &mut Vec<PathBuf>, readable: &mut Vec<PathBuf>) {
+    // A directory that cannot be listed cannot be read by commands either.
+    for entry in fs::read_dir("/").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_system = SYSTEM.iter().any(|system| name == *system);
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        if !is_system && !is_link {
+            closed.push(entry.path());
+        }
+    }
+    // A home directory elsewhere, and files of services.
+    closed.extend(["/var/lib", "/var/log", "/var/mail", "/var/spool"].map(PathBuf::from));
+    closed.retain(|path| path.exists());
+    if let Some(home) = options.home.and_then(|home| fs::canonicalize(home).ok()) {
+        if !closed.iter().any(|path| home.starts_with(path)) && home != Path::new("/") {
+            closed.push(home.clone());
+        }
+        for toolchain in TOOLCHAINS {
+            readable.extend(fs::canonicalize(home.join(toolchain)));
+        }
+        for secret in SECRETS {
+            closed.extend(fs::canonicalize(home.join(secret)));
+        }
+    }
+    for directory in options.path.map(env::split_paths).into_iter().flatten() {
+        if let Ok(directory) = fs::canonicalize(directory) {
+            readable.push(toolchain_of(directory));
+        }
+    }
+    if let Ok(program) = env::current_exe()
+        && let Some(directory) = program.parent()
+    {
+        readable.push(toolchain_of(directory.to_owned()));
+    }
+    readable.retain(|path| path != Path::new("/"));
+}
+
+/// Programs in a `bin` find their libraries beside it, unless that is where users' homes are.
+fn toolchain_of(directory: PathBuf) -> PathBuf {
+    match directory.parent() {
+        Some(parent)
+            if directory.ends_with("bin") && parent.components().count() > 3 =>
+        {
+            parent.to_owned()
+        }
+        _ => directory,
+    }
+}

@@ -1,0 +1,27 @@
+//! The ends of children, as a descriptor.
+
+use std::{
+    io,
+    os::fd::{FromRawFd, OwnedFd},
+};
+
+/// A descriptor for the ends of children, whose signal is blocked from now on.
+pub(crate) fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: system calls on a local set; the descriptor is new and nobody else's.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        if libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+/// Takes what the descriptor has, so that only new ends make it readable.
+pub(crate) fn forget_signals(descriptor: &OwnedFd) {
+    let mut taken = [0; 1024];
+    while rustix::io::read(descriptor, &mut taken).is_ok() {}
+}

@@ -1,0 +1,168 @@
+//! Starting one command from a worker.
+//!
+//! The child shares the worker's memory until it executes the program, so that nothing is copied and
+//! its failure is told by writing to a variable. In return it must not allocate, lock or panic.
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    io,
+    os::fd::{AsRawFd, BorrowedFd, RawFd},
+    ptr,
+    sync::atomic::{AtomicI32, AtomicU8, Ordering},
+};
+
+use rustix::process::Pid;
+use toolwright_sandbox::{limits, namespaces, rules::Ruleset, step::FailedStep};
+
+/// What a command is started with.
+pub(crate) struct Start<'a> {
+    /// The directory that `cwd` is looked up in, and does not lead out of.
+    pub(crate) root: BorrowedFd<'a>,
+    pub(crate) cwd: *const c_char,
+    pub(crate) program: *const c_char,
+    pub(crate) arguments: *const *const c_char,
+    pub(crate) variables: *const *const c_char,
+    pub(crate) stdin: BorrowedFd<'a>,
+    pub(crate) stdout: BorrowedFd<'a>,
+    pub(crate) stderr: BorrowedFd<'a>,
+    pub(crate) rules: &'a Ruleset,
+    pub(crate) limits: &'a limits::Prepared,
+    pub(crate) capabilities: &'a namespaces::Kept,
+    /// Keeps the command in its process group, where nothing else holds it together.
+    pub(crate) pin: &'a [libc::sock_filter],
+}
+
+struct Shared<'a> {
+    start: &'a Start<'a>,
+    step: AtomicU8,
+    errno: AtomicI32,
+}
+
+/// Where the child runs until it executes the program.
+pub(crate) struct Stack(*mut c_void);
+
+const STACK: usize = 64 << 10;
+
+impl Stack {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: a new mapping that nothing else knows of.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                STACK,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(start)) }
+    }
+}
+
+/// Starts the command. The worker sleeps until it has been executed or has failed.
+pub(crate) fn start(start: &Start<'_>, stack: &Stack) -> Result<Pid, (FailedStep, i32)> {
+    let shared = Shared { start, step: AtomicU8::new(u8::MAX), errno: AtomicI32::new(0) };
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack is mapped, as long as said, and used by one child at a time, because the
+    // worker sleeps until the child has left it. `shared` outlives the child's use of it likewise.
+    let pid = unsafe {
+        let top = stack.0.byte_add(STACK);
+        libc::clone(in_child, top, flags, ptr::from_ref(&shared).cast_mut().cast())
+    };
+    let Some(pid) = (pid > 0).then(|| Pid::from_raw(pid)).flatten() else {
+        return Err((FailedStep::Fork, last_errno()));
+    };
+    match shared.step.load(Ordering::Acquire) {
+        u8::MAX => Ok(pid),
+        step => {
+            // It has ended by now, with nothing done.
+            let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+            Err((FailedStep::from_number(step), shared.errno.load(Ordering::Acquire)))
+        }
+    }
+}
+
+extern "C" fn in_child(shared: *mut c_void) -> c_int {
+    // SAFETY: `start` passes this, and sleeps meanwhile.
+    let shared: &Shared<'_> = unsafe { &*shared.cast_const().cast() };
+    let (step, errno) = prepare(shared.start);
+    shared.errno.store(errno, Ordering::Release);
+    shared.step.store(step.number(), Ordering::Release);
+    // SAFETY: ends this process, and runs nothing of what the worker has registered for its end.
+    unsafe { libc::_exit(127) }
+}
+
+/// Comes back only if something failed.
+fn prepare(start: &Start<'_>) -> (FailedStep, i32) {
+    // SAFETY: system calls on values that live until the program is executed; none allocates.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::setsid();
+        if !enter(start.root.as_raw_fd(), start.cwd) {
+            return (FailedStep::Directory, last_errno());
+        }
+        for (from, to) in [(start.stdin, 0), (start.stdout, 1), (start.stderr, 2)] {
+            if libc::dup2(from.as_raw_fd(), to) < 0 {
+                return (FailedStep::Other, last_errno());
+            }
+        }
+        if let Err(error) = start.limits.apply_in_child() {
+            return (FailedStep::Limits, errno_of(&error));
+        }
+        if let Err(error) = start.capabilities.apply_in_child() {
+            return (FailedStep::Capabilities, errno_of(&error));
+        }
+        if let Err(error) = start.rules.restrict_self() {
+            return (FailedStep::Landlock, errno_of(&error));
+        }
+        if !start.pin.is_empty()
+            && let Err(error) = toolwright_sandbox::filter::install(start.pin)
+        {
+            return (FailedStep::Seccomp, errno_of(&error));
+        }
+        if libc::syscall(libc::SYS_close_range, 3, c_int::MAX, 0) != 0 {
+            return (FailedStep::Other, last_errno());
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+        libc::execve(start.program, start.arguments, start.variables);
+        (FailedStep::Execute, last_errno())
+    }
+}
+
+/// Makes `path`, below `root` at every step, the working directory.
+///
+/// # Safety
+/// `path` ends with a NUL.
+unsafe fn enter(root: RawFd, path: *const c_char) -> bool {
+    // SAFETY: the caller's promise; the kernel reads `how` only.
+    unsafe {
+        if *path == 0 {
+            return libc::fchdir(root) == 0;
+        }
+        let mut how: libc::open_how = std::mem::zeroed();
+        how.flags = u64::from((libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC).cast_unsigned());
+        how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
+        let size = size_of::<libc::open_how>();
+        let opened = libc::syscall(libc::SYS_openat2, root, path, &raw const how, size);
+        if opened < 0 {
+            // Where the call is missing or forbidden. Landlock and the mounts hold all the same.
+            if !matches!(last_errno(), libc::ENOSYS | libc::EPERM) || libc::fchdir(root) != 0 {
+                return false;
+            }
+            return libc::chdir(path) == 0;
+        }
+        libc::fchdir(c_int::try_from(opened).unwrap_or(-1)) == 0
+    }
+}
+
+fn last_errno() -> i32 {
+    // SAFETY: the location belongs to this thread, or to the worker that sleeps.
+    unsafe { *libc::__errno_location() }
+}
+
+fn errno_of(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EINVAL)
+}

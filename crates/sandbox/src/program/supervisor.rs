@@ -1,0 +1,194 @@
+//! The supervisor: enters what can be entered once, and makes workers.
+
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+use toolwright_sandbox::{
+    layers::{Layer, Layers},
+    limits, mounts, namespaces,
+    plan::Files,
+    step::FailedStep,
+    wire::{Inbox, Order, Progress, Reply, WORKER, read_order, send},
+};
+
+use crate::{
+    signals::{child_signals, forget_signals},
+    temporary::Temporary,
+    worker::work,
+};
+
+/// How long a supervisor without workers waits to be asked for one.
+const IDLE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// What stands around the workers.
+struct Standing {
+    layers: Layers,
+    /// Where workers get control groups.
+    groups: limits::Groups,
+    /// The tree of files, if there is one of its own.
+    tree: Option<mounts::Tree>,
+    watch: Option<mounts::Watch>,
+    /// The temporary directory where there is no such tree.
+    temporary: Option<Temporary>,
+    /// Why there can be no workers.
+    failed: Option<Reply>,
+}
+
+/// Runs until the host closes its socket, or has had no use for a worker for a while.
+pub(crate) fn supervise() -> io::Result<()> {
+    let socket = take_over()?;
+    let mut inbox = Inbox::new(socket);
+    let Some(message) = inbox.wait()? else { return Ok(()) };
+    let order = read_order(&message).map_err(io::Error::other)?;
+    let mut standing = stand(&order);
+    let outcome = serve(&mut inbox, &order, &mut standing);
+    // Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
+    // are closed too. One that still runs a command of a living host has this tree and directory.
+    // SAFETY: no memory is involved.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) } > 0 {}
+    if let Some(tree) = standing.tree {
+        tree.remove_placeholders();
+    }
+    outcome
+}
+
+/// Makes this process independent of what it was started from, and takes the socket.
+fn take_over() -> io::Result<OwnedFd> {
+    // SAFETY: a process that has just begun, with one thread; descriptor 0 is the host's socket and
+    // is replaced at once, all above 2 were the host's and are nobody's here.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        let socket = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        for (from, to) in [(3, socket - 1), (socket + 1, libc::c_int::MAX)] {
+            if from <= to {
+                libc::syscall(libc::SYS_close_range, from, to, 0);
+            }
+        }
+        // Both are /dev/null.
+        libc::dup2(1, 0);
+        libc::setsid();
+        Ok(OwnedFd::from_raw_fd(socket))
+    }
+}
+
+fn stand(order: &Order) -> Standing {
+    let mut layers = Layers::default();
+    let (mut tree, mut watch) = (None, None);
+    let mut failed = None;
+    // While the host's own control group can be found.
+    let groups = limits::Groups::find(&order.plan.limits);
+    namespaces::enter(&order.plan, order.without_mounts.is_none(), &mut layers);
+    if let Some(errno) = order.without_mounts {
+        layers.mount = Layer::Refused(errno);
+    }
+    if layers.mount.holds() {
+        match mounts::build(&order.plan) {
+            Ok(built) => {
+                tree = Some(built);
+                watch = mounts::Watch::begin().ok();
+                (layers.closed, layers.protected) = (Layer::Holds, Layer::Holds);
+            }
+            Err(error) => {
+                let what = error.to_string();
+                failed = Some(Reply::Failed(FailedStep::Mounts, error.errno, what));
+            }
+        }
+    }
+    // Without it, commands have no temporary directory but the root.
+    let temporary = (!layers.mount.holds() && order.plan.files == Files::Confined)
+        .then(|| Temporary::make().ok())
+        .flatten();
+    Standing { layers, groups, tree, watch, temporary, failed }
+}
+
+fn serve(inbox: &mut Inbox, order: &Order, standing: &mut Standing) -> io::Result<()> {
+    let ended = child_signals()?;
+    // With their control groups, which go when they go.
+    let mut workers: HashMap<i32, limits::Group> = HashMap::new();
+    loop {
+        while let Some(message) = inbox.take().map_err(io::Error::other)? {
+            let Some(socket) = inbox.take_descriptor().filter(|_| message == WORKER) else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            let is_stale = |watch: &mounts::Watch| watch.has_changed().unwrap_or(true);
+            if let Some(failed) = &standing.failed {
+                let _ = send(&socket, &failed.frame(), &[]);
+            } else if standing.watch.as_ref().is_some_and(is_stale) {
+                let _ = send(&socket, &Reply::Stale.frame(), &[]);
+                return Ok(());
+            } else {
+                workers.extend(make_worker(order, standing, inbox, socket));
+            }
+        }
+        let mut fds = [PollFd::new(&*inbox, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+        let wait = workers.is_empty().then_some(&IDLE);
+        match poll(&mut fds, wait) {
+            Ok(0) => return Ok(()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [said, ended_one] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
+        if ended_one {
+            forget_signals(&ended);
+            collect(&mut workers);
+        }
+        if said && inbox.fill(false)? == Progress::Closed {
+            return Ok(());
+        }
+    }
+}
+
+fn make_worker(
+    order: &Order,
+    standing: &mut Standing,
+    inbox: &Inbox,
+    socket: OwnedFd,
+) -> Option<(i32, limits::Group)> {
+    // The first worker finds out whether there can be process namespaces, in which a control group
+    // is hardly ever needed.
+    let mut expected = standing.layers;
+    if expected.pid == Layer::Unused {
+        expected.pid = Layer::Holds;
+    }
+    let group = standing.groups.make(&expected);
+    match namespaces::make_worker(&mut standing.layers) {
+        Ok(namespaces::Forked::Parent(worker)) => Some((worker, group)),
+        Ok(namespaces::Forked::Child) => {
+            // SAFETY: the child leaves without going back, so nobody uses the descriptor after this.
+            unsafe { libc::close(inbox.as_fd().as_raw_fd()) };
+            let temporary = standing.temporary.as_ref().map(|temporary| temporary.path.as_path());
+            work(order, standing.layers, &group, temporary, socket);
+            // SAFETY: ends the process, and leaves what the supervisor has made alone.
+            unsafe { libc::_exit(0) }
+        }
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+            let reply = Reply::Failed(FailedStep::Fork, errno, error.to_string());
+            let _ = send(&socket, &reply.frame(), &[]);
+            None
+        }
+    }
+}
+
+/// Collects workers that have ended.
+fn collect(workers: &mut HashMap<i32, limits::Group>) {
+    loop {
+        // SAFETY: no memory is involved.
+        let ended =
+            unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
+        if ended <= 0 {
+            return;
+        }
+        workers.remove(&ended);
+    }
+}

@@ -1,0 +1,219 @@
+//! A worker: one command at a time, in a process namespace of its own where there is one.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use toolwright_sandbox::{
+    filter::{self, FilterPlan},
+    layers::{Layer, Layers},
+    limits, mounts, namespaces,
+    plan::Files,
+    rules,
+    step::FailedStep,
+    wire::{Inbox, Order, Reply, Told, read_request_frame, send},
+};
+
+use crate::{
+    command::{Command, Heard, wait_for},
+    signals::child_signals,
+    temporary::Variables,
+    start::Stack,
+};
+
+/// What keeps a worker from being one.
+type Failure = (FailedStep, io::Error);
+
+/// What all commands of a worker have in common.
+pub(crate) struct Worker {
+    /// Whether everything in this process namespace, but for the worker, is the command's.
+    pub(crate) alone: bool,
+    pub(crate) root: OwnedFd,
+    pub(crate) null: File,
+    /// Becomes readable when a child has ended.
+    pub(crate) children: OwnedFd,
+    pub(crate) stack: Stack,
+    pub(crate) rules: rules::Ruleset,
+    pub(crate) limits: limits::Prepared,
+    pub(crate) capabilities: namespaces::Kept,
+    pub(crate) pin: filter::Program,
+    pub(crate) temporary: Variables,
+    /// Of the tree, where there is one of its own.
+    watch: Option<mounts::Watch>,
+}
+
+/// Becomes a worker. Comes back when it is no longer wanted.
+pub(crate) fn work(
+    order: &Order,
+    mut layers: Layers,
+    group: &limits::Group,
+    temporary: Option<&Path>,
+    socket: OwnedFd,
+) {
+    let ready = Worker::new(order, &mut layers, group, temporary).and_then(|worker| {
+        let own = pidfd_open(getpid(), PidfdFlags::empty()).map_err(other)?;
+        Ok((worker, own))
+    });
+    match ready {
+        Ok((worker, own)) => {
+            if send(&socket, &Reply::Ready(layers).frame(), &[own.as_fd()]).is_ok() {
+                drop(own);
+                worker.serve(&mut Inbox::new(socket), order.idle_ms);
+            }
+        }
+        Err((step, error)) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
+            let _ = send(&socket, &Reply::Failed(step, errno, error.to_string()).frame(), &[]);
+        }
+    }
+}
+
+impl Worker {
+    fn new(
+        order: &Order,
+        layers: &mut Layers,
+        group: &limits::Group,
+        temporary: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let plan = &order.plan;
+        let at = |step: FailedStep| move |error: io::Error| (step, error);
+        let alone = layers.pid.holds();
+        let held = group.enter();
+        if !alone {
+            // What a command leaves behind becomes this process's child, and is found by it.
+            rustix::process::set_child_subreaper(Some(getpid())).map_err(other)?;
+        }
+        let prepared = limits::prepare(&plan.limits, layers, held);
+        (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
+        if alone {
+            mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
+        }
+        let mount = layers.mount.holds();
+        let private: Vec<PathBuf> = temporary.map(Path::to_owned).into_iter().collect();
+        let rules = rules::prepare(plan, mount, layers.net.holds(), &private);
+        layers.landlock = rules.files;
+        layers.landlock_abi = rules.abi;
+        layers.scope = rules.scope;
+        if !mount {
+            (layers.closed, layers.protected) = (rules.closed, rules.protected);
+        }
+        // While the tree is still this process's to look at.
+        let root = rustix::fs::open(
+            &plan.root,
+            rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .map_err(other)?;
+        let null = File::open("/dev/null").map_err(at(FailedStep::Mounts))?;
+        let children = child_signals().map_err(at(FailedStep::Other))?;
+        let capabilities =
+            namespaces::drop_capabilities(layers).map_err(at(FailedStep::Capabilities))?;
+        rustix::thread::set_no_new_privs(true).map_err(other)?;
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(other)?;
+        let filter = filter::worker_filter(&FilterPlan {
+            network: plan.network,
+            files: plan.files,
+            own_net: layers.net.holds() && layers.loopback.holds(),
+            own_ipc: layers.ipc.holds(),
+            own_pids: alone,
+        })
+        .map_err(mistake)?;
+        layers.seccomp = match filter::install(&filter) {
+            Ok(()) => Layer::Holds,
+            Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+        };
+        let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
+        let stack = Stack::new().map_err(at(FailedStep::Other))?;
+        let temporary = match (plan.files, mount) {
+            (Files::Full, _) => Variables::new(vec!["/".into()], None),
+            (Files::Confined, true) => {
+                let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+                Variables::new([plan.writable.clone(), shared.into()].concat(), None)
+            }
+            (Files::Confined, false) => Variables::new(plan.writable.clone(), temporary),
+        };
+        let watch = mount.then(mounts::Watch::begin).transpose().map_err(other)?;
+        Ok(Self {
+            alone,
+            watch,
+            temporary,
+            root,
+            null,
+            children,
+            stack,
+            rules,
+            limits: prepared,
+            capabilities,
+            pin,
+        })
+    }
+
+    fn is_stale(&self) -> io::Result<bool> {
+        self.watch.as_ref().map_or(Ok(false), |watch| Ok(watch.has_changed()?))
+    }
+
+    fn serve(&self, inbox: &mut Inbox, idle_ms: u32) {
+        while let Ok(true) = self.serve_one(inbox, idle_ms) {}
+    }
+
+    /// Waits for one command and runs it; `false` when there is nobody to run commands for.
+    fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
+        if !wait_for(inbox.as_fd(), idle_ms.into())? {
+            send(&*inbox, &Reply::Goodbye.frame(), &[])?;
+            return Ok(false);
+        }
+        let Some(content) = inbox.wait()? else { return Ok(false) };
+        let frame = match read_request_frame(&content).map_err(io::Error::other)? {
+            Told::Run(frame) => frame,
+            // It came too late for the command before this.
+            Told::Kill => return Ok(true),
+        };
+        if self.is_stale()? {
+            send(&*inbox, &Reply::Stale.frame(), &[])?;
+            return Ok(false);
+        }
+        let started = Command::start(self, &frame, inbox);
+        let mut command = match started {
+            Ok(command) => command,
+            Err((step, errno)) => {
+                send(&*inbox, &Reply::NotRun(step, errno).frame(), &[])?;
+                return Ok(true);
+            }
+        };
+        match command.follow(inbox)? {
+            Heard::Kill => {}
+            Heard::Nobody => {
+                command.end();
+                return Ok(false);
+            }
+            Heard::End(status) => {
+                if command.is_all_gone() {
+                    send(&*inbox, &Reply::Done(status).frame(), &[])?;
+                    return Ok(true);
+                }
+                send(&*inbox, &Reply::Ended(status).frame(), &[])?;
+                // The host reads what late writers write, and then says so.
+                if inbox.wait()?.is_none() {
+                    command.end();
+                    return Ok(false);
+                }
+            }
+        }
+        let status = command.end();
+        send(&*inbox, &Reply::Done(status).frame(), &[])?;
+        Ok(true)
+    }
+}
+
+fn mistake(error: filter::FilterError) -> Failure {
+    (FailedStep::Seccomp, io::Error::other(error))
+}
+
+fn other(error: rustix::io::Errno) -> Failure {
+    (FailedStep::Other, error.into())
+}

@@ -1,0 +1,230 @@
+//! What holds around commands, for a person to read. Nothing here says more than a probe has shown.
+
+use std::io;
+
+use crate::{
+    layers::{Bound, Layer, Layers},
+    plan::{Files, Network, Plan},
+};
+
+/// How well something is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// By the kernel.
+    Kernel,
+    /// As well as can be done without; it can be got around.
+    BestEffort,
+    /// Not at all.
+    None,
+}
+
+/// One thing that is held, or is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// How well.
+    pub level: Level,
+    /// By what, or why not.
+    pub mechanism: String,
+    /// What would make it better. Empty where nothing would.
+    pub advice: &'static str,
+}
+
+/// All rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Contents and names of files outside of what the plan opens.
+    pub files: Row,
+    /// Modes, owners, times and attributes of those files.
+    pub file_metadata: Row,
+    /// Hosts other than this one.
+    pub network: Row,
+    /// Services on this one's loopback interface.
+    pub loopback: Row,
+    /// Services behind unix sockets.
+    pub unix_sockets: Row,
+    /// That nothing of a command is left when it has ended.
+    pub process_kill: Row,
+    /// Bounds on processes, memory, time and file size.
+    pub limits: Row,
+    /// Secrets in the environment of the host.
+    pub environment: Row,
+}
+
+const NAMESPACES: &str = "Allow user namespaces: kernel.unprivileged_userns_clone and \
+                          user.max_user_namespaces, AppArmor's restriction of them, or the \
+                          container's seccomp profile.";
+const LANDLOCK: &str = "Use Linux 5.13 or later with Landlock among its security modules (lsm=), and \
+                        a container profile that allows its system calls.";
+const SECCOMP: &str = "Allow the seccomp system call in the container's profile.";
+
+/// What the layers mean for the plan. `inherits`: the whole environment is passed to commands.
+#[must_use]
+pub fn report(plan: &Plan, layers: &Layers, inherits: bool) -> Report {
+    Report {
+        files: files(plan, layers),
+        file_metadata: file_metadata(plan, layers),
+        network: network(plan, layers),
+        loopback: loopback(plan, layers),
+        unix_sockets: unix_sockets(plan, layers),
+        process_kill: process_kill(layers),
+        limits: limits(plan, layers),
+        environment: environment(layers, inherits),
+    }
+}
+
+fn row(level: Level, mechanism: impl Into<String>, advice: &'static str) -> Row {
+    Row { level, mechanism: mechanism.into(), advice }
+}
+
+fn kernel(mechanism: impl Into<String>) -> Row {
+    row(Level::Kernel, mechanism, "")
+}
+
+fn why(name: &str, layer: Layer) -> String {
+    match layer {
+        Layer::Refused(errno) => {
+            format!("{name} is refused: {}", io::Error::from_raw_os_error(errno))
+        }
+        Layer::Unused | Layer::Holds => format!("{name} is not in use"),
+    }
+}
+
+fn files(plan: &Plan, layers: &Layers) -> Row {
+    if plan.files == Files::Full {
+        return row(Level::None, "sandbox.files is \"full\"", "Leave sandbox.files out.");
+    }
+    let landlock = format!("Landlock (ABI {})", layers.landlock_abi);
+    match (layers.mount.holds(), layers.landlock.holds()) {
+        (true, true) => kernel(format!("read-only mounts, {landlock}")),
+        (true, false) => kernel("read-only mounts"),
+        (false, true) => {
+            let mut gaps = String::new();
+            if !plan.closed.is_empty() && !layers.closed.holds() {
+                gaps += "; closed paths can be read";
+            }
+            if !plan.protected.is_empty() && !layers.protected.holds() {
+                gaps += "; sandbox.denyWrite does not hold for commands";
+            }
+            let level = if gaps.is_empty() { Level::Kernel } else { Level::BestEffort };
+            row(level, landlock + &gaps, NAMESPACES)
+        }
+        (false, false) => row(Level::None, why("Landlock", layers.landlock), LANDLOCK),
+    }
+}
+
+fn file_metadata(plan: &Plan, layers: &Layers) -> Row {
+    if plan.files == Files::Full {
+        return row(Level::None, "sandbox.files is \"full\"", "Leave sandbox.files out.");
+    }
+    if layers.mount.holds() {
+        kernel("read-only mounts")
+    } else {
+        row(Level::None, why("a mount namespace", layers.mount), NAMESPACES)
+    }
+}
+
+fn network(plan: &Plan, layers: &Layers) -> Row {
+    if plan.network == Network::Open {
+        return row(Level::None, "allowNetwork is set", "Leave allowNetwork out.");
+    }
+    if !layers.seccomp.holds() {
+        return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
+    }
+    kernel(match (plan.network, layers.net.holds()) {
+        (Network::HostLoopback, _) => "seccomp, and a broker for connections to the host's loopback",
+        (_, true) => "network namespace, seccomp",
+        (_, false) => "seccomp: there are no internet sockets",
+    })
+}
+
+fn loopback(plan: &Plan, layers: &Layers) -> Row {
+    if plan.network == Network::Open {
+        return row(Level::None, "allowNetwork is set", "Leave allowNetwork out.");
+    }
+    if !layers.seccomp.holds() {
+        return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
+    }
+    match plan.network {
+        Network::HostLoopback => {
+            row(Level::None, "sandbox.loopback is \"host\"", "Leave sandbox.loopback out.")
+        }
+        Network::PrivateLoopback if layers.net.holds() && layers.loopback.holds() => {
+            kernel("network namespace with a loopback of its own")
+        }
+        Network::PrivateLoopback => {
+            let reason = why("a network namespace", layers.net);
+            row(Level::Kernel, format!("commands have no loopback at all: {reason}"), NAMESPACES)
+        }
+        Network::Open | Network::Nothing => kernel("there are no internet sockets"),
+    }
+}
+
+fn unix_sockets(plan: &Plan, layers: &Layers) -> Row {
+    if plan.network == Network::Open && plan.files == Files::Full {
+        let mechanism = "allowNetwork is set and sandbox.files is \"full\"";
+        return row(Level::None, mechanism, "Leave one of them out.");
+    }
+    if layers.seccomp.holds() {
+        kernel("seccomp: none can be made, but for pairs")
+    } else {
+        row(Level::None, why("seccomp", layers.seccomp), SECCOMP)
+    }
+}
+
+fn process_kill(layers: &Layers) -> Row {
+    if layers.pid.holds() {
+        return kernel("process namespace");
+    }
+    if !layers.seccomp.holds() {
+        let reason = why("a process namespace", layers.pid);
+        return row(Level::BestEffort, format!("process group; {reason}"), NAMESPACES);
+    }
+    // The process that does the killing must be out of reach of what it kills.
+    let level = if layers.scope.holds() { Level::Kernel } else { Level::BestEffort };
+    row(level, "process group that seccomp lets nothing leave", NAMESPACES)
+}
+
+fn limits(plan: &Plan, layers: &Layers) -> Row {
+    let limits = &plan.limits;
+    let mut held = Vec::new();
+    let mut missing = Vec::new();
+    for (name, bound) in [("processes", layers.processes), ("memory", layers.memory)] {
+        match bound {
+            Bound::Unused => {}
+            Bound::ControlGroup => held.push(format!("{name} by a control group")),
+            Bound::Namespace => held.push(format!("{name} by the process namespace")),
+            Bound::ResourceLimit => held.push(format!("{name} by a resource limit")),
+            Bound::Nothing => missing.push(format!("nothing limits {name}")),
+        }
+    }
+    for (name, limit) in
+        [("processor time", limits.cpu_seconds), ("file size", limits.file_size_bytes)]
+    {
+        if limit.is_some() {
+            held.push(format!("{name} by a resource limit"));
+        }
+    }
+    let advice = "Run where control groups are delegated, or as a user other than root.";
+    match (held.is_empty(), missing.is_empty()) {
+        (true, true) => row(Level::None, "sandbox.limits sets none", "Set sandbox.limits."),
+        (_, true) => kernel(held.join(", ")),
+        (true, false) => row(Level::None, missing.join(", "), advice),
+        (false, false) => {
+            row(Level::BestEffort, [held, missing].concat().join(", "), advice)
+        }
+    }
+}
+
+fn environment(layers: &Layers, inherits: bool) -> Row {
+    if inherits {
+        return row(Level::None, "env is \"inherit\"", "Leave env out, and name what is needed.");
+    }
+    if layers.pid.holds() {
+        kernel("filter; the host's processes are invisible")
+    } else if layers.landlock.holds() {
+        kernel("filter; Landlock closes the host's processes")
+    } else {
+        let mechanism = "filter; a command may read /proc of its host";
+        row(Level::BestEffort, mechanism, NAMESPACES)
+    }
+}

@@ -1,0 +1,53 @@
+//! What can fail on the way to a command.
+
+/// Where something failed before a command could run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedStep {
+    /// The tree of files could not be built.
+    Mounts,
+    /// A process for the worker could not be made.
+    Fork,
+    /// The capabilities could not be given up.
+    Capabilities,
+    /// The system call filter could not be installed.
+    Seccomp,
+    /// The rules of Landlock could not be put in force.
+    Landlock,
+    /// The limits could not be set.
+    Limits,
+    /// The broker of the host's loopback could not be started.
+    Broker,
+    /// The working directory could not be entered.
+    Directory,
+    /// The program could not be executed.
+    Execute,
+    /// Anything else.
+    Other,
+}
+
+const STEPS: [FailedStep; 10] = [
+    FailedStep::Mounts,
+    FailedStep::Fork,
+    FailedStep::Capabilities,
+    FailedStep::Seccomp,
+    FailedStep::Landlock,
+    FailedStep::Limits,
+    FailedStep::Broker,
+    FailedStep::Directory,
+    FailedStep::Execute,
+    FailedStep::Other,
+];
+
+impl FailedStep {
+    /// Its number, for memory shared with a child that can allocate nothing.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        STEPS.iter().position(|step| *step == self).unwrap_or_default().try_into().unwrap_or(9)
+    }
+
+    /// The step of that number.
+    #[must_use]
+    pub fn from_number(number: u8) -> Self {
+        STEPS.get(usize::from(number)).copied().unwrap_or(Self::Other)
+    }
+}
