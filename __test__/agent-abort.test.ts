@@ -4,15 +4,18 @@ import { MockLanguageModelV4 } from 'ai/test'
 import { bash, createTools, defineTool, edit, grep, read, tools, write, type ToolCallRecord } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { eventually, isRunning } from './support/processes.ts'
+import { eventually, expectGone as expectMarkGone, sleepingMark } from './support/processes.ts'
 import { makeSandbox, type Sandbox } from './support/sandbox.ts'
 import { script } from './support/scripted-model.ts'
 
-/** A command that writes down its process and that of a child, and then sleeps. */
-const sleeper = (name: string) => ({
-  cmd: 'sh',
-  args: ['-c', `sleep 30 & echo $! $$ > ${name}.new; mv ${name}.new ${name}; wait`],
-})
+const marks = new Map<string, string>()
+
+/** A command that says when it has started, sleeps, and has a child that sleeps. */
+const sleeper = (name: string) => {
+  const mark = sleepingMark(30)
+  marks.set(name, mark)
+  return { cmd: 'sh', args: ['-c', `sleep ${mark} & echo started > ${name}.new; mv ${name}.new ${name}; sleep ${mark}`] }
+}
 
 const started = (box: Sandbox, name: string) =>
   eventually(() => {
@@ -23,10 +26,10 @@ const started = (box: Sandbox, name: string) =>
     }
   })
 
-async function expectGone(box: Sandbox, name: string): Promise<void> {
-  const pids = box.text(name).trim().split(' ').map(Number)
-  expect(pids).toHaveLength(2)
-  expect(await eventually(() => !pids.some(isRunning)), `processes ${pids} are gone`).toBe(true)
+async function expectGone(name: string): Promise<void> {
+  const mark = marks.get(name)
+  if (mark === undefined) throw new Error(`${name} was not started`)
+  await expectMarkGone(mark)
 }
 
 /** How a call ended, and how long after `since` it did. */
@@ -61,7 +64,7 @@ describe('abortSignal stops work', () => {
     const { error } = (await ended) as { error?: Error }
     expect(performance.now() - abortedAt).toBeLessThan(2_000)
     expect(error?.name).toBe('AbortError')
-    await expectGone(box, 'pids')
+    await expectGone('pids')
   })
 
   test('a direct call rejects with the signal’s reason, whatever that is', async () => {
@@ -162,7 +165,7 @@ describe('one signal shared by several calls', () => {
     for (const name of names) expect(await started(box, name)).toBe(true)
     controller.abort(new Error('all'))
     for (const ended of await Promise.all(calls)) expect(ended).toMatchObject({ error: new Error('all') })
-    for (const name of names) await expectGone(box, name)
+    for (const name of names) await expectGone(name)
   })
 
   test('a call after others have ended with it can still be stopped', async () => {
@@ -176,7 +179,7 @@ describe('one signal shared by several calls', () => {
     await started(box, 'last')
     controller.abort(new Error('now'))
     expect(await last).toMatchObject({ error: new Error('now') })
-    await expectGone(box, 'last')
+    await expectGone('last')
   })
 
   test('calls leave no listener on it', async () => {
@@ -203,7 +206,7 @@ describe('ctx.signal', () => {
     await started(box, 'pids')
     controller.abort(new Error('task over'))
     expect(await ended).toMatchObject({ error: new Error('task over') })
-    await expectGone(box, 'pids')
+    await expectGone('pids')
   })
 
   test.each(['context', 'call'])('with both, that of the %s is enough', async (which) => {

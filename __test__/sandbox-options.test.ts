@@ -45,10 +45,10 @@ describe('options of the sandbox that make no sense are refused before any call'
 test('a writable root that does not exist is named when a command is run, and nothing is run', async () => {
   const rootDir = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-options-')))
   const { bash } = createTools({ rootDir, sandbox: { writableRoots: ['missing'] } })
-  const run = bash.execute({ cmd: 'touch', args: ['ran'] }, { toolCallId: 'call', messages: [] })
+  const run = bash.execute({ cmd: 'touch', args: ['ran'] }, { toolCallId: 'call' })
   await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { option: 'sandbox.writableRoots' } })
   mkdirSync(join(rootDir, 'missing'))
-  await expect(bash.execute({ cmd: 'true' }, { toolCallId: 'call', messages: [] })).resolves.toBe('')
+  await expect(bash.execute({ cmd: 'true' }, { toolCallId: 'call' })).resolves.toBe('')
 })
 
 test('the report has a level, a mechanism and an advice for everything it promises, and one line for all', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { bashTool } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { expectReadable, refusal } from '../support/refusal.ts'
@@ -72,7 +73,8 @@ describe('001 Network Blocking: "Default: blocked." "Smithers tokenizes cmd plus
   test('"Local git commands (git status, git diff, git log) are allowed."', async () => {
     const box = makeSandbox()
     const git = (...args: string[]) => box.within(() => bashTool('git', args))
-    await git('init', '-q')
+    // As a user does: `.git/config` and `.git/hooks` are not for commands to write.
+    execFileSync('git', ['init', '-q', box.root])
     const author = ['-c', 'user.name=a', '-c', 'user.email=a@localhost']
     await git(...author, 'commit', '-q', '--allow-empty', '-m', 'first')
     box.put('a', 'x\n')

@@ -1,8 +1,8 @@
-import { readFileSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { asSchema } from 'ai'
 import { bash, bashTool } from 'toolwright'
 import { describe, expect, test } from 'vitest'
-import { eventually, isRunning } from '../support/processes.ts'
+import { eventually, expectGone, running, sleepingMark } from '../support/processes.ts'
 import { expectReadable, refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -119,7 +119,8 @@ describe('000 bash', () => {
 
   test('"The process is killed with SIGKILL after ctx.timeoutMs"; what it printed until then is not lost', async () => {
     const box = makeSandbox()
-    const command = 'trap "" TERM INT HUP; echo $$ > pid; echo started; while :; do sleep 0.1; done'
+    const mark = sleepingMark()
+    const command = `trap "" TERM INT HUP; echo started; while :; do sleep ${mark}; done`
     const start = performance.now()
     const error = await refusal(box.within(() => bashTool('sh', ['-c', command]), { timeoutMs: 400 }))
     expect(performance.now() - start).toBeGreaterThanOrEqual(390)
@@ -129,7 +130,7 @@ describe('000 bash', () => {
       details: { command: 'sh', cwd: box.root, timeoutMs: 400, output: 'started\n' },
     })
     expectReadable(error)
-    expect(isRunning(Number(readFileSync(box.at('pid'), 'utf8')))).toBe(false)
+    await expectGone(mark)
   })
 
   test('"(default 60s; the hard cap is one hour)"', async () => {
@@ -165,13 +166,12 @@ describe('001 bash', () => {
 
   test('"Timeout: 60s (killed with SIGKILL via process group).": children die too', async () => {
     const box = makeSandbox()
-    const command = 'sleep 60 & echo $! > child; sh -c "sleep 60 & echo \\$! > grandchild; wait"'
-    await refusal(box.within(() => bashTool('sh', ['-c', command]), { timeoutMs: 500 }))
-    for (const name of ['child', 'grandchild']) {
-      const pid = Number(box.text(name))
-      expect(pid).toBeGreaterThan(1)
-      expect(await eventually(() => !isRunning(pid)), name).toBe(true)
-    }
+    const [child, grandchild] = [sleepingMark(), sleepingMark()]
+    const command = `sleep ${child} & sh -c "sleep ${grandchild} & wait"`
+    const ended = refusal(box.within(() => bashTool('sh', ['-c', command]), { timeoutMs: 500 }))
+    expect(await eventually(() => running(child).length > 0 && running(grandchild).length > 0, 450)).toBe(true)
+    await ended
+    for (const mark of [child, grandchild]) await expectGone(mark)
   })
 
   test('"Non-zero exit codes throw.": and so does death by a signal, which is named', async () => {

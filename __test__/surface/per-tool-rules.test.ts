@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { bashTool, editFileTool, grepTool, readFileTool, writeFileTool } from 'toolwright'
 import { describe, expect, test } from 'vitest'
-import { eventually, isRunning } from '../support/processes.ts'
+import { expectGone, sleepingMark } from '../support/processes.ts'
 import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -145,12 +145,13 @@ describe('§3 bash', () => {
 
   test('§8 (18): a background child that holds stdout neither delays the command nor loses its output', async () => {
     const box = makeSandbox()
+    const mark = sleepingMark(20)
     const start = performance.now()
-    const printed = await box.within(() => bashTool('sh', ['-c', 'sleep 20 & echo $! > pid; echo done']))
+    const printed = await box.within(() => bashTool('sh', ['-c', `sleep ${mark} & echo done`]))
     expect(performance.now() - start).toBeLessThan(5_000)
     expect(printed).toBe('done\n')
     // §8 (19): and it does not survive the call.
-    expect(await eventually(() => !isRunning(Number(readFileSync(box.at('pid'), 'utf8'))))).toBe(true)
+    await expectGone(mark)
   })
 
   test('§8 (24): stderr is kept when stdout fills the limit', async () => {

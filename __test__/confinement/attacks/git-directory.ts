@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Scene } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
@@ -20,8 +20,7 @@ function repository(scene: Scene, { hooks = true, config = true } = {}): void {
 function isPlanted(scene: Scene): boolean {
   const hooks = join(scene.inside, '.git/hooks')
   if (['pre-commit', 'post-checkout'].some((name) => scene.isIn(join(hooks, name)))) return true
-  const config = join(scene.inside, '.git/config')
-  return scene.isIn(config) || (existsSync(config) && readFileSync(config, 'utf8') === '')
+  return scene.isIn(join(scene.inside, '.git/config'))
 }
 
 const plants = (name: string, script: (scene: Scene) => string, parts: { hooks?: boolean; config?: boolean } | 'none' = {}, more: Partial<Attack> = {}): Attack => ({
@@ -55,7 +54,14 @@ export const gitDirectory: readonly Attack[] = [
   plants('a hook by a directory of its own', (scene) => `mkdir new; ${hook(scene, 'new')}; rmdir .git/hooks || rm -rf .git/hooks; mv new .git/hooks`),
   plants('a hook under a mount', (scene) => `mkdir new; ${hook(scene, 'new')}; ${scene.attackProgram} mount-bind new .git/hooks`, {}, { only: 'root', needs: ROOTS }),
   plants('a line in the configuration', (scene) => `echo ${scene.token} >> .git/config`),
-  plants('an empty configuration', () => ': > .git/config'),
+  {
+    name: 'git: an empty configuration',
+    ownRoot: true,
+    stage(scene) {
+      repository(scene)
+      return { run: ': > .git/config', happened: () => readFileSync(join(scene.inside, '.git/config'), 'utf8') !== CONFIG }
+    },
+  },
   plants('a configuration where there is none', (scene) => `echo ${scene.token} > .git/config`, { config: false }),
   plants('another configuration in its place', (scene) => `echo ${scene.token} > config; mv -f config .git/config`),
   plants('the configuration by a hard link', (scene) => `ln .git/config twin; echo ${scene.token} >> twin`),

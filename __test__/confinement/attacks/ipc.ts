@@ -35,7 +35,7 @@ export const ipc: readonly Attack[] = [
     needs: 'IPC',
     async stage(scene) {
       const { name } = await scene.victim('ipc')
-      return { run: ['queue-unlink', name], happened: async () => !(await scene.beyond('queue-receive', name)).output.includes('reached') }
+      return { run: ['queue-unlink', name], happened: async () => !(await scene.beyond('queue-send', name, 'x')).output.includes('reached') }
     },
   },
   {

@@ -18,7 +18,7 @@ export const limits: readonly Attack[] = [
   exceeds('threads', { processes: 24 }, ['threads', '60'], '<60 threads>'),
   exceeds('memory', { memoryBytes: 128 * MIB }, ['memory', String(300 * MIB)], 'all of it'),
   exceeds('memory of a child', { memoryBytes: 128 * MIB }, ['memory-of-many', String(300 * MIB), '1'], 'all of it'),
-  exceeds('processor time', { cpuSeconds: 1 }, ['burn', '2200'], 'all of it'),
+  exceeds('processor time', { cpuSeconds: 1 }, ['burn', '1300'], 'all of it'),
   {
     name: 'a long file',
     ownRoot: true,

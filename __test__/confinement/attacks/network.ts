@@ -36,9 +36,9 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Knocks until somebody answers, for a second. */
+/** Knocks until somebody answers, for half a second. */
 async function answered(port: number, token: string): Promise<boolean> {
-  for (const end = performance.now() + 1_000; performance.now() < end; ) {
+  for (const end = performance.now() + 500; performance.now() < end; ) {
     const socket = connect(port, '127.0.0.1')
     let text = ''
     socket.setEncoding('utf8').on('data', (part: string) => {
@@ -47,7 +47,7 @@ async function answered(port: number, token: string): Promise<boolean> {
     socket.on('error', () => undefined)
     await new Promise((resolve) => socket.once('close', resolve))
     if (text.includes(token)) return true
-    await pause(10)
+    await pause(20)
   }
   return false
 }
@@ -59,9 +59,9 @@ async function answeredByDatagram(port: number, token: string): Promise<boolean>
     text += message.toString()
   })
   socket.on('error', () => undefined)
-  for (const end = performance.now() + 1_000; performance.now() < end && !text.includes(token); ) {
+  for (const end = performance.now() + 500; performance.now() < end && !text.includes(token); ) {
     socket.send('anybody?', port, '127.0.0.1')
-    await pause(10)
+    await pause(20)
   }
   socket.close()
   return text.includes(token)
@@ -100,7 +100,7 @@ export const network: readonly Attack[] = [
         clearInterval(timer)
         talker.close()
       })
-      return { run: ['eavesdrop', word, '600'], happened: (output) => output.includes(scene.token) }
+      return { run: ['eavesdrop', word, '300'], happened: (output) => output.includes(scene.token) }
     },
   },
   sends('io_uring', 'uring-connect', 'tcp', { needs: 'io_uring' }),
@@ -127,7 +127,7 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const port = await freePort()
       const answer = answered(port, scene.token)
-      return { run: ['serve', `127.0.0.1:${port}`, scene.token, '900'], happened: () => answer }
+      return { run: ['serve', `127.0.0.1:${port}`, scene.token, '400'], happened: () => answer }
     },
   },
   {
@@ -135,7 +135,7 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const port = await freePort()
       const answer = answeredByDatagram(port, scene.token)
-      return { run: ['serve-udp', `127.0.0.1:${port}`, scene.token, '900'], happened: () => answer }
+      return { run: ['serve-udp', `127.0.0.1:${port}`, scene.token, '400'], happened: () => answer }
     },
   },
   {
@@ -211,7 +211,7 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const port = await freePort()
       const answer = answered(port, scene.token)
-      return { run: ['serve', `0.0.0.0:${port}`, scene.token, '900'], happened: () => answer }
+      return { run: ['serve', `0.0.0.0:${port}`, scene.token, '400'], happened: () => answer }
     },
   },
 ]

@@ -8,6 +8,8 @@ import { handle } from './files.ts'
 
 const store = (scene: Scene, name: string): string => join(scene.host.base, 'home', name)
 const KEY = '.ssh/id_ed25519'
+/** In a directory that no other attack is on. */
+const MOVABLE = '.gnupg/openpgp-revocs.d/certificate'
 
 /** Whether the key of the host's home directory was printed. */
 const keyIsOut =
@@ -21,6 +23,9 @@ const readsKey = (name: string, run: (scene: Scene, path: string) => Promise<rea
   stage: async (scene) => ({ run: await run(scene, store(scene, KEY)), happened: keyIsOut(scene) }),
 })
 
+/** What other programs of the machine have there is nobody's business, not even in a failure. */
+const ONLY_OURS = `tr '\\0' '\\n' | grep -a redteam`
+
 const tellsEnvironment = (name: string, run: (scene: Scene) => readonly string[] | string, more: Partial<Attack> = {}): Attack => ({
   name,
   ...more,
@@ -28,7 +33,7 @@ const tellsEnvironment = (name: string, run: (scene: Scene) => readonly string[]
 })
 
 export const secrets: readonly Attack[] = [
-  ...stores.map(
+  ...stores.filter((name) => name !== MOVABLE).map(
     (name): Attack => ({
       name: `the store ~/${name}`,
       stage: (scene) => ({
@@ -45,7 +50,15 @@ export const secrets: readonly Attack[] = [
     symlinkSync(path, join(scene.inside, 'link'))
     return ['read', 'link']
   }),
-  readsKey('by moving the directory', (scene, path) => `mv ${join(path, '..')} moved; cat moved/*; mv moved ${join(scene.host.base, 'home/.ssh')}`),
+  {
+    name: 'a store: by moving a directory of it',
+    stage(scene) {
+      const from = store(scene, join(MOVABLE, '..'))
+      scene.afterwards(async () => void (await scene.beyond('rename', join(scene.inside, 'moved'), from)))
+      const secret = scene.host.secrets.stores[MOVABLE] ?? scene.token
+      return { run: `mv ${from} moved; cat moved/*`, happened: (output) => output.includes(secret) }
+    },
+  },
   readsKey('by copying the home directory', (scene) => `cp -r ${join(scene.host.base, 'home')} copy; cat copy/.ssh/*`),
   readsKey('by the root of a process of the host', async (scene, path) => ['read', `/proc/${(await scene.victim()).pid}/root${path}`]),
   readsKey('by the number of the file', async (scene, path) => ['handle-read', ...(await handle(scene, path))], { only: 'root', needs: 'CAP_DAC_READ_SEARCH' }),
@@ -96,14 +109,14 @@ export const secrets: readonly Attack[] = [
   },
   tellsEnvironment('the environment: its own', () => 'env'),
   tellsEnvironment('the environment: of the host', (scene) => `cat /proc/${scene.host.pid}/environ`),
-  tellsEnvironment('the environment: of the parent', () => 'cat /proc/$PPID/environ'),
-  tellsEnvironment('the environment: of everybody', () => 'cat /proc/[0-9]*/environ', { needs: '/proc' }),
-  tellsEnvironment('the environment: of every thread', () => 'cat /proc/[0-9]*/task/*/environ | tr "\\0" "\\n" | grep REDTEAM'),
+  tellsEnvironment('the environment: of the parent', () => `cat /proc/$PPID/environ | ${ONLY_OURS}`),
+  tellsEnvironment('the environment: of everybody', () => `cat /proc/[0-9]*/environ | ${ONLY_OURS}`),
+  tellsEnvironment('the environment: of every thread', () => `cat /proc/[0-9]*/task/*/environ | ${ONLY_OURS}`),
   tellsEnvironment('the environment: by ps', () => 'ps axeww | grep REDTEAM', { needs: 'ps' }),
   {
     name: 'the arguments of the host',
     stage: (scene) => ({
-      run: 'cat /proc/[0-9]*/cmdline',
+      run: `cat /proc/[0-9]*/cmdline | ${ONLY_OURS}`,
       happened: (output) => output.includes(scene.host.secrets.argument),
     }),
   },

@@ -43,7 +43,7 @@ const leaves = (name: string, leave: (scene: Scene, path: string) => string, fin
   ownRoot: true,
   sandbox: { isolation: 'call' },
   stage(scene) {
-    const path = join(tmpdir(), scene.token)
+    const path = join(tmpdir(), `left-${process.pid}-${scene.how}`)
     scene.afterwards(async () => void (await scene.host.order({ how: 'plain', argv: ['rm', '-rf', path, `/dev/shm/${scene.token}`], cwd: '/' })))
     return {
       run: leave(scene, path),

@@ -2,6 +2,7 @@
 export const stores = [
   '.ssh/id_ed25519',
   '.gnupg/private-keys-v1.d/key',
+  '.gnupg/openpgp-revocs.d/certificate',
   '.aws/credentials',
   '.azure/accessTokens.json',
   '.config/gcloud/credentials.db',

@@ -49,7 +49,12 @@ pub fn explain(printed: &str, plan: &Plan) -> Option<String> {
             .protected
             .iter()
             .filter_map(|path| path.strip_prefix(&plan.root).ok())
-            .find(|path| printed.contains(&path.to_string_lossy().to_lowercase()));
+            // Where it is absent, what it would lie in is protected with it.
+            .find(|path| {
+                let first = path.components().next().map(|first| first.as_os_str());
+                let first = first.unwrap_or_default().to_string_lossy().to_lowercase();
+                !first.is_empty() && printed.contains(&format!("{first}/"))
+            });
         return Some(match protected {
             Some(path) => format!(
                 "This may be the sandbox: `{}` is protected; leave it as it is, or have the host change sandbox.denyWrite.",
@@ -106,6 +111,7 @@ mod tests {
             ("Error: connect ENETUNREACH 192.0.2.1:80", "allowNetwork"),
             ("touch: cannot touch '/etc/x': Read-only file system", "sandbox.writableRoots"),
             ("error: cannot open .git/hooks/x: Read-only file system", "sandbox.denyWrite"),
+            ("cannot copy 'a' to '/srv/root/.git/description': Read-only file system", "denyWrite"),
             ("sh: fork: Resource temporarily unavailable", "sandbox.limits.processes"),
             ("cat: /home/u/.ssh/id: Permission denied", "sandbox.readable"),
         ] {

@@ -213,15 +213,17 @@ fn swap_address(arguments: &Arguments) -> Outcome {
                 }
             }
         });
-        let end = Instant::now() + Duration::from_millis(300);
+        let end = Instant::now() + Duration::from_millis(400);
         while Instant::now() < end {
             let Ok(fd) = socket(family(good), libc::SOCK_STREAM, 0) else { break };
-            let stream = owned(fd);
+            let stream = TcpStream::from(owned(fd));
             if system_call!("connect", libc::SYS_connect, fd, place, wanted.len()).is_ok() {
-                let _ = system_call!("write", libc::SYS_write, fd, token.as_ptr(), token.len());
                 tries += 1;
+                let _ = system_call!("write", libc::SYS_write, fd, token.as_ptr(), token.len());
+                if stream.peer_addr().is_ok_and(|peer| peer == bad) {
+                    break;
+                }
             }
-            drop(stream);
         }
         over.store(true, Ordering::Relaxed);
     });

@@ -43,7 +43,7 @@ impl Holder {
         let pid = unsafe {
             libc::clone(hold, stack.as_mut_ptr_range().end.cast(), flags, argument, &raw mut pidfd)
         };
-        let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) else {
+        let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
             return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN));
         };
         // SAFETY: the kernel has just made it, and nobody else knows it.

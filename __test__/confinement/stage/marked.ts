@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventually } from '../../support/processes.ts'
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // it has ended, or is somebody else's
+  }
+}
+
+const pids = (): number[] => readdirSync('/proc').map(Number).filter(Boolean)
+
+/** State and parent of a process, and when it began. */
+function statOf(pid: number): { state: string; parent: number; began: string } | undefined {
+  const text = read(`/proc/${pid}/stat`)
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return text === '' ? undefined : { state: fields[0] ?? '', parent: Number(fields[1]), began: fields[19] ?? '' }
+}
+
+/** Whether the whole process has ended: its first thread alone may have. */
+const hasEnded = (pid: number): boolean =>
+  statOf(pid)?.state !== 'Z' ? statOf(pid) === undefined : readTasks(pid).every((task) => /\) [ZX] /u.test(read(`/proc/${pid}/task/${task}/stat`)))
+
+function readTasks(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
+/** The processes that have a text among their arguments, and their command lines. */
+export function marked(mark: string): number[] {
+  return pids().filter((pid) => {
+    // That of a process without its first thread is empty at the process, and whole at its threads.
+    const arguments_ = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
+    return arguments_.includes(mark) && !hasEnded(pid)
+  })
+}
+
+/** Waits until nothing has the mark any more; gives what is left after the time. */
+export async function survivors(mark: string, ms = 1_000): Promise<number[]> {
+  await eventually(() => marked(mark).length === 0, ms)
+  return marked(mark)
+}
+
+/** Ends what an unconfined attack has left. */
+export async function sweep(mark: string): Promise<void> {
+  for (const end = performance.now() + 10_000; performance.now() < end; await pause(5)) {
+    const left = marked(mark)
+    if (left.length === 0) return
+    for (const pid of left) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+}
+
+/** A process that is not mistaken for a later one with the same number. */
+export interface Seen {
+  pid: number
+  began: string
+}
+
+/** All processes below one, with it. */
+export function family(pid: number): Seen[] {
+  const all = new Map(pids().map((one) => [one, statOf(one)]))
+  const known = new Set([pid])
+  for (let before = 0; before !== known.size; ) {
+    before = known.size
+    for (const [one, stat] of all) if (stat !== undefined && known.has(stat.parent)) known.add(one)
+  }
+  return [...known].flatMap((one) => {
+    const began = all.get(one)?.began
+    return began === undefined ? [] : [{ pid: one, began }]
+  })
+}
+
+/** Those of a family that are still there, zombies too. */
+export const remaining = (seen: readonly Seen[]): Seen[] => seen.filter(({ pid, began }) => statOf(pid)?.began === began)
+
+/** The ended children of a process that it has not waited for. */
+export const zombiesOf = (parent: number): number[] =>
+  pids().filter((pid) => {
+    const stat = statOf(pid)
+    return stat?.parent === parent && stat.state === 'Z'
+  })
+
+/** The processes that see a mount with this text in its line. */
+export const mountedIn = (text: string): number[] => pids().filter((pid) => read(`/proc/${pid}/mountinfo`).includes(text))
+
+/** The control groups of this package whose names hold one of these numbers. */
+export function controlGroups(numbers: readonly number[], directory = '/sys/fs/cgroup', depth = 5): string[] {
+  if (depth === 0) return []
+  let names: string[]
+  try {
+    names = readdirSync(directory)
+  } catch {
+    return []
+  }
+  return names.flatMap((name) => {
+    const path = `${directory}/${name}`
+    if (name.includes('.') || statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return []
+    const own = name.startsWith('toolwright') && numbers.some((number) => name.includes(`-${number}-`)) ? [path] : []
+    return [...own, ...controlGroups(numbers, path, depth - 1)]
+  })
+}
