@@ -108,11 +108,11 @@ export const secrets: readonly Attack[] = [
     },
   },
   tellsEnvironment('the environment: its own', () => 'env'),
-  tellsEnvironment('the environment: of the host', (scene) => `cat /proc/${scene.host.pid}/environ`),
+  tellsEnvironment('the environment: of the host', (scene) => `cat /proc/${scene.host.pid}/environ | ${ONLY_OURS}`),
   tellsEnvironment('the environment: of the parent', () => `cat /proc/$PPID/environ | ${ONLY_OURS}`),
   tellsEnvironment('the environment: of everybody', () => `cat /proc/[0-9]*/environ | ${ONLY_OURS}`),
   tellsEnvironment('the environment: of every thread', () => `cat /proc/[0-9]*/task/*/environ | ${ONLY_OURS}`),
-  tellsEnvironment('the environment: by ps', () => 'ps axeww | grep REDTEAM', { needs: 'ps' }),
+  tellsEnvironment('the environment: by ps', () => "ps axeww | tr ' ' '\\n' | grep -a redteam", { needs: 'ps' }),
   {
     name: 'the arguments of the host',
     stage: (scene) => ({

@@ -35,15 +35,22 @@ function readTasks(pid: number): string[] {
 export function marked(mark: string): number[] {
   return pids().filter((pid) => {
     // That of a process without its first thread is empty at the process, and whole at its threads.
-    const arguments_ = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
-    return arguments_.includes(mark) && !hasEnded(pid)
+    const line = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
+    return line.includes(mark) && !hasEnded(pid)
   })
 }
 
+/** How often one looks: what changes its number all the time is easily missed. */
+const LOOKS = 4
+
 /** Waits until nothing has the mark any more; gives what is left after the time. */
 export async function survivors(mark: string, ms = 1_000): Promise<number[]> {
-  await eventually(() => marked(mark).length === 0, ms)
-  return marked(mark)
+  let nothing = 0
+  await eventually(() => {
+    nothing = marked(mark).length === 0 ? nothing + 1 : 0
+    return nothing === LOOKS
+  }, ms)
+  return nothing === LOOKS ? [] : marked(mark)
 }
 
 /** Ends what an unconfined attack has left. */

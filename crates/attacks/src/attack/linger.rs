@@ -147,17 +147,17 @@ fn split() -> Result<bool, Refused> {
     Ok(child != 0)
 }
 
-/// A number of processes that keep replacing themselves by new ones, faster than one can look.
+/// A number of processes that keep replacing themselves by new ones, faster than one can follow.
 fn storm(seconds: Duration) {
     let end = std::time::Instant::now() + seconds;
-    for _ in 0..24 {
+    for _ in 0..12 {
         let _ = fork(|| {
             session();
             while std::time::Instant::now() < end {
                 match split() {
                     // SAFETY: ends the older of the two.
                     Ok(true) => unsafe { libc::_exit(0) },
-                    Ok(false) => thread::sleep(Duration::from_micros(500)),
+                    Ok(false) => thread::sleep(Duration::from_millis(3)),
                     Err(_) => thread::sleep(Duration::from_millis(2)),
                 }
             }

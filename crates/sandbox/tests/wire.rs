@@ -1,0 +1,198 @@
+//! What is written is read back, and nothing that is read does harm.
+
+#![cfg(target_os = "linux")]
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::Write,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{ffi::OsStringExt, net::UnixStream},
+    },
+    path::PathBuf,
+};
+
+use proptest::{collection::vec, option, prelude::*};
+use toolwright_sandbox::{
+    layers::{Bound, Layer, Layers},
+    plan::{Files, Limits, Network, Plan},
+    step::FailedStep,
+    wire::{
+        FRAME_HEADER, Inbox, Order, Progress, Reply, Request, Told, kill_frame, plain_frame,
+        read_order, read_request_frame, run_frame, send, write_order,
+    },
+};
+
+fn path() -> impl Strategy<Value = PathBuf> {
+    vec(any::<u8>(), 0..40).prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
+}
+
+fn orders() -> impl Strategy<Value = Order> {
+    let network = prop_oneof![
+        Just(Network::Open),
+        Just(Network::PrivateLoopback),
+        Just(Network::Nothing),
+        Just(Network::HostLoopback)
+    ];
+    let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
+    let limits = [(); 4].map(|()| option::of(any::<u64>()));
+    let paths = [(); 4].map(|()| vec(path(), 0..4));
+    let plan = (path(), network, files, paths, limits).prop_map(
+        |(root, network, files, [writable, closed, readable, protected], limits)| Plan {
+            root,
+            network,
+            files,
+            writable,
+            closed,
+            readable,
+            protected,
+            limits: Limits {
+                processes: limits[0],
+                memory_bytes: limits[1],
+                cpu_seconds: limits[2],
+                file_size_bytes: limits[3],
+            },
+        },
+    );
+    (plan, option::of(any::<i32>()), any::<u32>())
+        .prop_map(|(plan, without_mounts, idle_ms)| Order { plan, without_mounts, idle_ms })
+}
+
+fn replies() -> impl Strategy<Value = Reply> {
+    let layer =
+        prop_oneof![Just(Layer::Unused), Just(Layer::Holds), any::<i32>().prop_map(Layer::Refused)];
+    let bound = prop_oneof![
+        Just(Bound::Unused),
+        Just(Bound::ControlGroup),
+        Just(Bound::Namespace),
+        Just(Bound::ResourceLimit),
+        Just(Bound::Nothing)
+    ];
+    let layers = (vec(layer, 5), any::<u32>(), bound.clone(), bound).prop_map(
+        |(layers, landlock_abi, processes, memory)| Layers {
+            user: layers[0],
+            mount: layers[1],
+            net: layers[2],
+            seccomp: layers[3],
+            protected: layers[4],
+            landlock_abi,
+            processes,
+            memory,
+            ..Layers::default()
+        },
+    );
+    let step = (0..12u8).prop_map(FailedStep::from_number);
+    prop_oneof![
+        layers.prop_map(Reply::Ready),
+        (step.clone(), any::<i32>(), ".{0,40}")
+            .prop_map(|(step, errno, what)| Reply::Failed(step, errno, what)),
+        any::<i32>().prop_map(Reply::Ended),
+        any::<i32>().prop_map(Reply::Done),
+        (step, any::<i32>()).prop_map(|(step, errno)| Reply::NotRun(step, errno)),
+        Just(Reply::Stale),
+        Just(Reply::Goodbye),
+    ]
+}
+
+fn word() -> impl Strategy<Value = Vec<u8>> {
+    vec(1..=u8::MAX, 0..30)
+}
+
+proptest! {
+    #[test]
+    fn orders_come_back(order in orders()) {
+        prop_assert_eq!(read_order(&write_order(&order)), Ok(order));
+    }
+
+    #[test]
+    fn replies_come_back(reply in replies()) {
+        let frame = reply.frame();
+        prop_assert_eq!(Reply::read(&frame[FRAME_HEADER..]), Ok(reply));
+    }
+
+    #[test]
+    fn requests_come_back(
+        program in word(),
+        cwd in word(),
+        stderr_apart in any::<bool>(),
+        arguments in vec(word(), 1..6),
+        variables in vec((word(), word()), 0..6),
+    ) {
+        let request = Request { program: &program, cwd: &cwd, stderr_apart };
+        let frame = run_frame(
+            &request,
+            arguments.iter().map(Vec::as_slice),
+            variables.iter().map(|(name, value)| (name.as_slice(), value.as_slice())),
+        );
+        let Ok(Told::Run(read)) = read_request_frame(&frame[FRAME_HEADER..]) else {
+            panic!("not a request");
+        };
+        let ended = |word: &[u8]| [word, b"\0"].concat();
+        prop_assert_eq!(read.request.program, &ended(&program)[..]);
+        prop_assert_eq!(read.request.cwd, &ended(&cwd)[..]);
+        prop_assert_eq!(read.request.stderr_apart, stderr_apart);
+        prop_assert_eq!((read.arguments, read.count), (arguments.len(), arguments.len() + variables.len()));
+        let variables = variables.iter().map(|(name, value)| [name, &b"="[..], value].concat());
+        let words: Vec<u8> = arguments.iter().cloned().chain(variables).flat_map(|word| ended(&word)).collect();
+        prop_assert_eq!(read.words, &words[..]);
+    }
+
+    #[test]
+    fn nothing_that_is_read_panics(content in vec(any::<u8>(), 0..300)) {
+        let _ = read_order(&content);
+        let _ = Reply::read(&content);
+        if let Ok(Told::Run(frame)) = read_request_frame(&content) {
+            // As many ends as it says, so that nobody looks past the last.
+            prop_assert_eq!(frame.words.iter().filter(|byte| **byte == 0).count(), frame.count);
+            prop_assert!(frame.arguments <= frame.count && frame.arguments > 0);
+        }
+    }
+
+    #[test]
+    fn a_changed_message_is_another_one_or_none(order in orders(), at in any::<prop::sample::Index>(), to in any::<u8>()) {
+        let mut message = write_order(&order);
+        let at = at.index(message.len());
+        message[at] = to;
+        let _ = read_order(&message);
+        message.truncate(at);
+        prop_assert!(read_order(&message).is_err());
+    }
+}
+
+#[test]
+fn frames_arrive_whole_whatever_the_pieces_and_descriptors_in_their_order() {
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    let mut inbox = Inbox::new(OwnedFd::from(theirs));
+    assert_eq!(inbox.fill(false).expect("read"), Progress::Nothing);
+    let [first, second] = [1, 2].map(|_| File::open("/dev/null").expect("there"));
+    let long = plain_frame(&vec![7; 100_000]);
+    let writer = std::thread::spawn(move || {
+        let mut ours = ours;
+        for byte in plain_frame(b"in pieces") {
+            ours.write_all(&[byte]).expect("sent");
+        }
+        send(&ours, &plain_frame(b"one"), &[first.as_fd()]).expect("sent");
+        send(&ours, &plain_frame(b"two"), &[second.as_fd()]).expect("sent");
+        send(&ours, &long, &[]).expect("sent");
+        send(&ours, &kill_frame(), &[]).expect("sent");
+    });
+    for content in [&b"in pieces"[..], b"one", b"two", &vec![7; 100_000]] {
+        assert_eq!(inbox.wait().expect("read").as_deref(), Some(content));
+    }
+    let kill = inbox.wait().expect("read").expect("a frame");
+    assert!(matches!(read_request_frame(&kill), Ok(Told::Kill)));
+    assert!(inbox.take_descriptor().is_some() && inbox.take_descriptor().is_some());
+    assert!(inbox.take_descriptor().is_none());
+    writer.join().expect("sent");
+    assert_eq!(inbox.wait().expect("read"), None);
+}
+
+#[test]
+fn a_frame_of_impossible_length_is_refused() {
+    for header in [[0; 4], [255; 4]] {
+        let (mut ours, theirs) = UnixStream::pair().expect("a pair");
+        ours.write_all(&header).expect("sent");
+        assert!(Inbox::new(OwnedFd::from(theirs)).wait().is_err());
+    }
+}
