@@ -37,7 +37,7 @@ for (const user of users) {
     test.each(ways)('without confinement, %s outlives its command', async (how) => {
       const mark = token()
       try {
-        await host.order({ how: 'plain', argv: linger(host, how, mark, 3, 'stay'), cwd: host.rootDir, killAfterMs: 100 })
+        await host.order({ how: 'plain', argv: linger(host, how, mark, 3, 'stay'), cwd: host.rootDir, killAfterMs: 60 })
         expect(await eventually(() => marked(mark).length > 0)).toBe(true)
       } finally {
         await sweep(mark)

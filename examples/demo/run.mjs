@@ -1,6 +1,6 @@
 // `npm run demo`: an agent of the AI SDK repairs a small project with the tools of toolwright.
 import { isStepCount, ToolLoopAgent } from 'ai'
-import { createTools } from 'toolwright'
+import { createTools, sandboxReport } from 'toolwright'
 import { createCallLog } from './call-log.mjs'
 import { harmless, paint, paintDiff, say } from './display.mjs'
 import { describeFailure } from './failure.mjs'
@@ -71,7 +71,8 @@ async function repair(options, chosen, workspace, log, signal) {
   const { allowNetwork, maxSteps } = options
   const prompt = options.task ?? TASK
   const tools = createTools({ rootDir: workspace.directory, allowNetwork })
-  sayHeader(chosen, workspace, allowNetwork, prompt)
+  const { summary } = await sandboxReport({ rootDir: workspace.directory, allowNetwork })
+  sayHeader(chosen, workspace, allowNetwork, summary, prompt)
 
   const agent = new ToolLoopAgent({
     model: chosen.model,
@@ -108,13 +109,15 @@ async function repair(options, chosen, workspace, log, signal) {
  * @param {import('./model.mjs').ChosenModel} chosen
  * @param {import('./workspace.mjs').Workspace} workspace
  * @param {boolean} allowNetwork
+ * @param {string} sandbox
  * @param {string} prompt
  */
-function sayHeader({ title }, workspace, allowNetwork, prompt) {
+function sayHeader({ title }, workspace, allowNetwork, sandbox, prompt) {
   say(paint('bold', 'toolwright demo: an agent repairs a project'))
   say(`project   ${harmless(workspace.title)}`)
   say(`model     ${harmless(title)}`)
   say(`tools     read, write, edit, grep, bash (allowNetwork: ${allowNetwork})`)
+  say(sandbox.replace(/^sandbox: /, 'sandbox   '))
   say(`task      ${harmless(prompt).replaceAll(/\s+/g, ' ').trim()}`)
   sayTitle('tool calls')
 }

@@ -37,7 +37,7 @@ async function runPlainly({ argv, cwd, killAfterMs, inheritInput }: Order & { ho
   const how = await exit
   clearTimeout(timer)
   // Processes that are left behind hold the pipe: their output is not waited for.
-  await Promise.race([closed, pause(200)])
+  await Promise.race([closed, pause(killAfterMs === undefined ? 200 : 20)])
   return { output, how }
 }
 

@@ -136,17 +136,21 @@ export class Host {
     })
   }
 
+  /** Ends the host, as a program ends. */
+  async end(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const gone = new Promise<void>((resolve) => {
+      this.child.once('exit', () => resolve())
+    })
+    if (this.child.connected) this.child.disconnect()
+    const late = setTimeout(() => this.child.kill('SIGKILL'), 5_000)
+    await gone
+    clearTimeout(late)
+  }
+
   /** Ends the host and removes what it had. */
   async stop(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const gone = new Promise<void>((resolve) => {
-        this.child.once('exit', () => resolve())
-      })
-      this.child.disconnect()
-      const late = setTimeout(() => this.child.kill('SIGKILL'), 5_000)
-      await gone
-      clearTimeout(late)
-    }
+    await this.end()
     rmSync(this.base, { recursive: true, force: true, maxRetries: 3 })
   }
 }

@@ -88,8 +88,12 @@ export function family(pid: number): Seen[] {
   })
 }
 
-/** Those of a family that are still there, zombies too. */
-export const remaining = (seen: readonly Seen[]): Seen[] => seen.filter(({ pid, began }) => statOf(pid)?.began === began)
+/** What is still there of a family. What has ended is for whoever inherited it to collect. */
+export const remaining = (seen: readonly Seen[]): string[] =>
+  seen.flatMap(({ pid, began }) => {
+    const stat = statOf(pid)
+    return stat?.began === began && !hasEnded(pid) ? [`${pid} ${stat.state} of ${stat.parent}: ${read(`/proc/${pid}/comm`).trim()}`] : []
+  })
 
 /** The ended children of a process that it has not waited for. */
 export const zombiesOf = (parent: number): number[] =>
