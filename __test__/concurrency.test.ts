@@ -96,7 +96,9 @@ describe('many calls at once', () => {
     const settled = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => mixed(box, index)))
     expect(settled.filter(({ status }) => status === 'rejected')).toEqual([])
     for (let index = 2; index < 200; index += 8) expect(box.text('shared')).toContain(`line ${index} by ${index}\n`)
-    expect(readdirSync(box.root).sort()).toEqual(['contended', 'hay', 'own', 'shared'])
+    // An empty `.git` holds the place of what is protected while commands run.
+    const names = readdirSync(box.root).filter((name) => name !== '.git')
+    expect(names.sort()).toEqual(['contended', 'hay', 'own', 'shared'])
   })
 
   test.runIf(process.platform === 'linux')('no file descriptor is left open', async () => {

@@ -1,14 +1,12 @@
-import { mkdirSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/processes.ts'
 import { runs } from '../support/randomised.ts'
-import { type Ended, handOver, Host } from './stage/host.ts'
+import { type Ended, Host } from './stage/host.ts'
 import { controlGroups, family, mountedIn, remaining, type Seen, zombiesOf } from './stage/marked.ts'
-import { token } from './stage/token.ts'
-import { obstacle, users, type User } from './stage/users.ts'
+import { obstacle, users } from './stage/users.ts'
 
 /** All ways in which a command can end, one after the other. */
 const scripts: [script: string, killAfterMs: number][] = [
@@ -21,15 +19,6 @@ const scripts: [script: string, killAfterMs: number][] = [
   ['./attack linger double-fork none 30 stay', 60],
   ['kill -STOP $$', 40],
 ]
-
-/** A host whose directory for temporary files nobody else uses. */
-async function startHost(user: User): Promise<Host & { temporary: string }> {
-  const place = join(process.cwd(), '.cache', 'confinement', token())
-  mkdirSync(place, { recursive: true })
-  handOver(place, user)
-  const host = await Host.start(user, { env: { TMPDIR: place } })
-  return Object.assign(host, { temporary: place })
-}
 
 const call = (host: Host, n: number, more: object = {}): Promise<Ended> => {
   const [script, killAfterMs] = scripts[n % scripts.length] ?? ['true', 20_000]
@@ -49,9 +38,9 @@ for (const user of users) {
   const reason = await obstacle(user)
 
   describe.skipIf(reason !== undefined)(`as ${user.name}`, () => {
-    let host: Host & { temporary: string }
+    let host: Host
     beforeAll(async () => {
-      host = await startHost(user)
+      host = await Host.start(user, { ownTemporary: true })
     })
     afterAll(() => host.stop())
 
@@ -78,7 +67,7 @@ for (const user of users) {
     const kills = runs(5)
     test(`${kills} hosts that are killed leave nothing`, { timeout: 20_000 + kills * 3_000 }, async () => {
       for (let n = 0; n < kills; n += 1) {
-        const other = await startHost(user)
+        const other = await Host.start(user, { ownTemporary: true })
         const sandbox = n % 2 === 0 ? {} : { sandbox: { limits: { memoryBytes: 1 << 28 }, isolation: 'call' } }
         try {
           await call(other, 1, sandbox)
@@ -95,7 +84,7 @@ for (const user of users) {
     })
 
     test('a host that ends leaves nothing', async () => {
-      const other = await startHost(user)
+      const other = await Host.start(user, { ownTemporary: true })
       await all(other, 8)
       try {
         const seen = family(other.pid)
@@ -111,7 +100,7 @@ for (const user of users) {
 const nothing = { processes: [], mounts: [], groups: [], temporary: [], root: ['attack'] }
 
 /** What is left of a host and all that it had started, after a second at most. */
-async function goneWith(host: Host & { temporary: string }, seen: Seen[]): Promise<typeof nothing> {
+async function goneWith(host: Host, seen: Seen[]): Promise<typeof nothing> {
   const left = () => ({
     processes: remaining(seen),
     mounts: mountedIn(host.base),

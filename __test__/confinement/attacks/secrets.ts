@@ -122,6 +122,7 @@ export const secrets: readonly Attack[] = [
   },
   {
     name: 'a descriptor that the host has left open',
+    needs: 'a runtime that does not close it',
     stage: (scene) => ({ run: ['descriptors'], happened: (output) => output.includes(scene.host.secrets.descriptor) }),
   },
   {

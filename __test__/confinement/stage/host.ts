@@ -78,13 +78,16 @@ export class Host {
     })
   }
 
-  /** Starts a host; `under` is put before the program. */
-  static async start(user: User, { under = [] as string[], env = {} as NodeJS.ProcessEnv } = {}): Promise<Host> {
+  /**
+   * Starts a host; `under` is put before the program. With `ownTemporary` nobody else uses its
+   * directory for temporary files; without `ownHome` it has that of whoever runs the tests.
+   */
+  static async start(user: User, { under = [] as string[], ownTemporary = false, ownHome = true } = {}): Promise<Host> {
     const { attack } = await programs()
     mkdirSync(PLACE, { recursive: true })
     const base = realpathSync(mkdtempSync(join(PLACE, 'host-')))
     const secrets: Secrets = { environment: token(), argument: token(), descriptor: token(), stores: {} }
-    for (const name of ['root', 'home', 'outside']) mkdirSync(join(base, name))
+    for (const name of ['root', 'home', 'outside', 'tmp']) mkdirSync(join(base, name))
     for (const store of stores) {
       const path = join(base, 'home', store)
       mkdirSync(dirname(path), { recursive: true })
@@ -101,7 +104,7 @@ export class Host {
     const log = openSync(join(base, 'log'), 'a')
     const child = spawn(program, args, {
       cwd: base,
-      env: { ...process.env, HOME: join(base, 'home'), REDTEAM_API_KEY: secrets.environment, ...env },
+      env: { ...process.env, ...(ownHome && { HOME: join(base, 'home') }), REDTEAM_API_KEY: secrets.environment, ...(ownTemporary && { TMPDIR: join(base, 'tmp') }) },
       stdio: ['pipe', log, log, 'ipc'],
     })
     closeSync(log)
@@ -116,6 +119,11 @@ export class Host {
 
   get pid(): number {
     return Number(this.child.pid)
+  }
+
+  /** Its directory for temporary files, where it has one for itself. */
+  get temporary(): string {
+    return join(this.base, 'tmp')
   }
 
   /** The root directory that attacks share. */

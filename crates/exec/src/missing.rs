@@ -45,11 +45,14 @@ impl Missing {
                 FailedStep::Seccomp => "seccomp",
                 FailedStep::Limits => "a resource limit",
                 FailedStep::Broker => "the broker of the loopback interface",
-                _ => "a layer",
+                FailedStep::Mounts => "the tree of files",
+                FailedStep::Fork => "a process for the command",
+                FailedStep::Capabilities => "giving up capabilities",
+                FailedStep::Directory | FailedStep::Execute | FailedStep::Other => "the sandbox",
             },
             purpose: "confining commands",
             reason: error.to_string(),
-            remedy: "This held when it was tried before; look at what has changed on the system.",
+            remedy: "See what the system or its container forbids: `npx toolwright doctor` tells what holds.",
         }
     }
 }

@@ -15,7 +15,7 @@
 //! | Answer | To | Because |
 //! | --- | --- | --- |
 //! | the process is killed | another architecture's calls (i386 on x86-64, arm on aarch64) | their numbers mean something else, and nothing ordinary makes them |
-//! | `ENOSYS` | x32, newer calls, `io_uring`, `clone3`, keyrings, System V and POSIX message queues that are the host's | programs and libc take it for an older or smaller kernel and use another way |
+//! | `ENOSYS` | x32, newer calls, `io_uring`, `clone3`, `openat2`, keyrings, System V and POSIX message queues that are the host's | programs and libc take it for an older or smaller kernel and use another way |
 //! | `EPERM` | everything else by number: tracing, mounting, namespaces, modules, clocks, … | what the kernel itself answers to the unprivileged |
 //! | `EACCES` | sockets of the internet and of unix, or types of them, that are closed | `socket(2)` has it for "permission denied" by a policy, and messages then say so |
 //! | `EAFNOSUPPORT` | every other family | as if the kernel were built without; libaudit and the `AF_ALG` engine of OpenSSL look for exactly this |
@@ -42,7 +42,7 @@ pub(crate) mod assembler;
 pub(crate) mod calls;
 mod sockets;
 #[cfg(test)]
-mod specification;
+pub(crate) mod specification;
 
 use assembler::{Assembler, Exception, Test};
 pub(crate) use calls::Architecture;
@@ -103,6 +103,15 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         rules.add(calls::PRLIMIT64, arguments::prlimit(&mut asm)?);
         rules.add(calls::SETPRIORITY, arguments::setpriority(&mut asm)?);
         rules.add(calls::IOPRIO_SET, arguments::ioprio_set(&mut asm)?);
+    }
+    if plan.files == Files::Confined {
+        for &(call, argument) in calls::MODES {
+            rules.add(call, arguments::mode(&mut asm, argument)?);
+        }
+        for &(call, argument) in calls::OPENS {
+            rules.add(call, arguments::open(&mut asm, argument)?);
+        }
+        rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
     }
     rules.add(calls::IOCTL, arguments::ioctl(&mut asm)?);
     rules.add(calls::CLONE, arguments::clone(&mut asm)?);

@@ -5,7 +5,7 @@
 //! | | processes | memory |
 //! | --- | --- | --- |
 //! | a control group | of the command | of the command, its files in memory included |
-//! | the process namespace | of the command, up to 300 more while its numbers are fresh | |
+//! | the process namespace | of the command | |
 //! | a resource limit | of the user in its namespace; of no use against the system's root | of each process, shared memory left out |
 //!
 //! Processor time and file size are resource limits of each process.
@@ -14,19 +14,16 @@ mod group;
 mod hierarchy;
 mod namespace;
 mod resource;
+mod score;
 
-use std::{fs, num::NonZero, thread};
+use std::{io, num::NonZero, thread};
 
 pub use self::group::{Group, Groups, Held};
-use self::resource::Bounds;
+use self::{resource::Bounds, score::Score};
 use crate::{
     layers::{Bound, Layers},
     plan::Limits,
 };
-
-/// What the kernel adds to the score by which it picks whom to kill when memory runs out. The
-/// scale goes to 1000, which is all memory there is.
-const SCORE: i32 = 500;
 
 /// The limits where the caller has none.
 ///
@@ -44,23 +41,23 @@ pub fn defaults() -> Limits {
 }
 
 /// The limits of a worker's commands.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Prepared {
     /// By what the number of processes is bounded.
     pub processes: Bound,
     /// By what memory is bounded.
     pub memory: Bound,
     bounds: Bounds,
+    score: Option<Score>,
 }
 
 /// Bounds the worker as far as that is done once for all its commands, and prepares the rest.
 /// `group` is what [`Group::enter`] said; of the layers, the user and the process namespace count.
 ///
-/// To be called when the worker has its own `/proc`, and before that is made read-only and
-/// capabilities are given up.
+/// To be called when the worker has its own `/proc`, and before that is made read-only, capabilities
+/// are given up, and the worker stops being dumpable, by which its files in `/proc` become root's.
 #[must_use]
 pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
-    raise_score();
     let mut bounds = Bounds::new(limits);
     let processes = match limits.processes {
         None => Bound::Unused,
@@ -77,23 +74,21 @@ pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
             Bound::ResourceLimit
         }
     };
-    Prepared { processes, memory, bounds }
+    Prepared { processes, memory, bounds, score: Score::read() }
 }
 
 impl Prepared {
-    /// Bounds the calling process, which becomes the command. Neither allocates nor locks.
-    pub fn apply_in_child(&self) -> std::io::Result<()> {
-        self.bounds.apply()
+    /// Starts a command so that it is killed before the host when memory runs out, and before the
+    /// worker, who is to tell of it.
+    pub fn start_expendable<T>(&self, start: impl FnOnce() -> T) -> T {
+        match &self.score {
+            Some(score) => score.raised_during(start),
+            None => start(),
+        }
     }
-}
 
-/// Makes this process and those it starts more likely to be killed for memory than the host. They
-/// could take it back, if they could write to `/proc`.
-fn raise_score() {
-    const FILE: &str = "/proc/self/oom_score_adj";
-    let Ok(text) = fs::read_to_string(FILE) else { return };
-    if let Ok(score) = text.trim().parse::<i32>() {
-        // Without it, the host and the command are as likely to be killed as they were.
-        let _ = fs::write(FILE, score.saturating_add(SCORE).min(1000).to_string());
+    /// Bounds the calling process, which becomes the command. Neither allocates nor locks.
+    pub fn apply_in_child(&self) -> io::Result<()> {
+        self.bounds.apply()
     }
 }

@@ -33,7 +33,6 @@ use placeholder::Placeholder;
 use placement::Placement;
 
 pub use error::MountError;
-pub(crate) use proc::guard_host_proc;
 pub use proc::{close_proc, worker_proc};
 pub use watch::Watch;
 
@@ -44,6 +43,12 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Whether the host sees something of it: what stands for absent protected paths.
+    #[must_use]
+    pub fn is_visible(&self) -> bool {
+        !self.placeholders.is_empty()
+    }
+
     /// Removes what stood for absent protected paths, unless another supervisor needs it or it is in
     /// use. At the very end: after it those paths are protected no more.
     pub fn remove_placeholders(self) {
@@ -71,11 +76,11 @@ pub fn build(plan: &Plan) -> Result<Tree, MountError> {
 fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
     private()?;
     let layout = Layout::new(plan)?;
-    let placement = Placement::begin(&layout, &plan.root)?;
+    let placement = Placement::begin(&layout, plan)?;
     let root = Path::new("/");
     let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
     if layout.root_is_writable() {
-        kernel::set_at(root, always).at("restrict the whole tree", root)?;
+        kernel::set_at(root, always).at("restrict the tree at", root)?;
         // These are no files but the kernel's switches.
         for switches in ["/proc", "/sys"].map(Path::new) {
             match kernel::set_at(switches, always | Attributes::READ_ONLY) {
@@ -85,9 +90,10 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
         }
     } else {
         let all = always | Attributes::READ_ONLY;
-        kernel::set_at(root, all).at("make the whole tree read-only", root)?;
+        kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
     placement.place(&layout, &mut tree.placeholders)?;
+    proc::mask()?;
     // The working directory may lie in what is covered now.
     chdir("/").at("enter", root)
 }
@@ -95,5 +101,5 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
 /// What is mounted from now on stays in this namespace, and what the host mounts stays out.
 fn private() -> Result<(), MountError> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .at("make the mounts private", Path::new("/"))
+        .at("make private the mounts at", Path::new("/"))
 }

@@ -222,7 +222,7 @@ fn environment(layers: &Layers, inherits: bool) -> Row {
     if layers.pid.holds() {
         kernel("filter; the host's processes are invisible")
     } else if layers.landlock.holds() {
-        kernel("filter; Landlock closes the host's processes")
+        kernel("filter; Landlock closes the environment of the host's processes")
     } else {
         let mechanism = "filter; a command may read /proc of its host";
         row(Level::BestEffort, mechanism, NAMESPACES)

@@ -27,7 +27,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2},
     io::Errno,
 };
 
@@ -42,7 +42,7 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// What may be written anywhere. All take `ioctl` too: where a device has none the answer is the
 /// right one then, by which programs tell that it is no terminal.
-const DEVICES: [&str; 9] = [
+const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -51,7 +51,6 @@ const DEVICES: [&str; 9] = [
     "/dev/tty",
     "/dev/ptmx",
     "/dev/pts",
-    "/dev/console",
 ];
 
 /// The rules for the commands of one plan, and what of it they can hold.
@@ -95,28 +94,28 @@ struct Ground<'a> {
 /// `temporary`: what is writable beside the plan's directories.
 #[must_use]
 pub fn prepare(plan: &Plan, mounts_hold: bool, own_net: bool, temporary: &[PathBuf]) -> Ruleset {
-    match build(plan, Ground { mounts_hold, own_net, temporary }) {
+    let ground = Ground { mounts_hold, own_net, temporary };
+    match build(plan, ground) {
         Ok(ruleset) => ruleset,
-        Err(error) => Ruleset::refused(error.raw_os_error().unwrap_or(libc::ENOSYS)),
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::ENOSYS);
+            let what = |asked| if asked { Layer::Refused(errno) } else { Layer::Unused };
+            Ruleset {
+                fd: None,
+                flags: 0,
+                abi: 0,
+                files: what(plan.files == Files::Confined),
+                closed: what(!mounts_hold && !plan.closed.is_empty()),
+                protected: what(!mounts_hold && !plan.protected.is_empty()),
+                scope: what(true),
+                tcp: what(no_tcp(plan, ground)),
+                left_out: 0,
+            }
+        }
     }
 }
 
 impl Ruleset {
-    fn refused(errno: i32) -> Self {
-        let refused = Layer::Refused(errno);
-        Self {
-            fd: None,
-            flags: 0,
-            abi: 0,
-            files: refused,
-            closed: refused,
-            protected: refused,
-            scope: refused,
-            tcp: refused,
-            left_out: 0,
-        }
-    }
-
     /// Restricts the calling thread for good, and does nothing where there is no Landlock. The
     /// thread must not be able to gain privileges. Neither allocates nor locks.
     pub fn restrict_self(&self) -> io::Result<()> {
@@ -133,12 +132,9 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     let fd = system::create(&handled)?;
     let may = |rights| rights & handled.files;
 
-    let mut grants = Vec::new();
-    grants.extend(plan.writable.iter().map(PathBuf::as_path));
-    grants.extend(ground.temporary.iter().map(PathBuf::as_path));
-    if ground.mounts_hold {
-        grants.extend(PRIVATE.map(Path::new));
-    }
+    let private = if ground.mounts_hold { &PRIVATE[..] } else { &[] };
+    let writable = plan.writable.iter().chain(ground.temporary).map(PathBuf::as_path);
+    let writable = writable.chain(private.iter().map(Path::new));
 
     let root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut read = reading::Outcome::default();
@@ -156,12 +152,13 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
             system::grant(fd.as_fd(), &root, refer)?;
         }
     } else {
-        for path in grants {
-            open_in(path, may(system::WRITE_BENEATH | system::READ | system::RESOLVE_UNIX), &fd)?;
+        let rights = may(system::WRITE_BENEATH | system::READ | system::RESOLVE_UNIX);
+        for path in writable {
+            read.left_out += usize::from(!grant_at(&fd, path, rights)?);
         }
+        let rights = may(system::WRITE_FILE | system::READ_FILE | system::IOCTL_DEV);
         for path in DEVICES {
-            let rights = system::WRITE_FILE | system::READ_FILE | system::IOCTL_DEV;
-            open_in(Path::new(path), may(rights), &fd)?;
+            grant_at(&fd, Path::new(path), rights)?;
         }
     }
     let flags = system::flags(abi);
@@ -237,17 +234,37 @@ fn protected(plan: &Plan, ground: Ground<'_>) -> Layer {
     }
 }
 
-/// Grants what is at a path, if anything is.
+/// Grants what is at a path, if anything is; `false` when something is there that is not granted.
 ///
 /// No link is followed. The plan has none, so that one met now was put there by a command, which
 /// would choose what is granted.
-fn open_in(path: &Path, rights: u64, ruleset: &OwnedFd) -> io::Result<()> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let found = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    let Ok(found) = found else { return Ok(()) };
+fn grant_at(ruleset: &OwnedFd, path: &Path, rights: u64) -> io::Result<bool> {
+    let found = match open(path) {
+        Ok(found) => found,
+        Err(error) => return Ok(error == Errno::NOENT),
+    };
     match system::grant(ruleset.as_fd(), &found, rights) {
         // Not a directory.
-        Err(Errno::INVAL) => Ok(system::grant(ruleset.as_fd(), &found, rights & system::OF_FILES)?),
-        other => Ok(other?),
+        Err(Errno::INVAL) => system::grant(ruleset.as_fd(), &found, rights & system::OF_FILES)?,
+        other => other?,
     }
+    Ok(true)
+}
+
+fn open(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // A container's filter that is older than the call.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        other => return other,
+    }
+    let flags = flags | OFlags::NOFOLLOW;
+    let start = openat(CWD, "/", flags, Mode::empty())?;
+    // A link on the way is opened as such, and nothing is found in it.
+    let found = path
+        .components()
+        .skip(1)
+        .try_fold(start, |at, name| openat(at, name.as_os_str(), flags, Mode::empty()))?;
+    let kind = FileType::from_raw_mode(fstat(&found)?.st_mode);
+    if kind == FileType::Symlink { Err(Errno::LOOP) } else { Ok(found) }
 }

@@ -146,10 +146,15 @@ pub(crate) fn take_worker(
             }
         },
         Err(NoWorker::Cancelled) => Err(ExecError::cancelled_before(request)),
-        Err(reason) => Err(ExecError::Unconfined {
-            program: request.cmd.to_owned(),
-            missing: Missing::program(describe(&reason)),
-        }),
+        Err(reason) => {
+            let missing = match &reason {
+                NoWorker::Failed(step, errno, _) => {
+                    Missing::step(*step, &io::Error::from_raw_os_error(*errno))
+                }
+                reason => Missing::program(describe(reason)),
+            };
+            Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
+        }
     }
 }
 

@@ -25,8 +25,8 @@ const TICK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Worker {
     inbox: Inbox,
-    /// Kills it whatever it does.
-    process: OwnedFd,
+    /// Kills it whatever it does. Missing on systems that have no such thing.
+    process: Option<OwnedFd>,
     pub(crate) layers: Layers,
 }
 
@@ -58,7 +58,7 @@ impl Worker {
             if let Some(content) = inbox.take().map_err(io_error)? {
                 return match Reply::read(&content).map_err(io_error)? {
                     Reply::Ready(layers) => {
-                        let process = inbox.take_descriptor().ok_or(NoWorker::Gone)?;
+                        let process = inbox.take_descriptor();
                         Ok(Self { inbox, process, layers })
                     }
                     Reply::Failed(step, errno, what) => Err(NoWorker::Failed(step, errno, what)),
@@ -107,7 +107,9 @@ impl Worker {
 
     /// Kills it, and with it everything in its process namespace.
     pub(crate) fn kill(&self) {
-        let _ = pidfd_send_signal(&self.process, Signal::KILL);
+        if let Some(process) = &self.process {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
     }
 }
 

@@ -13,6 +13,9 @@ const MSG_FASTOPEN: u32 = libc::MSG_FASTOPEN.unsigned_abs();
 /// (`SO_REUSEPORT`), and leaving by another interface than the route's (`SO_BINDTODEVICE`,
 /// `SO_MARK`, `SO_BINDTOIFINDEX`).
 const REFUSED_OF_SOCKETS: [u32; 4] = [15, 25, 36, 62];
+/// The limit for sending, `SO_SNDTIMEO` in its two forms. It also limits how long `connect` waits,
+/// which the broker relies on.
+const LIMIT: [u32; 2] = [21, 67];
 /// `SO_INQ`; no later one was looked at.
 const LAST_OF_SOCKETS: u32 = 84;
 
@@ -28,7 +31,7 @@ const OF_TCP: [(u32, u32); 4] = [(1, 10), (12, 13), (18, 18), (25, 25)];
 
 /// The filter for [`install_in_child`](super::install_in_child).
 ///
-/// `connect`, `bind` and `listen` wait for the broker. Whatever else could send a packet past it is
+/// `connect`, `bind`, `listen` and setting `SO_SNDTIMEO` wait for the broker. Whatever else could send a packet past it is
 /// refused: fast open, source routes, other interfaces; so are the calls that
 /// [`worker_filter`](crate::filter::worker_filter) leaves open for the broker's own use.
 pub fn program() -> Result<Program, FilterError> {
@@ -62,6 +65,8 @@ fn setsockopt(asm: &mut Assembler) -> Result<At, FilterError> {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::ENOPROTOOPT));
     let known = asm.branch(Test::Above, LAST_OF_SOCKETS, refuse, allow)?;
     let of_sockets = asm.any_of(&REFUSED_OF_SOCKETS, refuse, known)?;
+    let ask = asm.ask();
+    let of_sockets = asm.any_of(&LIMIT, ask, of_sockets)?;
     let of_sockets = asm.load(low(2), of_sockets);
     let mut level = refuse;
     let protocols = [
@@ -81,4 +86,93 @@ fn setsockopt(asm: &mut Assembler) -> Result<At, FilterError> {
         level = asm.branch(Test::Equal, number, options, level)?;
     }
     Ok(asm.load(low(1), level))
+}
+
+#[cfg(test)]
+mod tests {
+    use libc::{ENOPROTOOPT, ENOSYS, EOPNOTSUPP, EPERM};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::filter::specification::{
+        Answer::{self, Allow, Ask, Errno},
+        BOTH, Request, arg, int, run,
+    };
+
+    /// What the program has to answer, said plainly. The calls are those of x86-64 and aarch64.
+    fn expected(arch: Architecture, request: &Request) -> Answer {
+        let [_, second, third, fourth, ..] = request.args;
+        let is = |x86_64, aarch64| {
+            request.number == if arch == Architecture::X86_64 { x86_64 } else { aarch64 }
+        };
+        let fast_open = |flags| int(flags) & libc::MSG_FASTOPEN != 0;
+        let (connect, bind, listen) = (is(42, 203), is(49, 200), is(50, 201));
+        let (sends_fourth, sends_third) = (is(44, 206) || is(307, 269), is(46, 211));
+        if connect || bind || listen {
+            Ask
+        } else if is(310, 270) || request.number == 438 {
+            Errno(EPERM)
+        } else if sends_fourth {
+            if fast_open(fourth) { Errno(EOPNOTSUPP) } else { Allow }
+        } else if sends_third {
+            if fast_open(third) { Errno(EOPNOTSUPP) } else { Allow }
+        } else if is(54, 208) {
+            setsockopt(int(second), int(third))
+        } else if request.number >= 470 {
+            Errno(ENOSYS)
+        } else {
+            Allow
+        }
+    }
+
+    fn setsockopt(level: i32, option: i32) -> Answer {
+        match (level, option) {
+            (libc::SOL_SOCKET, 21 | 67) => Ask,
+            (libc::SOL_SOCKET, 15 | 25 | 36 | 62) => Errno(ENOPROTOOPT),
+            (libc::SOL_SOCKET, 0..=84)
+            | (libc::IPPROTO_IP, 1 | 2 | 10 | 11 | 24)
+            | (libc::IPPROTO_IPV6, 16 | 23 | 25 | 26 | 67)
+            | (libc::IPPROTO_TCP, 1..=10 | 12 | 13 | 18 | 25) => Allow,
+            _ => Errno(ENOPROTOOPT),
+        }
+    }
+
+    fn request(arch: Architecture, number: u32, args: [u64; 6]) -> Request {
+        Request { arch: arch.audit_number(), number, args }
+    }
+
+    #[test]
+    fn every_number_and_every_option_is_answered_as_specified() {
+        for arch in BOTH {
+            let program = program_on(arch).expect("short enough");
+            assert!(program.len() <= 80, "{}", program.len());
+            for number in (0..600).chain([0x4000_0000, u32::MAX]) {
+                let request = request(arch, number, [0; 6]);
+                assert_eq!(run(&program, &request).0, expected(arch, &request), "{request:?}");
+            }
+            let setsockopt = calls::SETSOCKOPT.number(arch).expect("on both");
+            for level in (0..300).chain([u64::MAX]) {
+                for option in (0..200).chain([u64::MAX, 1 << 31, 1 << 32]) {
+                    let request = request(arch, setsockopt, [3, level, option, 0, 0, 0]);
+                    assert_eq!(run(&program, &request).0, expected(arch, &request), "{request:?}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_program_answers_as_specified(
+            number in prop_oneof![
+                proptest::sample::select(vec![44_u32, 46, 54, 307, 206, 208, 211, 269]),
+                0..500_u32,
+            ],
+            args in proptest::array::uniform6(prop_oneof![arg(), Just(0x2000_0000)]),
+            arch in proptest::sample::select(&BOTH[..]),
+        ) {
+            let request = request(arch, number, args);
+            let program = program_on(arch).expect("short enough");
+            prop_assert_eq!(run(&program, &request).0, expected(arch, &request));
+        }
+    }
 }

@@ -21,6 +21,28 @@ const UNSHARE_HARMLESS: u32 = 0x0005_0F00;
 const PRIO_USER: u32 = 2;
 const IOPRIO_WHO_USER: u32 = 3;
 
+/// The bits that let a program run with the rights of its owner or group, and those of `open` with
+/// which it makes a file and looks at the mode.
+const SET_ID: u32 = 0o6000;
+const O_CREAT: u32 = 0o100;
+const O_TMPFILE: u32 = 0o20_000_000;
+
+/// A mode, in that argument, without the bits that lend rights. What a command leaves in the root
+/// stays there when it has ended, for others to run.
+pub(super) fn mode(asm: &mut Assembler, argument: u32) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let bits = asm.branch(Test::AnyBit, SET_ID, refuse, allow)?;
+    Ok(asm.load(low(argument), bits))
+}
+
+/// The same for a file that `open` makes; its flags are in the argument before the mode.
+pub(super) fn open(asm: &mut Assembler, argument: u32) -> Result<At, FilterError> {
+    let allow = asm.allow();
+    let mode = mode(asm, argument)?;
+    let makes = asm.branch(Test::AnyBit, O_CREAT | O_TMPFILE, mode, allow)?;
+    Ok(asm.load(low(argument - 1), makes))
+}
+
 pub(super) fn ioctl(asm: &mut Assembler) -> Result<At, FilterError> {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
     let known = asm.any_of(&[TIOCSTI, TIOCLINUX, TIOCSETD], refuse, allow)?;

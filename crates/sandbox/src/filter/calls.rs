@@ -87,6 +87,26 @@ pub(crate) const SOCKET: Call = call(41, 198);
 pub(crate) const SOCKETPAIR: Call = call(53, 199);
 pub(crate) const UNSHARE: Call = call(272, 97);
 
+/// Calls that set a mode, and in which argument.
+pub(crate) const MODES: &[(Call, u32)] = &[
+    (only_x86_64(85), 1),  // creat
+    (only_x86_64(90), 1),  // chmod
+    (call(91, 52), 1),     // fchmod
+    (only_x86_64(133), 1), // mknod
+    (call(259, 33), 2),    // mknodat
+    (call(268, 53), 2),    // fchmodat
+    (alike(452), 2),       // fchmodat2
+];
+
+/// The same where the call only may make a file.
+pub(crate) const OPENS: &[(Call, u32)] = &[
+    (only_x86_64(2), 2), // open
+    (call(257, 56), 3),  // openat
+];
+
+/// Its mode and flags are in memory, where no filter can read them. Programs fall back to `openat`.
+pub(crate) const OPENAT2: Call = alike(437);
+
 /// Refused whatever the arguments are.
 pub(crate) const REFUSED: &[(Call, i32)] = &[
     // Other processes' memory, registers and descriptors; see also `BROKERING`.

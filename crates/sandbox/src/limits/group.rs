@@ -247,3 +247,63 @@ fn set(dir: impl AsFd, name: &str, value: &str) -> Result<(), Errno> {
     let file = open_to_write(dir, name)?;
     write(&file, value.as_bytes()).map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{XattrFlags, setxattr};
+
+    use super::*;
+
+    /// A directory that looks like a group with one below it.
+    fn fake(above: &str, own: &str) -> tempfile::TempDir {
+        let dir = tempfile::TempDir::new().expect("directory");
+        fs::create_dir(dir.path().join("own")).expect("directory");
+        fs::write(dir.path().join("cgroup.subtree_control"), above).expect("file");
+        fs::write(dir.path().join("own/cgroup.subtree_control"), own).expect("file");
+        dir
+    }
+
+    /// Which of the two groups is used, by its number.
+    fn used(dir: &tempfile::TempDir, controller: &str) -> Option<u64> {
+        let found = usable(Version::Two, controller, &dir.path().join("own"))?;
+        Some(rustix::fs::fstat(found).expect("attributes").st_ino)
+    }
+
+    fn number(path: &Path) -> u64 {
+        rustix::fs::stat(path).expect("attributes").st_ino
+    }
+
+    #[test]
+    fn groups_are_made_only_where_somebody_arranged_for_them() {
+        let dir = fake("", "cpu pids\n");
+        let own = dir.path().join("own");
+        assert_eq!(used(&dir, "pids"), Some(number(&own)));
+        assert_eq!(used(&dir, "memory"), None);
+        assert_eq!(used(&dir, "pid"), None);
+        let dir = fake("cpu pids memory\n", "");
+        assert_eq!(used(&dir, "pids"), None, "the group above is somebody else's");
+        let mark = |value: &[u8]| setxattr(dir.path(), DELEGATED, value, XattrFlags::empty());
+        if mark(b"0").is_err() {
+            eprintln!("skipped: no extended attributes here");
+            return;
+        }
+        assert_eq!(used(&dir, "pids"), None);
+        mark(b"1").expect("mark");
+        assert_eq!(used(&dir, "pids"), Some(number(dir.path())));
+        assert_eq!(used(&dir, "memory"), Some(number(dir.path())));
+    }
+
+    #[test]
+    fn a_controller_is_asked_for_where_the_group_above_is_ours() {
+        let dir = fake("cpu\n", "");
+        if setxattr(dir.path(), DELEGATED, b"1", XattrFlags::empty()).is_err() {
+            eprintln!("skipped: no extended attributes here");
+            return;
+        }
+        assert_eq!(used(&dir, "memory"), Some(number(dir.path())));
+        let asked = fs::read_to_string(dir.path().join("cgroup.subtree_control")).expect("file");
+        assert!(asked.starts_with("+memory"), "{asked}");
+        let own = fs::read_to_string(dir.path().join("own/cgroup.subtree_control")).expect("file");
+        assert_eq!(own, "", "the own group is never changed");
+    }
+}

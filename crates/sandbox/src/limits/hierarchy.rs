@@ -82,3 +82,78 @@ fn unescaped(text: &[u8]) -> PathBuf {
 fn octal(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of `mountinfo`.
+    fn mount(root: &str, at: &str, kind: &str, options: &str) -> String {
+        format!("31 23 0:28 {root} {at} rw,nosuid shared:9 master:2 - {kind} {kind} {options}\n")
+    }
+
+    fn found(controller: &str, groups: &str, mounts: &str) -> Option<(Version, PathBuf)> {
+        own_group(controller, groups.as_bytes(), mounts.as_bytes())
+    }
+
+    #[test]
+    fn one_hierarchy_for_all() {
+        let mounts = mount("/", "/proc", "proc", "rw")
+            + &mount("/", "/sys/fs/cgroup", "cgroup2", "rw,nsdelegate");
+        let groups = "0::/user.slice/user-1000.slice/a.scope\n";
+        let expected = "/sys/fs/cgroup/user.slice/user-1000.slice/a.scope";
+        assert_eq!(found("pids", groups, &mounts), Some((Version::Two, expected.into())));
+        assert_eq!(found("pids", "0::/\n", &mounts), Some((Version::Two, "/sys/fs/cgroup".into())));
+        assert_eq!(found("pids", groups, ""), None);
+        assert_eq!(found("pids", "", &mounts), None);
+    }
+
+    #[test]
+    fn a_hierarchy_for_each_controller() {
+        let mounts = mount("/", "/sys/fs/cgroup", "tmpfs", "rw")
+            + &mount("/", "/sys/fs/cgroup/cpu,cpuacct", "cgroup", "rw,cpu,cpuacct")
+            + &mount("/", "/sys/fs/cgroup/memory", "cgroup", "rw,memory")
+            + &mount("/", "/sys/fs/cgroup/unified", "cgroup2", "rw");
+        let groups = "12:cpu,cpuacct:/a\n8:pids:/b\n4:memory:/c/d\n1:name=systemd:/\n0::/e\n";
+        let expected = "/sys/fs/cgroup/memory/c/d";
+        assert_eq!(found("memory", groups, &mounts), Some((Version::One, expected.into())));
+        let expected = "/sys/fs/cgroup/cpu,cpuacct/a";
+        assert_eq!(found("cpuacct", groups, &mounts), Some((Version::One, expected.into())));
+        assert_eq!(found("pids", groups, &mounts), None, "it is not mounted");
+        let groups = "4:memory:/c/d\n0::/e\n";
+        let expected = "/sys/fs/cgroup/unified/e";
+        assert_eq!(found("pids", groups, &mounts), Some((Version::Two, expected.into())));
+    }
+
+    #[test]
+    fn a_part_of_a_hierarchy() {
+        let mounts = mount("/docker/abc", "/sys/fs/cgroup/pids", "cgroup", "rw,pids");
+        let expected = "/sys/fs/cgroup/pids/below";
+        let below = found("pids", "5:pids:/docker/abc/below\n", &mounts);
+        assert_eq!(below, Some((Version::One, expected.into())));
+        let exactly = found("pids", "5:pids:/docker/abc\n", &mounts);
+        assert_eq!(exactly, Some((Version::One, "/sys/fs/cgroup/pids".into())));
+        assert_eq!(found("pids", "5:pids:/docker/abcd\n", &mounts), None);
+        assert_eq!(found("pids", "5:pids:/docker\n", &mounts), None);
+        let mounts = mount("/", "/sys/fs/cgroup", "cgroup2", "rw");
+        assert_eq!(found("pids", "0::/../outside\n", &mounts), None);
+    }
+
+    #[test]
+    fn odd_names() {
+        let mounts = mount("/", "/a\\040b\\134c", "cgroup2", "rw")
+            + &mount("/", "/later", "tmpfs", "rw,pids");
+        assert_eq!(
+            found("pids", "0::/x:y z\n", &mounts),
+            Some((Version::Two, "/a b\\c/x:y z".into()))
+        );
+        let mounts = mounts + &mount("/", "/covers", "cgroup2", "rw");
+        assert_eq!(found("pids", "0::/\n", &mounts), Some((Version::Two, "/covers".into())));
+        assert_eq!(unescaped(br"\04"), PathBuf::from(r"\04"));
+        assert_eq!(unescaped(br"\999x"), PathBuf::from(r"\999x"));
+        for garbage in ["", "\n\n", "1:pids", ":::", "a b c", "- - -"] {
+            assert_eq!(found("pids", garbage, &mounts), None, "{garbage:?}");
+            assert_eq!(found("pids", "0::/\n", garbage), None, "{garbage:?}");
+        }
+    }
+}

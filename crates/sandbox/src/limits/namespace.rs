@@ -8,7 +8,7 @@ use rustix::system::uname;
 /// system, and root must not be let near it; and no other way of telling is safe.
 const SINCE: (u32, u32) = (6, 14);
 
-/// Once numbers have gone round, those up to here are not given out again.
+/// Once numbers have gone round, those below this are not given out again.
 const RESERVED: u64 = 300;
 
 /// More than the kernel takes.
@@ -16,18 +16,21 @@ const TOO_MANY: u64 = 4 << 20;
 
 const FILE: &str = "/proc/sys/kernel/pid_max";
 
-/// Bounds the namespace of the calling process, which must be the first in it and have its `/proc`:
-/// beside that process there are never fewer than `most` numbers, and never more than the reserved
-/// ones beyond that.
+/// The number given out last. Kernels without it begin at 1, and give out the reserved ones once.
+const LAST: &str = "/proc/sys/kernel/ns_last_pid";
+
+/// Bounds the namespace of the calling process, which must be the first in it and have its `/proc`.
+/// Beside that process there are then as many numbers as `most` says.
 pub(super) fn bound(most: u64) -> bool {
     let is_first = rustix::process::getpid().is_init();
-    let limit = most.saturating_add(RESERVED + 1);
+    let limit = most.saturating_add(RESERVED);
     if !is_first || limit >= TOO_MANY || !can_bound() {
         return false;
     }
     let limit = limit.to_string();
     fs::write(FILE, &limit).is_ok()
         && fs::read_to_string(FILE).is_ok_and(|text| text.trim() == limit)
+        && fs::write(LAST, (RESERVED - 1).to_string()).is_ok()
 }
 
 /// Whether the kernel has the number for each namespace.

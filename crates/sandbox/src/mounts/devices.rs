@@ -1,12 +1,13 @@
 //! A small `/dev`: what programs need, and nothing that reaches the machine.
 
 use std::{
+    fs,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::CWD,
+    fs::{FileType, fstat},
     io::Errno,
     mount::{MountFlags, mount},
     process::geteuid,
@@ -28,26 +29,39 @@ const LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
 ];
 
+/// Processors and machines beside the main one, for commands whose files are not confined. By how
+/// their names begin; some are directories.
+const COMPUTING: [&str; 6] = ["accel", "dri", "dxg", "kfd", "kvm", "nvidia"];
+
 /// The host's nodes, taken before devices are forbidden everywhere.
 pub(super) struct Devices {
     directory: PathBuf,
-    nodes: Vec<(&'static str, OwnedFd)>,
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    name: PathBuf,
+    tree: OwnedFd,
+    is_directory: bool,
 }
 
 impl Devices {
-    pub(super) fn take(directory: &Path) -> Result<Self, MountError> {
-        let mut nodes = Vec::with_capacity(NODES.len());
-        for name in NODES {
-            let path = directory.join(name);
-            match kernel::copy_entry(CWD, &path) {
-                Ok(node) => {
-                    // Devices can be written on a read-only mount; their mode and owner cannot.
-                    kernel::set(&node, Attributes::READ_ONLY | Attributes::NO_SUID)
-                        .at("make a device's attributes read-only", &path)?;
-                    nodes.push((name, node));
-                }
-                Err(Errno::NOENT) => {}
-                Err(errno) => return Err(MountError::new("take a device", &path, errno)),
+    pub(super) fn take(directory: &Path, full: bool) -> Result<Self, MountError> {
+        let mut names: Vec<PathBuf> = NODES.iter().map(PathBuf::from).collect();
+        if full && let Ok(entries) = fs::read_dir(directory) {
+            let found = entries.flatten().map(|entry| PathBuf::from(entry.file_name()));
+            names.extend(found.filter(|name| {
+                let name = name.as_os_str().as_encoded_bytes();
+                COMPUTING.iter().any(|begin| name.starts_with(begin.as_bytes()))
+            }));
+        }
+        let mut nodes = Vec::with_capacity(names.len());
+        for name in names {
+            let path = directory.join(&name);
+            match take(&path) {
+                Ok(Some((tree, is_directory))) => nodes.push(Node { name, tree, is_directory }),
+                Ok(None) | Err(Errno::NOENT | Errno::LOOP) => {}
+                Err(errno) => return Err(MountError::new("take the device", &path, errno)),
             }
         }
         Ok(Self { directory: directory.to_owned(), nodes })
@@ -56,23 +70,26 @@ impl Devices {
     /// Makes the places in the cover at `index`.
     pub(super) fn prepare(&self, scratch: &Scratch, index: usize) -> Result<(), MountError> {
         let cover = PathBuf::from(index.to_string());
-        let files = self.nodes.iter().try_for_each(|(name, _)| scratch.file(cover.join(name)));
-        files
+        let places = self.nodes.iter().try_for_each(|Node { name, is_directory, .. }| {
+            let path = cover.join(name);
+            if *is_directory { scratch.directory(path, 0o755) } else { scratch.file(path) }
+        });
+        places
             .and_then(|()| scratch.directory(cover.join("pts"), 0o755))
             .and_then(|()| scratch.directory(cover.join("mqueue"), 0o755))
             .and_then(|()| {
                 LINKS.iter().try_for_each(|(name, to)| scratch.link(cover.join(name), to))
             })
-            .at("prepare the devices", &self.directory)
+            .at("prepare the devices in", &self.directory)
     }
 
     /// Puts the devices into their places, once the cover lies over the host's directory.
     pub(super) fn attach(self) -> Result<(), MountError> {
-        for (name, node) in &self.nodes {
+        for Node { name, tree, .. } in &self.nodes {
             let path = self.directory.join(name);
             kernel::open_plain(&path)
-                .and_then(|target| kernel::attach(node, target))
-                .at("attach a device", &path)?;
+                .and_then(|target| kernel::attach(tree, target))
+                .at("attach the device", &path)?;
         }
         // Terminals of our own, as the host's would let a command write to them and read from them.
         // Where the system refuses them there are none.
@@ -89,4 +106,17 @@ impl Devices {
         let _ = mount("mqueue", &queues, "mqueue", flags | MountFlags::NODEV, None);
         Ok(())
     }
+}
+
+/// Copies one node, or a directory of them. `None`: it reaches a disk, or is none.
+fn take(path: &Path) -> Result<Option<(OwnedFd, bool)>, Errno> {
+    let place = kernel::open_plain(path)?;
+    let kind = FileType::from_raw_mode(fstat(&place)?.st_mode);
+    if !kind.is_char_device() && !kind.is_dir() {
+        return Ok(None);
+    }
+    let tree = kernel::copy(place)?;
+    // Devices can be written on a read-only mount; their mode and owner cannot.
+    kernel::set(&tree, Attributes::READ_ONLY | Attributes::NO_SUID)?;
+    Ok(Some((tree, kind.is_dir())))
 }

@@ -10,11 +10,11 @@ use thiserror::Error;
 
 /// A step that the system refused.
 #[derive(Debug, Error)]
-#[error("could not {step}, `{}`: {}", path.display(), io::Error::from_raw_os_error(*errno))]
+#[error("could not {step} `{}`: {}", path.display(), io::Error::from_raw_os_error(*errno))]
 pub struct MountError {
-    /// What was to be done.
+    /// What was to be done with the path.
     pub step: &'static str,
-    /// To which path.
+    /// The path.
     pub path: PathBuf,
     /// The system's error number.
     pub errno: i32,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::io::Errno;
+use rustix::{io::Errno, process::geteuid};
 
 use crate::{
     mounts::error::MountError,
@@ -53,18 +53,36 @@ pub(super) struct Layout {
     root_is_writable: bool,
 }
 
+/// What the system has that matters here.
+#[derive(Debug, Default)]
+struct System {
+    temporary: Vec<PathBuf>,
+    devices: Option<PathBuf>,
+    /// What tells of the machine or traces its kernel, and serves no command.
+    windows: Vec<PathBuf>,
+}
+
+impl System {
+    fn find() -> Self {
+        let real = |path: &str| fs::canonicalize(path).ok();
+        let temporary = ["/tmp", "/var/tmp"].into_iter().filter_map(real).collect();
+        // They are root's alone.
+        let windows: &[&str] = if geteuid().is_root() { &WINDOWS } else { &[] };
+        let windows = windows.iter().map(PathBuf::from).collect();
+        Self { temporary, devices: real("/dev"), windows }
+    }
+}
+
+const WINDOWS: [&str; 4] =
+    ["/sys/devices/virtual/powercap", "/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing"];
+
 impl Layout {
     pub(super) fn new(plan: &Plan) -> Result<Self, MountError> {
-        let temporary = ["/tmp", "/var/tmp"].map(real);
-        Self::arrange(plan, temporary.into_iter().flatten(), real("/dev").as_deref())
+        Self::arrange(plan, System::find())
     }
 
     /// Leaves out what makes no difference where it would lie.
-    fn arrange(
-        plan: &Plan,
-        temporary: impl IntoIterator<Item = PathBuf>,
-        devices: Option<&Path>,
-    ) -> Result<Self, MountError> {
+    fn arrange(plan: &Plan, system: System) -> Result<Self, MountError> {
         let full = plan.files == Files::Full;
         let root = Path::new("/");
         if plan.closed.iter().any(|path| path == root) {
@@ -73,17 +91,18 @@ impl Layout {
         let root_is_writable = full || plan.writable.iter().any(|path| path == root);
         // One that lies in what may be written is the host's.
         let chosen = |path: &Path| plan.writable.iter().any(|writable| path.starts_with(writable));
-        let mut private: Vec<PathBuf> =
-            temporary.into_iter().filter(|path| !full && !chosen(path)).collect();
-        private.extend(devices.map(|path| path.join("shm")));
+        let System { mut temporary, devices, windows } = system;
+        temporary.retain(|path| !full && !chosen(path));
+        temporary.extend(devices.as_deref().map(|path| path.join("shm")));
         let mut wanted: Vec<(&Path, Kind)> =
-            private.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
-        wanted.extend(devices.map(|path| (path, Kind::Devices)));
+            temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
+        wanted.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
         for (paths, kind) in [
             (&plan.readable, Kind::Readable),
             (&plan.writable, Kind::Writable),
             (&plan.protected, Kind::Protected),
             (&plan.closed, Kind::Closed),
+            (&windows, Kind::Closed),
         ] {
             wanted.extend(paths.iter().map(|path| (path.as_path(), kind)));
         }
@@ -133,7 +152,5 @@ impl Layout {
     }
 }
 
-/// Where the directory really is, if there is one.
-fn real(path: &str) -> Option<PathBuf> {
-    fs::canonicalize(path).ok()
-}
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@
 use std::{
     ffi::OsStr,
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
     path::{Path, PathBuf},
@@ -61,17 +61,16 @@ pub(super) struct Placeholder {
 }
 
 impl Placeholder {
-    /// Takes part in the use of the one at `path`, which has been covered. `None`: it has changed.
-    pub(super) fn adopt(path: &Path) -> Result<Option<Self>, Errno> {
-        let fd = match open(path, NO_FOLLOW, Mode::empty()) {
-            Ok(fd) => fd,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(errno),
-        };
+    /// Takes part in the use of the one at `path`, which has been covered.
+    pub(super) fn adopt(path: &Path) -> Result<Self, Errno> {
+        let fd = open(path, NO_FOLLOW, Mode::empty())?;
         let locked = lock(&fd);
-        let (held, there) = (fstat(&fd)?, statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW));
-        let same = there.is_ok_and(|there| is_same(&held, &there) && held.st_nlink > 0);
-        Ok(same.then(|| Self { path: path.to_owned(), fd, locked }))
+        // The last one to use it may have removed it before the lock.
+        let (held, there) = (fstat(&fd)?, statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?);
+        if held.st_nlink == 0 || !is_same(&held, &there) {
+            return Err(Errno::NOENT);
+        }
+        Ok(Self { path: path.to_owned(), fd, locked })
     }
 
     pub(super) fn is_at(&self, path: &Path) -> bool {
@@ -108,14 +107,24 @@ impl Placeholder {
     }
 }
 
+impl AsFd for Placeholder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// Whether this is a placeholder that nobody has put to use.
 pub(super) fn is_marked(parent: &OwnedFd, name: &OsStr, stat: &Stat) -> bool {
     let kind = FileType::from_raw_mode(stat.st_mode);
-    let marked = stat.st_mtime == MARK && stat.st_mtime_nsec == 0;
-    if !marked {
+    if !is_unused(stat) {
         return false;
     }
     if kind.is_dir() { is_empty(parent, name) } else { kind.is_file() && stat.st_size == 0 }
+}
+
+/// Whether a placeholder is as it was made.
+pub(super) fn is_unused(stat: &Stat) -> bool {
+    stat.st_mtime == MARK && stat.st_mtime_nsec == 0 && stat.st_nlink > 0
 }
 
 fn is_empty(parent: &OwnedFd, name: &OsStr) -> bool {
@@ -172,7 +181,10 @@ fn create(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
     }
     let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
     let times = Timestamps { last_access: mark, last_modification: mark };
-    utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW)
+    // Where the maker is not the owner, as root on a network file system, it stays without a mark.
+    // Then it protects as well, but nobody removes it.
+    let _ = utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+    Ok(())
 }
 
 /// A directory without the permission to write is no obstacle to a command of its owner, which can

@@ -4,14 +4,17 @@ use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::{fs::stat, io::Errno, process::geteuid};
 
-use crate::mounts::{
-    devices::Devices,
-    error::{At, MountError},
-    kernel::{self, Attributes},
-    layout::{Entry, Kind, Layout},
-    placeholder::Placeholder,
-    protect::Protector,
-    scratch::Scratch,
+use crate::{
+    mounts::{
+        devices::Devices,
+        error::{At, MountError},
+        kernel::{self, Attributes},
+        layout::{Entry, Kind, Layout},
+        placeholder::Placeholder,
+        protect::Protector,
+        scratch::Scratch,
+    },
+    plan::{Files, Plan},
 };
 
 /// What was taken from the host's tree before it was changed.
@@ -23,16 +26,16 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    pub(super) fn begin(layout: &Layout, root: &Path) -> Result<Self, MountError> {
+    pub(super) fn begin(layout: &Layout, plan: &Plan) -> Result<Self, MountError> {
         let mut trees = Vec::with_capacity(layout.entries().len());
         let mut devices = None;
         for Entry { path, kind, .. } in layout.entries() {
-            let plain = Attributes::NO_SUID | Attributes::NO_DEVICES;
+            let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
             let tree = match kind {
-                Kind::Writable => take(path, plain, root)?,
-                Kind::Readable => take(path, plain | Attributes::READ_ONLY, root)?,
+                Kind::Writable => take(path, always, &plan.root)?,
+                Kind::Readable => take(path, always | Attributes::READ_ONLY, &plan.root)?,
                 Kind::Devices => {
-                    devices = Some(Devices::take(path)?);
+                    devices = Some(Devices::take(path, plan.files == Files::Full)?);
                     None
                 }
                 Kind::Temporary | Kind::Protected | Kind::Closed => None,
@@ -49,7 +52,7 @@ impl Placement {
     ) -> Result<(), MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = take_temporary(layout, &scratch)?;
-        scratch.seal().at("make the covers read-only", Path::new("/"))?;
+        scratch.seal().at("make read-only the covers in", Path::new("/"))?;
         let mut protector = Protector::new(layout, placeholders);
         for (index, Entry { path, kind, below }) in layout.entries().iter().enumerate() {
             match kind {
@@ -59,7 +62,7 @@ impl Placement {
                     }
                 }
                 Kind::Devices => {
-                    let cover = scratch.take_cover(index).at("take a cover", path)?;
+                    let cover = scratch.take_cover(index).at("take a cover for", path)?;
                     attach(&cover, path)?;
                     if let Some(devices) = self.devices.take() {
                         devices.attach()?;
@@ -160,7 +163,9 @@ fn take_temporary(layout: &Layout, scratch: &Scratch) -> Result<Vec<Option<Owned
     entries
         .map(|(index, entry)| {
             let temporary = entry.kind == Kind::Temporary;
-            temporary.then(|| scratch.take_cover(index).at("take a cover", &entry.path)).transpose()
+            temporary
+                .then(|| scratch.take_cover(index).at("take a cover for", &entry.path))
+                .transpose()
         })
         .collect()
 }
@@ -193,7 +198,7 @@ fn close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<(), Mo
                 Some(parent) if is_own(parent) => reachable = parent,
                 _ => return Ok(()),
             },
-            Err(errno) => return Err(MountError::new("open a closed path", path, errno)),
+            Err(errno) => return Err(MountError::new("open the closed path", path, errno)),
         }
     };
     let directory = kernel::is_directory(&place).at("look at", path)?;
@@ -202,7 +207,7 @@ fn close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<(), Mo
         _ if directory => scratch.take_empty(),
         _ => scratch.take_nothing(),
     };
-    let cover = cover.at("take a cover", path)?;
+    let cover = cover.at("take a cover for", path)?;
     kernel::attach(cover, place).at("close", path)
 }
 

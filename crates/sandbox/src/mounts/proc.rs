@@ -4,13 +4,10 @@ use std::path::Path;
 
 use rustix::{
     io::Errno,
-    mount::{MountFlags, mount, mount_bind},
+    mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount},
 };
 
-use crate::mounts::{
-    error::{At, MountError},
-    kernel::{self, Attributes},
-};
+use crate::mounts::error::{At, MountError};
 
 /// What tells of the whole machine, its memory or its keys, and serves no command.
 const MASKED: [&str; 12] = [
@@ -30,35 +27,31 @@ const MASKED: [&str; 12] = [
 
 const PROC: &str = "/proc";
 
-/// Mounts the `/proc` of the worker's own process namespace over the supervisor's. The worker sets
-/// limits there and then closes it with [`close_proc`].
+const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
+
+/// Mounts the `/proc` of the worker's own process namespace over the supervisor's. The worker may
+/// still write there, until [`close_proc`].
 pub fn worker_proc() -> Result<(), MountError> {
-    let place = Path::new(PROC);
     // Where there is no tree of our own, what is mounted here would reach the host.
     super::private()?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", PROC, "proc", flags, None).at("mount", place)?;
+    mount("proc", PROC, "proc", PLAIN, None).at("mount", Path::new(PROC))?;
     mask()
 }
 
-/// Makes the worker's `/proc` read-only.
-///
-/// All of it, and not only what is known to be dangerous: there are switches for which the mode of the
-/// file is all that is checked, and drivers add more. What a process cannot do so is to change its
-/// own `oom_score_adj` or the name of another thread of its own.
+/// Makes `/proc` read-only. All of it, and not only what is known to be dangerous: there are switches
+/// for which the mode of the file is all that is checked, and drivers add more. What a process cannot
+/// do so is to change its own `oom_score_adj` or the name of another thread of its own.
 pub fn close_proc() -> Result<(), MountError> {
-    let place = Path::new(PROC);
-    kernel::set_at(place, Attributes::READ_ONLY).at("make read-only", place)
+    // A mount of its own, since the worker keeps a file open for writing in the one below. Kernels that
+    // cannot build a tree can do this.
+    mount_bind_recursive(PROC, PROC).at("cover", Path::new(PROC))?;
+    mount_remount(PROC, PLAIN | MountFlags::BIND | MountFlags::RDONLY, "")
+        .at("make read-only", Path::new(PROC))
 }
 
-/// Guards the `/proc` of the host, where workers see that one.
-pub(crate) fn guard_host_proc() -> Result<(), MountError> {
-    let place = Path::new(PROC);
-    kernel::set_at(place, Attributes::READ_ONLY).at("make read-only", place)?;
-    mask()
-}
-
-fn mask() -> Result<(), MountError> {
+/// Masks what lies at `/proc` now. The supervisor does it to the host's, which workers see where the
+/// system refuses them their own.
+pub(super) fn mask() -> Result<(), MountError> {
     for masked in MASKED {
         match mount_bind("/dev/null", masked) {
             Ok(()) | Err(Errno::NOENT) => {}

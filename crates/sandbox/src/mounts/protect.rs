@@ -6,14 +6,15 @@
 
 use std::{
     collections::HashSet,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::{Component, Path, PathBuf},
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, readlinkat, statat},
+    fs::{Access, AtFlags, FileType, accessat, fstat, readlinkat, statat},
     io::Errno,
+    process::geteuid,
 };
 
 use crate::mounts::{
@@ -35,15 +36,15 @@ pub(super) struct Protector<'a> {
     pinned: HashSet<PathBuf>,
 }
 
-/// What became of one step on the way.
+/// What one step on the way leads to.
 enum Step {
-    /// It is a directory, and pinned.
+    /// A directory that stays where it is.
     Onward,
-    /// Nothing is left to do.
+    /// The end: nothing is left to do.
     Protected,
-    /// It is a link to this.
+    /// A link to this.
     Link(PathBuf),
-    /// It has just changed.
+    /// Something else than was there a moment ago.
     Changed,
 }
 
@@ -54,104 +55,130 @@ impl<'a> Protector<'a> {
 
     /// Protects a path, and should there be nothing yet, its name.
     pub(super) fn protect(&mut self, path: &Path) -> Result<(), MountError> {
-        let mut wanted = path.to_owned();
-        for _ in 0..MAX_LINKS {
-            match self.follow(&wanted)? {
-                Some(target) => wanted = target,
-                None => return Ok(()),
+        for _ in 0..MAX_CHANGES {
+            match self.try_protect(path) {
+                // A placeholder was made, or it is not there any more, or is a link now.
+                Ok(false) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                result => return result.map(drop).at("protect", path),
             }
         }
-        Err(MountError::new("follow the links of a protected path", path, Errno::LOOP))
+        Err(MountError::new("protect", path, Errno::BUSY))
     }
 
     /// Pins the directories above `path`, as far as others could be put into their place.
     pub(super) fn pin_above(&mut self, path: &Path) -> Result<(), MountError> {
         let Some(base) = self.layout.writable_above(path) else { return Ok(()) };
-        let above: Vec<&Path> = path.ancestors().skip(1).take_while(|at| *at != base).collect();
-        for directory in above.into_iter().rev() {
-            match self.pin(directory) {
+        let mut directory = base.to_owned();
+        let Ok(relative) = path.strip_prefix(base) else { return Ok(()) };
+        let names: Vec<Component<'_>> = relative.components().collect();
+        for name in names.iter().take(names.len().saturating_sub(1)) {
+            directory.push(name);
+            match self.pin(&directory) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => break,
-                pinned => pinned.at("pin", directory)?,
+                pinned => pinned.at("pin", &directory)?,
             }
         }
         Ok(())
     }
 
-    /// Goes along the path. Returns where it goes on, if there is a link in it.
-    fn follow(&mut self, path: &Path) -> Result<Option<PathBuf>, MountError> {
-        let Some(base) = self.layout.writable_above(path).map(Path::to_owned) else {
-            return Ok(None);
+    /// Goes along the path, through the links in it. False: it has changed on the way.
+    fn try_protect(&mut self, path: &Path) -> Result<bool, Errno> {
+        let names = |path: &Path| -> Vec<OsString> {
+            path.components().rev().map(|name| name.as_os_str().to_owned()).collect()
         };
-        let Ok(relative) = path.strip_prefix(&base) else { return Ok(None) };
-        if relative.as_os_str().is_empty() {
-            read_only(&base).at("protect", path)?;
-            return Ok(None);
-        }
-        let mut at = base.clone();
-        let mut names = relative.components().peekable();
-        while let Some(Component::Normal(name)) = names.next() {
-            let last = names.peek().is_none();
-            let mut changes = 0;
-            loop {
-                match self.step(&at, name, last).at("protect", path)? {
-                    Step::Onward => break,
-                    Step::Protected => return Ok(None),
-                    Step::Link(target) => return Ok(Some(joined(&at, &target, names))),
-                    Step::Changed if changes == MAX_CHANGES => {
-                        return Err(MountError::new("protect", path, Errno::BUSY));
+        let mut at = PathBuf::new();
+        let mut rest = names(path);
+        let mut links = 0;
+        while let Some(name) = rest.pop() {
+            match name.as_bytes() {
+                b"/" => at = PathBuf::from("/"),
+                b"." => {}
+                // No link is left in what leads here.
+                b".." => drop(at.pop()),
+                _ => match self.step(&at, &name, rest.is_empty())? {
+                    Step::Onward => at.push(name),
+                    Step::Protected => return Ok(true),
+                    // All of them are pinned, and nobody gets through so many.
+                    Step::Link(_) if links == MAX_LINKS => return Ok(true),
+                    Step::Link(target) => {
+                        links += 1;
+                        rest.extend(names(&target));
                     }
-                    Step::Changed => changes += 1,
-                }
+                    Step::Changed => return Ok(false),
+                },
             }
-            at.push(name);
         }
-        Ok(None)
+        if self.layout.writable_above(&at).is_some() {
+            read_only(&at)?;
+        }
+        Ok(true)
     }
 
     fn step(&mut self, at: &Path, name: &OsStr, last: bool) -> Result<Step, Errno> {
         let path = at.join(name);
         let parent = kernel::open_plain(at)?;
+        let writable = self.layout.writable_above(&path);
+        // Only what lies in a writable directory can be moved, not such a directory itself.
+        let (can_change, can_move) =
+            (writable.is_some(), writable.is_some_and(|base| base != path));
         let stat = match statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
+            Err(_) if !can_change => return Ok(Step::Protected),
             Err(Errno::NOENT) => {
                 let made = placeholder::make(&parent, at, name, last)?;
                 return Ok(if made { Step::Changed } else { Step::Protected });
             }
+            // There is no such name.
+            Err(Errno::NAMETOOLONG) => return Ok(Step::Protected),
             // Whoever owns the directory could open it, so it is protected as a whole.
             Err(Errno::ACCESS) => return read_only(at).map(|()| Step::Protected),
             Err(errno) => return Err(errno),
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let step = if kind.is_symlink() {
+        if kind.is_symlink() {
             let target = readlinkat(&parent, name, Vec::new())?;
-            self.pin_link(&parent, name, &path)?;
-            Ok(Step::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes()))))
-        } else if self.placeholders.iter().any(|known| known.is_at(&path)) {
-            Ok(Step::Protected)
-        } else if placeholder::is_marked(&parent, name, &stat) {
-            read_only(&path).and_then(|()| match Placeholder::adopt(&path)? {
-                Some(placeholder) => {
+            if can_move {
+                self.pin_link(&parent, name, &path)?;
+            }
+            return Ok(Step::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes()))));
+        }
+        if self.placeholders.iter().any(|known| known.is_at(&path)) {
+            return Ok(Step::Protected);
+        }
+        if can_move && placeholder::is_marked(&parent, name, &stat) {
+            read_only(&path)?;
+            return Ok(match Placeholder::adopt(&path) {
+                Ok(placeholder) => {
                     self.placeholders.push(placeholder);
-                    Ok(Step::Protected)
+                    Step::Protected
                 }
-                None => Ok(Step::Changed),
-            })
-        } else if last || !kind.is_dir() {
-            read_only(&path).map(|()| Step::Protected)
-        } else {
-            self.pin(&path).map(|()| Step::Onward)
-        };
-        // What was there a moment ago is not there any more.
-        if matches!(step, Err(Errno::NOENT | Errno::LOOP)) { Ok(Step::Changed) } else { step }
+                Err(Errno::NOENT) => Step::Changed,
+                // It is protected, and stays.
+                Err(_) => Step::Protected,
+            });
+        }
+        if last || !kind.is_dir() {
+            if can_change {
+                read_only(&path)?;
+            }
+            return Ok(Step::Protected);
+        }
+        if can_move {
+            self.pin(&path)?;
+        }
+        Ok(Step::Onward)
     }
 
     fn pin(&mut self, directory: &Path) -> Result<(), Errno> {
         if self.pinned.contains(directory) {
             return Ok(());
         }
-        let place = kernel::open_plain(directory)?;
-        let tree = kernel::copy(&place)?;
-        kernel::attach(tree, place)?;
+        let parent = directory.parent().unwrap_or(directory);
+        if can_be_changed(kernel::open_plain(parent)?)? {
+            let place = kernel::open_plain(directory)?;
+            let tree = kernel::copy(&place)?;
+            kernel::attach(tree, place)?;
+        }
         self.pinned.insert(directory.to_owned());
         Ok(())
     }
@@ -166,26 +193,19 @@ impl<'a> Protector<'a> {
     }
 }
 
+/// Whether this user may move what lies in a directory, or may give itself the permission to.
+fn can_be_changed(directory: OwnedFd) -> Result<bool, Errno> {
+    match accessat(&directory, c".", Access::WRITE_OK, AtFlags::EACCESS) {
+        Err(Errno::ROFS) => Ok(false),
+        Err(Errno::ACCESS) => Ok(fstat(directory)?.st_uid == geteuid().as_raw()),
+        _ => Ok(true),
+    }
+}
+
 /// Binds it onto itself read-only.
 fn read_only(path: &Path) -> Result<(), Errno> {
     let place = kernel::open_plain(path)?;
     let tree = kernel::copy(&place)?;
     kernel::set(&tree, Attributes::READ_ONLY)?;
     kernel::attach(tree, place)
-}
-
-/// Where a link in the directory `at` leads, with the names that come after it.
-fn joined<'a>(at: &Path, target: &Path, rest: impl Iterator<Item = Component<'a>>) -> PathBuf {
-    let mut path = PathBuf::new();
-    let rest: Vec<Component<'_>> = rest.collect();
-    for component in at.join(target).components().chain(rest) {
-        match component {
-            Component::ParentDir => {
-                path.pop();
-            }
-            Component::CurDir => {}
-            _ => path.push(component),
-        }
-    }
-    path
 }

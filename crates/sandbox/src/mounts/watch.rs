@@ -1,34 +1,66 @@
 //! Whether the tree is still as it was built.
 
-use std::os::fd::OwnedFd;
+use std::{
+    cell::Cell,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{Mode, OFlags, open},
-    io::Errno,
+    fs::{Mode, OFlags, fstat, open},
+    io::{Errno, fcntl_dupfd_cloexec, retry_on_intr},
 };
 
-/// Tells when mounts of this process's namespace change.
+use crate::mounts::{Tree, placeholder};
+
+/// Tells when a tree is no longer what the plan asked for.
 ///
 /// A mount on a path goes away when somebody outside removes that path or renames another file over
 /// it, as programs do that save a file by replacing it. After that the new file is neither protected
-/// nor closed. So a worker asks before each command, and a supervisor whose tree has changed is
-/// replaced.
+/// nor closed. A root that is removed and made anew is another directory than the one in the tree,
+/// and what stands for an absent path may be put to use. So a worker asks before each command, and a
+/// supervisor whose tree has changed is replaced.
 #[derive(Debug)]
-pub struct Watch(OwnedFd);
+pub struct Watch {
+    mounts: OwnedFd,
+    root: Option<OwnedFd>,
+    placeholders: Vec<OwnedFd>,
+    changed: Cell<bool>,
+}
 
 impl Watch {
-    /// Begins to watch. After the last mount of one's own.
+    /// Begins to watch the mounts of this process, after the last one of its own.
     pub fn begin() -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        open("/proc/self/mountinfo", flags, Mode::empty()).map(Self)
+        let mounts = open("/proc/self/mountinfo", flags, Mode::empty())?;
+        Ok(Self { mounts, root: None, placeholders: Vec::new(), changed: Cell::new(false) })
     }
 
-    /// Whether a mount has gone or come since this was asked last.
+    /// As [`begin`](Self::begin), and watches the root and the placeholders of the tree too.
+    pub fn of(tree: &Tree, root: &Path) -> Result<Self, Errno> {
+        let copies = tree.placeholders.iter().map(|one| fcntl_dupfd_cloexec(one.as_fd(), 3));
+        Ok(Self {
+            root: Some(open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?),
+            placeholders: copies.collect::<Result<_, Errno>>()?,
+            ..Self::begin()?
+        })
+    }
+
+    /// Whether it has changed. From then on it always has.
     pub fn has_changed(&self) -> Result<bool, Errno> {
-        let mut ask = [PollFd::new(&self.0, PollFlags::PRI)];
+        let mut ask = [PollFd::new(&self.mounts, PollFlags::PRI)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut ask, Some(&now))?;
-        Ok(ask[0].revents().intersects(PollFlags::PRI | PollFlags::ERR))
+        retry_on_intr(|| poll(&mut ask, Some(&now)))?;
+        let mounts_have = ask[0].revents().intersects(PollFlags::PRI | PollFlags::ERR);
+        let is_gone = |fd: &OwnedFd| fstat(fd).map_or(true, |stat| stat.st_nlink == 0);
+        let is_used = |fd: &OwnedFd| fstat(fd).map_or(true, |stat| !placeholder::is_unused(&stat));
+        if mounts_have
+            || self.root.as_ref().is_some_and(is_gone)
+            || self.placeholders.iter().any(is_used)
+        {
+            self.changed.set(true);
+        }
+        Ok(self.changed.get())
     }
 }

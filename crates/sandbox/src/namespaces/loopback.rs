@@ -7,6 +7,9 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType, socket_with},
 };
 
+/// `SIOCSIFFLAGS`, in the type that `ioctl` takes here.
+const SET_FLAGS: libc::Ioctl = 0x8914;
+
 /// Switches it on. It then has its addresses, `127.0.0.1` and `::1`.
 pub(super) fn up() -> Result<(), Errno> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
@@ -17,8 +20,7 @@ pub(super) fn up() -> Result<(), Errno> {
     }
     request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP).unwrap_or(1);
     // SAFETY: the request is what this number takes, and the name in it ends with a zero.
-    let result =
-        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SET_FLAGS, &raw const request) };
     if result < 0 {
         let number = std::io::Error::last_os_error().raw_os_error();
         return Err(number.map_or(Errno::IO, Errno::from_raw_os_error));

@@ -52,7 +52,7 @@ fn first(layers: &mut Layers) -> Result<Option<Forked>, Errno> {
         Ok(forked) => forked,
         Err(errno) => {
             layers.pid = Layer::Refused(errno.raw_os_error());
-            return without(*layers);
+            return Ok(None);
         }
     };
     let Forked::Parent(pid) = forked else {
@@ -76,15 +76,6 @@ fn first(layers: &mut Layers) -> Result<Option<Forked>, Errno> {
     }
     layers.pid = Layer::Refused(failed);
     let _ = retry_on_intr(|| waitpid(Pid::from_raw(pid), WaitOptions::empty()));
-    without(*layers)
-}
-
-/// Workers will see the `/proc` of the host, so it is guarded where the supervisor has mounts of its
-/// own.
-fn without(layers: Layers) -> Result<Option<Forked>, Errno> {
-    if layers.mount.holds() {
-        mounts::guard_host_proc().map_err(|error| Errno::from_raw_os_error(error.errno))?;
-    }
     Ok(None)
 }
 

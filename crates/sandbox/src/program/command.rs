@@ -14,6 +14,7 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 use toolwright_sandbox::{
+    broker::Broker,
     step::FailedStep,
     wire::{Inbox, Progress, RequestFrame},
 };
@@ -32,6 +33,7 @@ pub(crate) struct Command<'w> {
     leader: Pid,
     /// How the leader ended, once it has been collected.
     status: Option<c_int>,
+    broker: Option<Broker>,
 }
 
 /// What ended the wait for a command.
@@ -68,38 +70,57 @@ impl<'w> Command<'w> {
         }
         words.extend(worker.temporary.added().map(|variable| variable.as_ptr()));
         words.push(ptr::null());
-        let leader = start(
-            &Start {
-                root: worker.root.as_fd(),
-                cwd: frame.request.cwd.as_ptr().cast(),
-                program: frame.request.program.as_ptr().cast(),
-                arguments: words.as_ptr(),
-                variables: words[frame.arguments + 1..].as_ptr(),
-                stdin: worker.null.as_fd(),
-                stdout: stdout.as_fd(),
-                stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
-                rules: &worker.rules,
-                limits: &worker.limits,
-                capabilities: &worker.capabilities,
-                pin: &worker.pin,
-            },
-            &worker.stack,
-        )?;
-        Ok(Self { worker, leader, status: None })
+        let stack = &worker.stack;
+        let started = worker.limits.start_expendable(|| {
+            start(
+                &Start {
+                    root: worker.root.as_fd(),
+                    cwd: frame.request.cwd.as_ptr().cast(),
+                    program: frame.request.program.as_ptr().cast(),
+                    arguments: words.as_ptr(),
+                    variables: words[frame.arguments + 1..].as_ptr(),
+                    stdin: worker.null.as_fd(),
+                    stdout: stdout.as_fd(),
+                    stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
+                    rules: &worker.rules,
+                    limits: &worker.limits,
+                    capabilities: &worker.capabilities,
+                    pin: &worker.pin,
+                    brokered: worker.brokered.as_ref(),
+                },
+                stack,
+            )
+        });
+        // Also of a command that failed: its listener is not for the next one.
+        let broker = match &worker.brokered {
+            Some(brokered) => brokered.channel.take().unwrap_or_default(),
+            None => None,
+        };
+        Ok(Self { worker, leader: started?, status: None, broker })
     }
 
     /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
     pub(crate) fn follow(&mut self, inbox: &mut Inbox) -> io::Result<Heard> {
         loop {
-            let mut fds = [
+            let mut fds = vec![
                 PollFd::new(&self.worker.children, PollFlags::IN),
                 PollFd::new(&*inbox, PollFlags::IN),
             ];
+            fds.extend(self.broker.as_ref().map(|broker| PollFd::new(broker, PollFlags::IN)));
             match poll(&mut fds, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            let [children, host] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
+            let [children, host, asks] = [0, 1, 2].map(|index: usize| {
+                fds.get(index).is_some_and(|polled| !polled.revents().is_empty())
+            });
+            if asks
+                && let Some(broker) = &mut self.broker
+                && broker.handle().is_err()
+            {
+                // Whoever waits for it, and whoever asks from now on, is refused by the kernel.
+                self.broker = None;
+            }
             if children {
                 forget_signals(&self.worker.children);
                 while self.collect(libc::WNOHANG) == Collected::One {}

@@ -12,7 +12,9 @@ use std::{
 };
 
 use rustix::process::Pid;
-use toolwright_sandbox::{limits, namespaces, rules::Ruleset, step::FailedStep};
+use toolwright_sandbox::{broker::install_in_child, limits, namespaces, rules::Ruleset, step::FailedStep};
+
+use crate::worker::Brokered;
 
 /// What a command is started with.
 pub(crate) struct Start<'a> {
@@ -30,6 +32,8 @@ pub(crate) struct Start<'a> {
     pub(crate) capabilities: &'a namespaces::Kept,
     /// Keeps the command in its process group, where nothing else holds it together.
     pub(crate) pin: &'a [libc::sock_filter],
+    /// Makes some of its calls wait for the worker.
+    pub(crate) brokered: Option<&'a Brokered>,
 }
 
 struct Shared<'a> {
@@ -121,7 +125,16 @@ fn prepare(start: &Start<'_>) -> (FailedStep, i32) {
         {
             return (FailedStep::Seccomp, errno_of(&error));
         }
-        if libc::syscall(libc::SYS_close_range, 3, c_int::MAX, 0) != 0 {
+        if let Some(brokered) = start.brokered
+            && let Err(error) =
+                install_in_child(&brokered.program, brokered.channel.child_end())
+        {
+            return (FailedStep::Broker, errno_of(&error));
+        }
+        // All of them are closed by `execve` too; before Linux 5.9 that has to do.
+        if libc::syscall(libc::SYS_close_range, 3, c_int::MAX, 0) != 0
+            && last_errno() != libc::ENOSYS
+        {
             return (FailedStep::Other, last_errno());
         }
         let mut none: libc::sigset_t = std::mem::zeroed();

@@ -21,15 +21,21 @@ use toolwright_sandbox::{
 use crate::{
     signals::{child_signals, forget_signals},
     temporary::Temporary,
-    worker::work,
+    worker::{About, work},
 };
 
 /// How long a supervisor without workers waits to be asked for one.
-const IDLE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+
+/// How long workers wait for their next command where the tree can be seen on the host: others must
+/// not wonder for long about what is there.
+const IDLE_VISIBLE_MS: u32 = 1_000;
 
 /// What stands around the workers.
 struct Standing {
     layers: Layers,
+    /// How long workers wait for their next command.
+    idle_ms: u32,
     /// Where workers get control groups.
     groups: limits::Groups,
     /// The tree of files, if there is one of its own.
@@ -48,11 +54,15 @@ pub(crate) fn supervise() -> io::Result<()> {
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
     let mut standing = stand(&order);
-    let outcome = serve(&mut inbox, &order, &mut standing);
+    // With their control groups, which go when they go.
+    let mut workers = HashMap::new();
+    let outcome = serve(&mut inbox, &order, &mut standing, &mut workers);
+    drop(inbox);
     // Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
     // are closed too. One that still runs a command of a living host has this tree and directory.
     // SAFETY: no memory is involved.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) } > 0 {}
+    drop(workers);
     if let Some(tree) = standing.tree {
         tree.remove_placeholders();
     }
@@ -70,8 +80,8 @@ fn take_over() -> io::Result<OwnedFd> {
             return Err(io::Error::last_os_error());
         }
         for (from, to) in [(3, socket - 1), (socket + 1, libc::c_int::MAX)] {
-            if from <= to {
-                libc::syscall(libc::SYS_close_range, from, to, 0);
+            if from <= to && libc::syscall(libc::SYS_close_range, from, to, 0) != 0 {
+                close_one_by_one(socket);
             }
         }
         // Both are /dev/null.
@@ -81,9 +91,21 @@ fn take_over() -> io::Result<OwnedFd> {
     }
 }
 
+/// For kernels before 5.9.
+fn close_one_by_one(but: libc::c_int) {
+    let names = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open: Vec<libc::c_int> =
+        names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|open| *open > 2 && *open != but) {
+        // SAFETY: they were the host's and are nobody's here.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
 fn stand(order: &Order) -> Standing {
     let mut layers = Layers::default();
     let (mut tree, mut watch) = (None, None);
+    let mut idle_ms = order.idle_ms;
     let mut failed = None;
     // While the host's own control group can be found.
     let groups = limits::Groups::find(&order.plan.limits);
@@ -96,6 +118,9 @@ fn stand(order: &Order) -> Standing {
             Ok(built) => {
                 tree = Some(built);
                 watch = mounts::Watch::begin().ok();
+                if tree.as_ref().is_some_and(mounts::Tree::is_visible) {
+                    idle_ms = idle_ms.min(IDLE_VISIBLE_MS);
+                }
                 (layers.closed, layers.protected) = (Layer::Holds, Layer::Holds);
             }
             Err(error) => {
@@ -108,13 +133,16 @@ fn stand(order: &Order) -> Standing {
     let temporary = (!layers.mount.holds() && order.plan.files == Files::Confined)
         .then(|| Temporary::make().ok())
         .flatten();
-    Standing { layers, groups, tree, watch, temporary, failed }
+    Standing { layers, idle_ms, groups, tree, watch, temporary, failed }
 }
 
-fn serve(inbox: &mut Inbox, order: &Order, standing: &mut Standing) -> io::Result<()> {
+fn serve(
+    inbox: &mut Inbox,
+    order: &Order,
+    standing: &mut Standing,
+    workers: &mut HashMap<i32, limits::Group>,
+) -> io::Result<()> {
     let ended = child_signals()?;
-    // With their control groups, which go when they go.
-    let mut workers: HashMap<i32, limits::Group> = HashMap::new();
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
             let Some(socket) = inbox.take_descriptor().filter(|_| message == WORKER) else {
@@ -140,7 +168,7 @@ fn serve(inbox: &mut Inbox, order: &Order, standing: &mut Standing) -> io::Resul
         let [said, ended_one] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
         if ended_one {
             forget_signals(&ended);
-            collect(&mut workers);
+            collect(workers);
         }
         if said && inbox.fill(false)? == Progress::Closed {
             return Ok(());
@@ -167,7 +195,8 @@ fn make_worker(
             // SAFETY: the child leaves without going back, so nobody uses the descriptor after this.
             unsafe { libc::close(inbox.as_fd().as_raw_fd()) };
             let temporary = standing.temporary.as_ref().map(|temporary| temporary.path.as_path());
-            work(order, standing.layers, &group, temporary, socket);
+            let about = About { order, group: &group, temporary, idle_ms: standing.idle_ms };
+            work(&about, standing.layers, socket);
             // SAFETY: ends the process, and leaves what the supervisor has made alone.
             unsafe { libc::_exit(0) }
         }

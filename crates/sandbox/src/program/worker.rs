@@ -9,10 +9,11 @@ use std::{
 
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::{
+    broker,
     filter::{self, FilterPlan},
     layers::{Layer, Layers},
     limits, mounts, namespaces,
-    plan::Files,
+    plan::{Files, Network},
     rules,
     step::FailedStep,
     wire::{Inbox, Order, Reply, Told, read_request_frame, send},
@@ -42,27 +43,34 @@ pub(crate) struct Worker {
     pub(crate) capabilities: namespaces::Kept,
     pub(crate) pin: filter::Program,
     pub(crate) temporary: Variables,
+    /// What makes connections to the host's loopback for a command, where the plan has that.
+    pub(crate) brokered: Option<Brokered>,
     /// Of the tree, where there is one of its own.
     watch: Option<mounts::Watch>,
 }
 
+/// What a worker is made for.
+pub(crate) struct About<'a> {
+    pub(crate) order: &'a Order,
+    /// The control group to move to.
+    pub(crate) group: &'a limits::Group,
+    /// The temporary directory of commands, where the tree of files has none.
+    pub(crate) temporary: Option<&'a Path>,
+    /// How long to wait for a command.
+    pub(crate) idle_ms: u32,
+}
+
 /// Becomes a worker. Comes back when it is no longer wanted.
-pub(crate) fn work(
-    order: &Order,
-    mut layers: Layers,
-    group: &limits::Group,
-    temporary: Option<&Path>,
-    socket: OwnedFd,
-) {
-    let ready = Worker::new(order, &mut layers, group, temporary).and_then(|worker| {
-        let own = pidfd_open(getpid(), PidfdFlags::empty()).map_err(other)?;
-        Ok((worker, own))
-    });
-    match ready {
-        Ok((worker, own)) => {
-            if send(&socket, &Reply::Ready(layers).frame(), &[own.as_fd()]).is_ok() {
+pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
+    match Worker::new(about, &mut layers) {
+        Ok(worker) => {
+            // Without it the host has only the socket to end this process by.
+            let own = pidfd_open(getpid(), PidfdFlags::empty()).ok();
+            let beside: Vec<_> = own.iter().map(AsFd::as_fd).collect();
+            if send(&socket, &Reply::Ready(layers).frame(), &beside).is_ok() {
+                drop(beside);
                 drop(own);
-                worker.serve(&mut Inbox::new(socket), order.idle_ms);
+                worker.serve(&mut Inbox::new(socket), about.idle_ms);
             }
         }
         Err((step, error)) => {
@@ -72,13 +80,15 @@ pub(crate) fn work(
     }
 }
 
+/// A filter whose calls are answered here, and how its listener gets here.
+pub(crate) struct Brokered {
+    pub(crate) channel: broker::Channel,
+    pub(crate) program: filter::Program,
+}
+
 impl Worker {
-    fn new(
-        order: &Order,
-        layers: &mut Layers,
-        group: &limits::Group,
-        temporary: Option<&Path>,
-    ) -> Result<Self, Failure> {
+    fn new(about: &About<'_>, layers: &mut Layers) -> Result<Self, Failure> {
+        let About { order, group, temporary, .. } = *about;
         let plan = &order.plan;
         let at = |step: FailedStep| move |error: io::Error| (step, error);
         let alone = layers.pid.holds();
@@ -128,6 +138,12 @@ impl Worker {
             Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
         };
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
+        let brokered = if plan.network == Network::HostLoopback {
+            let channel = broker::Channel::new().map_err(at(FailedStep::Broker))?;
+            Some(Brokered { channel, program: broker::program().map_err(mistake)? })
+        } else {
+            None
+        };
         let stack = Stack::new().map_err(at(FailedStep::Other))?;
         let temporary = match (plan.files, mount) {
             (Files::Full, _) => Variables::new(vec!["/".into()], None),
@@ -142,6 +158,7 @@ impl Worker {
             alone,
             watch,
             temporary,
+            brokered,
             root,
             null,
             children,

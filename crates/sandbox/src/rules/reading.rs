@@ -40,16 +40,10 @@ pub(super) struct Outcome {
     pub(super) left_out: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Closed,
-    Readable,
-    Writable,
-}
-
+/// A part of a path, with what is said about the path that ends in it.
 #[derive(Debug, Default)]
 struct Node {
-    mark: Option<Mark>,
+    open: Option<bool>,
     below: BTreeMap<OsString, Node>,
 }
 
@@ -61,20 +55,19 @@ pub(super) fn grant(
     plan: &Plan,
     temporary: &[PathBuf],
 ) -> io::Result<Outcome> {
+    let writable = || plan.writable.iter().chain(temporary);
+    let is_writable = |path: &&PathBuf| writable().any(|writable| path.starts_with(writable));
+    let (left, closed): (Vec<_>, Vec<_>) =
+        plan.closed.iter().filter(|path| !plan.readable.contains(path)).partition(is_writable);
     let mut tree = Node::default();
-    // The later mark wins where two are about the same path: the more open one.
-    let marks = [
-        (&plan.closed[..], Mark::Closed),
-        (&plan.readable, Mark::Readable),
-        (&plan.writable, Mark::Writable),
-        (temporary, Mark::Writable),
-    ];
-    for (paths, mark) in marks {
-        for path in paths {
-            tree.at(path).mark = Some(mark);
-        }
+    for path in closed {
+        tree.at(path).open = Some(false);
     }
-    let mut walk = Walk { ruleset, rights, room: MOST, outcome: Outcome::default() };
+    for path in plan.readable.iter().chain(writable()) {
+        tree.at(path).open = Some(true);
+    }
+    let outcome = Outcome { left_open: !left.is_empty(), left_out: 0 };
+    let mut walk = Walk { ruleset, rights, room: MOST, outcome };
     walk.visit(root.as_fd(), &tree, true)?;
     Ok(walk.outcome)
 }
@@ -89,7 +82,7 @@ impl Node {
 
     /// Whether something is closed below.
     fn has_closed(&self) -> bool {
-        self.below.values().any(|node| node.mark == Some(Mark::Closed) || node.has_closed())
+        self.below.values().any(|node| node.open == Some(false) || node.has_closed())
     }
 }
 
@@ -103,14 +96,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Grants at and below `at`, which is `node` of the tree; `open` is what holds above it.
     fn visit(&mut self, at: BorrowedFd<'_>, node: &Node, open: bool) -> io::Result<()> {
-        let open = match node.mark {
-            None => open,
-            Some(mark) => mark != Mark::Closed,
-        };
-        if node.mark == Some(Mark::Writable) && node.has_closed() {
-            self.outcome.left_open = true;
-            return self.add(at);
-        }
+        let open = node.open.unwrap_or(open);
         if open && !node.has_closed() {
             return self.add(at);
         }
@@ -139,13 +125,11 @@ impl Walk<'_> {
             self.outcome.left_out += names.len() - self.room;
             names.truncate(self.room);
         }
+        self.room -= names.len();
         for (name, _) in names {
-            self.room -= 1;
+            // One that is gone, or takes no rule, is one fewer to read.
             if let Some(entry) = enter(at, &name) {
-                // One that takes no rule is one fewer to read.
-                if self.add(entry.as_fd()).is_err() {
-                    self.outcome.left_out += 1;
-                }
+                self.outcome.left_out += usize::from(self.add(entry.as_fd()).is_err());
             }
         }
     }
@@ -163,7 +147,8 @@ fn enter(at: BorrowedFd<'_>, name: &OsStr) -> Option<OwnedFd> {
 /// The entries of a directory but for links.
 fn list(at: BorrowedFd<'_>) -> Result<Vec<(OsString, FileType)>, Errno> {
     let mut entries = Vec::new();
-    for entry in Dir::read_from(at)? {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    for entry in Dir::new(openat(at, c".", flags, Mode::empty())?)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." && entry.file_type() != FileType::Symlink {

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { attacks } from './attacks/all.ts'
+import type { Attack, Kind } from './attacks/attack.ts'
+import { type Attempt, attempt } from './attempt.ts'
+import { Host } from './stage/host.ts'
+import { survivors, sweep } from './stage/marked.ts'
+import { programs } from './stage/programs.ts'
+import { token } from './stage/token.ts'
+import { obstacle, users, type User } from './stage/users.ts'
+
+/** Enough where no layer should be missing, but another way is taken to have it. */
+const SHORT = new Set(['TCP to the loopback of the host', 'UDP', 'a unix socket outside', 'a file outside', 'chmod', 'kill', 'shared memory, read'])
+
+type Row = 'files' | 'fileMetadata' | 'network' | 'loopback' | 'unixSockets' | 'processKill' | 'env'
+type Report = Record<Row, { level: 'kernel' | 'best-effort' | 'none'; mechanism: string }>
+
+/** Something that a system may lack, as `deny` takes it away. */
+interface Missing {
+  denied: string
+  /** Rows of the report that say something else then. */
+  changes?: readonly Row[]
+  /** Calls are refused, and the refusal names this. */
+  refused?: RegExp
+  only?: 'root' | 'others'
+}
+
+const NOTHING_BUT_FILTERS = ['files', 'fileMetadata', 'network', 'loopback', 'processKill', 'env'] as const
+
+const missing: readonly Missing[] = [
+  { denied: 'landlock', changes: ['files'] },
+  { denied: 'landlock=ENOSYS', changes: ['files'] },
+  { denied: 'landlock_restrict_self', changes: ['files'] },
+  { denied: 'seccomp', changes: ['network', 'loopback', 'unixSockets'], refused: /seccomp/u },
+  { denied: 'namespaces', changes: NOTHING_BUT_FILTERS },
+  { denied: 'namespaces=ENOSPC', changes: NOTHING_BUT_FILTERS },
+  { denied: 'clone-newuser', only: 'root' },
+  { denied: 'clone-newuser', only: 'others', changes: NOTHING_BUT_FILTERS },
+  { denied: 'clone-newpid', changes: ['processKill', 'env'] },
+  { denied: 'clone-newnet', changes: ['network', 'loopback'] },
+  { denied: 'clone-newns', changes: ['files', 'fileMetadata', 'processKill', 'env'] },
+  { denied: 'clone-newipc' },
+  { denied: 'mount', changes: ['files', 'fileMetadata'] },
+  { denied: 'mount_setattr=ENOSYS' },
+  { denied: 'open_tree=ENOSYS' },
+  { denied: 'move_mount=ENOSYS' },
+  { denied: 'memfd_create' },
+  { denied: 'execveat' },
+  { denied: 'pidfd_open=ENOSYS' },
+  { denied: 'openat2=ENOSYS' },
+  { denied: 'close_range=ENOSYS' },
+  { denied: 'clone-newns,landlock', changes: ['files', 'fileMetadata', 'processKill', 'env'] },
+  { denied: 'clone-newpid,landlock', changes: ['files', 'processKill', 'env'] },
+]
+
+const isNetwork = ({ sandbox, needs }: Attack): boolean => sandbox === undefined && !['bash', 'node', 'python3', 'perl', 'curl'].includes(needs ?? '')
+const isUnix = ({ name }: Attack): boolean => /unix|abstract/u.test(name)
+const named = (kind: Kind, ...names: string[]): Attack[] => {
+  const found = attacks[kind].filter(({ name }) => names.includes(name))
+  expect(found).toHaveLength(names.length)
+  return found
+}
+
+/** What each row of the report speaks of. What has no row is between it and the host all the same. */
+const samples: Record<Row | 'network' | 'ipc' | 'processes', readonly Attack[]> = {
+  // A server waits for what comes, and the same sockets are in the other attacks.
+  network: attacks.network.filter((attack) => isNetwork(attack) && !isUnix(attack) && !/server|listening to/u.test(attack.name)),
+  loopback: named('network', 'a server that is reached from the host'),
+  unixSockets: attacks.network.filter(isUnix),
+  files: [
+    ...named('files', 'a file outside', 'by a link in the root', 'append', 'remove', 'a rename over it', 'io_uring', 'by a descriptor of a process of the host'),
+    ...named('environment', 'the key: by a link of the command', 'the store ~/.ssh/id_ed25519'),
+  ],
+  fileMetadata: named('metadata', 'chmod', 'the times of a file opened for reading', 'an extended attribute', 'the flags of a file, by setflags'),
+  env: named('environment', 'the environment: its own', 'the environment: of the host', 'the environment: of everybody'),
+  processKill: [],
+  ipc: named('ipc', 'shared memory, read', 'a message queue, written', 'a POSIX message queue, read', 'a key, read'),
+  processes: [
+    ...named('environment', 'the arguments of the host'),
+    ...named('processes', 'kill', 'pidfd_send_signal', 'process_vm_readv', 'pidfd_getfd', 'prlimit', 'a signal by the owner of a pipe'),
+  ],
+}
+
+for (const user of users) {
+  const reason = await obstacle(user)
+
+  describe.skipIf(reason !== undefined)(`as ${user.name}, without`, () => {
+    const whole = (async () => {
+      const host = await Host.start(user)
+      try {
+        return await reportOf(host)
+      } finally {
+        await host.stop()
+      }
+    })()
+
+    for (const { denied, changes = [], refused, only } of missing) {
+      if (only !== undefined && (only === 'root') !== (user.uid === 0)) continue
+      test.concurrent(`${denied}: what the report says is true`, { timeout: 60_000 }, async ({ expect }) => {
+        const host = await Host.start(user, { under: [(await programs()).deny, denied, '--'] })
+        try {
+          const report = await reportOf(host)
+          const full = await whole
+          for (const row of changes) expect(report[row], row).not.toEqual(full[row])
+          const one = await host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['echo', 'ran'], cwd: '.' })
+          if (report.network.level === 'kernel') expect(one.output, one.message).toBe('ran\n')
+          else {
+            expect(one).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
+            if (refused !== undefined) expect(one.message).toMatch(refused)
+            return
+          }
+          const came = await attackAll(host, changes.length > 0 ? () => true : ({ name }) => SHORT.has(name))
+          for (const row of Object.keys(report) as Row[]) {
+            if (report[row].level === 'kernel') expect(came[row] ?? [], `${row}: ${report[row].mechanism}`).toEqual([])
+          }
+          // The network holds, whatever is missing.
+          expect([...came.network, ...came.loopback, ...came.unixSockets]).toEqual([])
+          if (came.ipc.length + came.processes.length > 0) expect(report, [...came.ipc, ...came.processes].join('; ')).not.toEqual(full)
+        } finally {
+          await host.stop()
+        }
+      })
+    }
+  })
+}
+
+async function reportOf(host: Host): Promise<Report> {
+  return (await host.order({ how: 'report', options: { rootDir: host.rootDir } })) as Report
+}
+
+/** The names of the attacks that had their effect, by what they are on. */
+async function attackAll(host: Host, isWanted: (attack: Attack) => boolean): Promise<Record<keyof typeof samples, string[]>> {
+  const came = Object.fromEntries(Object.keys(samples).map((row) => [row, []])) as unknown as Record<keyof typeof samples, string[]>
+  const queue = Object.entries(samples).flatMap(([row, list]) => list.filter(isWanted).map((attack) => ({ row: row as keyof typeof samples, attack })))
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { row, attack } = next
+      if (attack.only !== undefined && (attack.only === 'root') !== (host.user.uid === 0)) continue
+      const { happened, tried, account }: Attempt = await attempt(host, attack, 'confined')
+      expect(tried, `${attack.name}\n${account}`).toBe(true)
+      if (happened) came[row].push(attack.name)
+    }
+  }
+  await Promise.all([work(), work(), work()])
+  came.processKill = await outliving(host, host.user)
+  return came
+}
+
+async function outliving(host: Host, { uid }: User): Promise<string[]> {
+  const ways = ['session', 'double-fork', 'daemon', 'deaf', 'stopped', 'keeper', 'namespace']
+  const left = await Promise.all(
+    ways.map(async (how) => {
+      const mark = token()
+      try {
+        const argv = [`${host.rootDir}/attack`, 'linger', how, mark, '20', 'end']
+        await host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv, cwd: '.' })
+        return (await survivors(mark)).length > 0 ? [`${how} as ${uid}`] : []
+      } finally {
+        await sweep(mark)
+      }
+    }),
+  )
+  return left.flat()
+}

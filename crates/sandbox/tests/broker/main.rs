@@ -1,0 +1,11 @@
+//! The broker with real servers outside of the command.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
+
+mod attacks;
+mod calls;
+mod connections;
+mod programs;
+mod refusals;
+mod waiting;
+mod worker;
