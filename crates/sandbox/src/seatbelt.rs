@@ -1,1 +1,166 @@
-//! The profile of macOS's sandbox.
+//! The profile of macOS's sandbox, and the arguments of the program that applies it.
+//!
+//! The text of a profile is made of fixed pieces. Paths are given as parameters beside it, under
+//! numbered names, so that no path can change what the text says.
+//!
+//! Of two rules about the same thing the later holds. So the rules about paths go from the shorter to
+//! the longer path, and what must never be undone comes last.
+//!
+//! Rules go by path, where Linux goes by file. What is closed or protected would be neither any more
+//! under another name, so nothing on the way to it may be renamed or removed, and no second name can
+//! be given to it. Two gaps stay: a protected path whose parent is missing comes into being when a
+//! directory is renamed to that parent; and on a disk that does not tell upper from lower case, a
+//! protected path that is missing can be made in another spelling.
+//!
+//! There is no loopback interface that commands have for themselves. What listens on the host's often
+//! runs code for whoever connects (debuggers, notebooks, container services), so
+//! [`Network::PrivateLoopback`] has none, and it takes [`Network::HostLoopback`] to reach that one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fmt::Write,
+    path::{Path, PathBuf},
+};
+
+use crate::plan::{Files, Network, Plan};
+
+/// The program, by the one path that no user can write to.
+pub const PROGRAM: &str = "/usr/bin/sandbox-exec";
+
+const BASE: &str = include_str!("seatbelt/base.sb");
+
+/// The arguments of [`PROGRAM`] before those that say what to run. `temporary` is writable beside
+/// the plan's directories, and like them without links.
+#[must_use]
+pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
+    let mut profile = Profile { text: BASE.to_owned(), parameters: BTreeMap::new() };
+    if plan.files == Files::Full {
+        profile.text.push_str("\n(allow file-write*)\n");
+        profile.text.push_str("(if (defined? 'file-link) (allow file-link))\n");
+    }
+    let mut marks = marks(plan, temporary);
+    marks.sort_by_key(|(path, mark)| (path.components().count(), *mark));
+    for (path, mark) in marks {
+        profile.rules(mark.name(), path, mark.rules());
+    }
+    for path in &plan.protected {
+        profile.rules("PROTECTED", path, PROTECTED);
+    }
+    for path in pins(plan, temporary) {
+        profile.rules("PIN", &path, PIN);
+    }
+    // Who runs such a file later gets rights of whom it was made by.
+    profile.text.push_str("(deny file-write-setugid)\n");
+    profile.text.push_str(match plan.network {
+        Network::Open => include_str!("seatbelt/open.sb"),
+        Network::HostLoopback => include_str!("seatbelt/loopback.sb"),
+        Network::PrivateLoopback | Network::Nothing => include_str!("seatbelt/nothing.sb"),
+    });
+    profile.arguments()
+}
+
+/// What is said about a path and all below it. Of two about the same path the later holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Closed,
+    Readable,
+    Writable,
+}
+
+impl Mark {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "CLOSED",
+            Self::Readable => "READABLE",
+            Self::Writable => "WRITABLE",
+        }
+    }
+
+    fn rules(self) -> &'static [Rule] {
+        match self {
+            // Names and attributes stay visible, as on Linux: listings of the directory above fail
+            // otherwise.
+            Self::Closed => &[
+                Rule::Tree("deny file-read* file-write*"),
+                Rule::Tree("allow file-read-metadata"),
+                Rule::Link("deny"),
+            ],
+            Self::Readable => &[Rule::Tree("allow file-read*")],
+            Self::Writable => &[Rule::Tree("allow file-read* file-write*"), Rule::Link("allow")],
+        }
+    }
+}
+
+const PROTECTED: &[Rule] = &[Rule::Tree("deny file-write*"), Rule::Link("deny")];
+
+const PIN: &[Rule] = &[Rule::Itself("deny file-write-unlink")];
+
+/// A rule about a path.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    /// It and all below it; the path itself is named again because it may be a file.
+    Tree(&'static str),
+    /// It alone.
+    Itself(&'static str),
+    /// Giving it, or what is below, a second name. Newer than the other operations.
+    Link(&'static str),
+}
+
+struct Profile {
+    text: String,
+    parameters: BTreeMap<String, PathBuf>,
+}
+
+impl Profile {
+    fn rules(&mut self, name: &str, path: &Path, rules: &[Rule]) {
+        let name = format!("{name}_{}", self.parameters.len());
+        for rule in rules {
+            let itself = format!("(literal (param \"{name}\"))");
+            let below = format!("(subpath (param \"{name}\"))");
+            // Writing to a string cannot fail.
+            let _ = match rule {
+                Rule::Tree(what) => writeln!(self.text, "({what} {itself} {below})"),
+                Rule::Itself(what) => writeln!(self.text, "({what} {itself})"),
+                Rule::Link(what) => writeln!(
+                    self.text,
+                    "(if (defined? 'file-link) ({what} file-link {itself} {below}))"
+                ),
+            };
+        }
+        self.parameters.insert(name, path.to_owned());
+    }
+
+    fn arguments(self) -> Vec<OsString> {
+        let mut arguments = vec![OsString::from("-p"), self.text.into()];
+        for (name, path) in self.parameters {
+            let mut definition = OsString::from(name);
+            definition.push("=");
+            definition.push(path);
+            arguments.extend([OsString::from("-D"), definition]);
+        }
+        arguments.push("--".into());
+        arguments
+    }
+}
+
+fn marks<'a>(plan: &'a Plan, temporary: &'a Path) -> Vec<(&'a Path, Mark)> {
+    let closed = plan.closed.iter().map(|path| (path.as_path(), Mark::Closed));
+    let readable = plan.readable.iter().map(|path| (path.as_path(), Mark::Readable));
+    let writable = plan.writable.iter().map(|path| (path.as_path(), Mark::Writable));
+    closed.chain(readable).chain(writable).chain([(temporary, Mark::Writable)]).collect()
+}
+
+/// What must keep its name: the writable directories, which plans are made by, and all on the way to
+/// what is closed or protected, as far as it could be renamed.
+fn pins(plan: &Plan, temporary: &Path) -> BTreeSet<PathBuf> {
+    let writable = || plan.writable.iter().map(PathBuf::as_path).chain([temporary]);
+    let can_be_renamed = |path: &&Path| {
+        plan.files == Files::Full || writable().any(|writable| path.starts_with(writable))
+    };
+    let held = plan.closed.iter().chain(&plan.protected);
+    let ways = held.flat_map(|path| path.ancestors().skip(1));
+    let is_below_the_top = |path: &&Path| path.parent().is_some();
+    let ways = ways.filter(is_below_the_top).filter(can_be_renamed);
+    ways.chain(writable()).map(Path::to_owned).collect()
+}
