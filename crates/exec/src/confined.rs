@@ -4,6 +4,7 @@
 //! files. It makes workers, which run one command after the other. Both are kept for a while, because
 //! making them takes several times as long as starting a command does, and both end with the host.
 
+mod identity;
 mod leader;
 mod pool;
 mod program;
@@ -11,15 +12,18 @@ mod supervisor;
 mod worker;
 
 pub(crate) use leader::ConfinedLeader;
-pub(crate) use pool::{Standing, standing};
 pub(crate) use pool::take_worker;
+pub(crate) use pool::{Standing, standing};
 
-use std::{os::fd::BorrowedFd, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    collections::BTreeMap, os::fd::BorrowedFd, os::unix::ffi::OsStrExt, path::Path, time::Instant,
+};
 
-use toolwright_sandbox::wire::{Request, run_frame};
+use rustix::io::Errno;
+use toolwright_sandbox::wire::{Request, frame_length, run_frame};
 
 use crate::{
-    error::ExecError,
+    error::{ExecError, SpawnReason},
     request::{ExecEnv, ExecRequest, Sandbox},
 };
 
@@ -30,8 +34,8 @@ pub(crate) fn start(
     program: &Path,
     stdout: BorrowedFd<'_>,
     stderr: Option<BorrowedFd<'_>>,
+    deadline: Option<Instant>,
 ) -> Result<ConfinedLeader, ExecError> {
-    let worker = take_worker(sandbox, request)?;
     let wanted = Request {
         program: program.as_os_str().as_bytes(),
         cwd: sandbox.below.as_os_str().as_bytes(),
@@ -41,15 +45,28 @@ pub(crate) fn start(
     let arguments = arguments.map(str::as_bytes);
     let frame = match &request.env {
         ExecEnv::Exactly(variables) => {
-            let variables = variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-            run_frame(&wanted, arguments, variables)
+            // Of two with the same name the last one counts.
+            let variables =
+                variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+            run_frame(&wanted, arguments, variables.collect::<BTreeMap<_, _>>().into_iter())
         }
         ExecEnv::Inherit => {
             let variables: Vec<_> = std::env::vars_os().collect();
-            let variables = variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+            let variables =
+                variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
             run_frame(&wanted, arguments, variables)
         }
     };
+    // Far more than what the system takes for arguments and environment, and no frame.
+    if frame.first_chunk().is_none_or(|header| frame_length(*header).is_err()) {
+        return Err(ExecError::Spawn {
+            reason: SpawnReason::TooLong,
+            program: request.cmd.to_owned(),
+            cwd: request.cwd.to_owned(),
+            source: Errno::TOOBIG.into(),
+        });
+    }
+    let worker = take_worker(sandbox, request, deadline)?;
     let pipes: Vec<BorrowedFd<'_>> = std::iter::once(stdout).chain(stderr).collect();
     Ok(ConfinedLeader::start(worker, &frame, &pipes))
 }

@@ -148,6 +148,13 @@ impl ExecError {
         Self::Cancelled { program, output: Output::default(), stderr }
     }
 
+    /// Of a command whose time was up before it was started.
+    pub(crate) fn timed_out_before(request: &ExecRequest<'_>) -> Self {
+        let stderr = (request.streams == Streams::Apart).then(Output::default);
+        let (program, timeout) = (request.cmd.to_owned(), request.timeout);
+        Self::TimedOut { program, output: Output::default(), stderr, timeout }
+    }
+
     /// The next move, in a sentence for a language model.
     #[must_use]
     pub fn hint(&self) -> &'static str {

@@ -48,7 +48,10 @@ impl Missing {
                 FailedStep::Mounts => "the tree of files",
                 FailedStep::Fork => "a process for the command",
                 FailedStep::Capabilities => "giving up capabilities",
-                FailedStep::Directory | FailedStep::Execute | FailedStep::Other => "the sandbox",
+                FailedStep::Directory
+                | FailedStep::Execute
+                | FailedStep::Interpreter
+                | FailedStep::Other => "the sandbox",
             },
             purpose: "confining commands",
             reason: error.to_string(),

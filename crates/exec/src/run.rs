@@ -83,9 +83,7 @@ fn supervise(
         match not_run {
             // Each time something else is asked; a file that changes all the time ends by the timeout.
             NotRun::Left | NotRun::Stale if started.elapsed() < request.timeout => {}
-            NotRun::Left | NotRun::Stale => {
-                return Err(not_started(request, &program, FailedStep::Other, Errno::AGAIN.raw_os_error()));
-            }
+            NotRun::Left | NotRun::Stale => return Err(ExecError::timed_out_before(request)),
             NotRun::Failed(FailedStep::Execute, errno) if errno == Errno::TXTBSY.raw_os_error() => {
                 match busy.next() {
                     Some(pause) => thread::sleep(*pause),
@@ -110,7 +108,7 @@ fn follow_one(
     sink: Option<&mut dyn Sink>,
 ) -> Result<Followed, ExecError> {
     let program = || request.cmd.to_owned();
-    let spawned = spawn(request)?;
+    let spawned = spawn(request, deadline)?;
     let mut session = Session {
         running: spawned.running,
         lanes: Lanes::new(spawned.output, spawned.stderr, request.max_output_bytes, sink),
@@ -189,10 +187,8 @@ impl Session<'_> {
                 Some(_) if waker.is_none() || !flowing => Some(TICK),
                 Some(_) => None,
             };
-            let others = Others {
-                process: self.running.descriptor(),
-                waker: waker.map(AsFd::as_fd),
-            };
+            let others =
+                Others { process: self.running.descriptor(), waker: waker.map(AsFd::as_fd) };
             let ready = self.lanes.wait(flowing, others, tick.into_iter().chain(left).min())?;
             if ready.waker
                 && let Some(waker) = waker
@@ -238,7 +234,7 @@ mod tests {
         let args = ["-c".to_owned(), script.to_owned()];
         let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };
         let started = Instant::now();
-        let spawned = spawn(&request).expect("sh starts");
+        let spawned = spawn(&request, None).expect("sh starts");
         let Running::Child(leader) = spawned.running else { panic!("it is a child") };
         let mut session = Session {
             running: Running::Child(leader.without_pidfd()),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -48,7 +48,10 @@ pub(crate) struct Spawned {
     pub(crate) stderr: Option<PipeReader>,
 }
 
-pub(crate) fn spawn(request: &ExecRequest<'_>) -> Result<Spawned, ExecError> {
+pub(crate) fn spawn(
+    request: &ExecRequest<'_>,
+    deadline: Option<Instant>,
+) -> Result<Spawned, ExecError> {
     let failed = |reason: SpawnReason, source: io::Error| ExecError::Spawn {
         reason,
         program: request.cmd.to_owned(),
@@ -66,7 +69,7 @@ pub(crate) fn spawn(request: &ExecRequest<'_>) -> Result<Spawned, ExecError> {
         Lookup::NotExecutable => return Err(missing(SpawnReason::NotExecutable, Errno::ACCESS)),
     };
     if let Some(sandbox) = &request.sandbox {
-        return confine(sandbox, request, program, failed);
+        return confine(sandbox, request, program, deadline, failed);
     }
     let mut pauses = BUSY_PAUSES.iter();
     loop {
@@ -126,6 +129,7 @@ fn confine(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
     program: PathBuf,
+    deadline: Option<Instant>,
     failed: impl Fn(SpawnReason, io::Error) -> ExecError,
 ) -> Result<Spawned, ExecError> {
     use std::os::fd::AsFd;
@@ -134,7 +138,7 @@ fn confine(
         pipes.map_err(|error| failed(SpawnReason::Resources, error))?;
     let (stderr, stderr_writer) = stderr.unzip();
     let errors = stderr_writer.as_ref().map(AsFd::as_fd);
-    let leader = confined::start(sandbox, request, &program, stdout.as_fd(), errors)?;
+    let leader = confined::start(sandbox, request, &program, stdout.as_fd(), errors, deadline)?;
     Ok(Spawned { running: Running::Confined(leader), program, output, stderr })
 }
 
@@ -149,13 +153,14 @@ pub(crate) fn not_started(
     let reason = match step {
         FailedStep::Directory => SpawnReason::BadCwd,
         FailedStep::Fork => SpawnReason::Resources,
-        FailedStep::Execute => {
+        FailedStep::Execute | FailedStep::Interpreter => {
             let file = request.cwd.join(program);
+            let seen = step == FailedStep::Interpreter;
             match classify(&source, program, request.cwd) {
                 // This process sees nothing amiss: what it sees is not what the command sees.
-                SpawnReason::MissingInterpreter { interpreter: None } => SpawnReason::Hidden,
-                SpawnReason::MissingInterpreter { interpreter: Some(name) }
-                    if Path::new(&name).exists() =>
+                SpawnReason::MissingInterpreter { interpreter }
+                    if !seen
+                        || interpreter.as_ref().is_some_and(|name| Path::new(name).exists()) =>
                 {
                     SpawnReason::Hidden
                 }

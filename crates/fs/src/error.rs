@@ -105,6 +105,14 @@ pub enum FsError {
         /// True when a symbolic link led outside.
         via_link: bool,
     },
+    /// The file is protected, lies below a protected path, or above one.
+    #[error("{summary}: `{path}`, by `{protected}`", summary = self.summary())]
+    Protected {
+        /// The path as written.
+        path: String,
+        /// The protected path, as the host wrote it.
+        protected: String,
+    },
     /// Nothing exists there.
     #[error("{summary}: `{path}`", summary = self.summary())]
     NotFound {
@@ -201,6 +209,7 @@ impl FsError {
         match self {
             Self::PathInvalid { .. } => "TOOL_PATH_INVALID",
             Self::Escape { .. } => "TOOL_PATH_ESCAPE",
+            Self::Protected { .. } => "TOOL_PATH_PROTECTED",
             Self::NotFound { .. } => "TOOL_FILE_NOT_FOUND",
             Self::NotAFile { .. } => "TOOL_NOT_A_FILE",
             Self::NotADirectory { .. } => "TOOL_NOT_A_DIRECTORY",
@@ -224,6 +233,7 @@ impl FsError {
             Self::Escape { via_link: true, .. } => {
                 "Path escapes sandbox root (via symlink)".to_owned()
             }
+            Self::Protected { .. } => "Path is protected".to_owned(),
             Self::NotFound { .. } => "File not found".to_owned(),
             Self::NotAFile { .. } => "Not a regular file".to_owned(),
             Self::NotADirectory { .. } => "Not a directory".to_owned(),
@@ -248,6 +258,7 @@ impl FsError {
         match self {
             Self::PathInvalid { path, .. }
             | Self::Escape { path, .. }
+            | Self::Protected { path, .. }
             | Self::NotFound { path }
             | Self::NotAFile { path, .. }
             | Self::NotADirectory { path }
@@ -270,6 +281,7 @@ impl FsError {
             Self::Escape { .. } => {
                 "Use a path that stays below the root directory at every step; `..` and links may not lead out of it."
             }
+            Self::Protected { .. } => "Leave it as it is; the host can change sandbox.denyWrite.",
             Self::NotFound { .. } => {
                 "Check the spelling, list the directory, or create the file with the write tool."
             }

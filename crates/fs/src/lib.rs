@@ -13,6 +13,8 @@
 //! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
 //!   changed the file in between.
 //!
+//! Neither of the last two changes what the host protects ([`WriteOptions::protected`]).
+//!
 //! ```ignore
 //! let root = Root::open(Path::new("/home/me/project"))?;
 //! let never = AtomicBool::new(false);
@@ -28,6 +30,7 @@ mod locate;
 mod open;
 mod owner;
 mod path;
+mod protect;
 mod publish;
 mod read;
 mod root;

@@ -16,8 +16,10 @@ use rustix::io::Errno;
 use crate::FileKind;
 use crate::FsError;
 use crate::Root;
+use crate::open::Links;
 use crate::open::READ;
 use crate::walk;
+use crate::walk::Missing;
 use crate::walk::Place;
 
 /// An existing file or directory below a root.
@@ -69,7 +71,7 @@ impl Root {
     /// these, and passes over devices and pipes by their listed type.
     pub fn open_listed(&self, relative: &Path) -> io::Result<File> {
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        let fd = match self.beneath(relative, READ) {
+        let fd = match self.beneath(relative, READ, Links::Followed) {
             Some(opened) => opened?,
             None => self.open_listed_by_walk(relative)?,
         };
@@ -87,10 +89,11 @@ impl Root {
             FsError::Permission { source, .. } | FsError::Io { source, .. } => source,
             _ => io::Error::from(Errno::XDEV),
         };
-        let (directory, name) = match walk::walk(self, &shown, relative, None).map_err(outside)? {
-            Place::Entry { parent, name } => (parent, name),
-            Place::Directory(directory) => (directory, ".".into()),
-        };
+        let (directory, name) =
+            match walk::walk(self, &shown, relative, Missing::Reported).map_err(outside)? {
+                Place::Entry { parent, name, .. } => (parent, name),
+                Place::Directory(directory) => (directory, ".".into()),
+            };
         let directory = directory.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
         Ok(rustix::fs::openat(directory, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
     }
@@ -98,7 +101,7 @@ impl Root {
 
 /// The name the system has for an open file.
 #[cfg(target_os = "linux")]
-fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+pub(crate) fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use std::os::fd::AsRawFd;
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     std::fs::read_link(link).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
@@ -106,7 +109,7 @@ fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
 
 /// The name the system has for an open file.
 #[cfg(target_vendor = "apple")]
-fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
+pub(crate) fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use std::os::unix::ffi::OsStringExt;
     let name = rustix::fs::getpath(fd)?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(name.into_bytes())))

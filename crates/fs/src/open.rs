@@ -17,9 +17,11 @@ use crate::FsError;
 use crate::Resolver;
 use crate::Root;
 use crate::path;
+use crate::protect::Protection;
 use crate::root::PLACE;
 use crate::walk;
 use crate::walk::CreatedDirectories;
+use crate::walk::Missing;
 use crate::walk::Place;
 
 /// How often a file that is replaced between being looked at and being opened is tried again.
@@ -28,6 +30,15 @@ const MAX_REPLACED: usize = 64;
 /// Reading never waits for a writer (a FIFO put in place of the file) and never takes a terminal.
 pub(crate) const READ: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// What becomes of links when the kernel resolves a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// Followed, as long as they stay below the root.
+    Followed,
+    /// Left to the component walk, which tells where they led.
+    Refused,
+}
 
 /// What identifies a file while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,10 +68,11 @@ impl Root {
     /// As [`Root::open_file`] for a path that is relative already; `shown` is used in errors.
     pub fn open_file_below(&self, shown: &str, relative: &Path) -> Result<File, FsError> {
         for _ in 0..MAX_REPLACED {
-            let opened = match self.beneath(relative, PLACE_ONLY | OFlags::CLOEXEC) {
+            let opened = match self.beneath(relative, PLACE_ONLY | OFlags::CLOEXEC, Links::Followed)
+            {
                 Some(Ok(place)) => {
                     regular(shown, place.as_fd())?;
-                    match self.beneath(relative, READ) {
+                    match self.beneath(relative, READ, Links::Followed) {
                         // Replaced since the look: what counts is what was opened.
                         Some(Ok(file)) => Some(regular(shown, file.as_fd()).map(|_| file)?),
                         Some(Err(Errno::NXIO | Errno::NOENT | Errno::LOOP)) | None => None,
@@ -68,14 +80,14 @@ impl Root {
                     }
                 }
                 Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
-                None => match walk::walk(self, shown, relative, None)? {
+                None => match walk::walk(self, shown, relative, Missing::Reported)? {
                     Place::Directory(_) => {
                         return Err(FsError::NotAFile {
                             path: shown.to_owned(),
                             kind: FileKind::Directory,
                         });
                     }
-                    Place::Entry { parent, name } => {
+                    Place::Entry { parent, name, .. } => {
                         let parent = parent.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
                         open_entry(shown, parent, &name)?.map(|(file, _)| file)
                     }
@@ -93,13 +105,13 @@ impl Root {
     pub fn open_directory(&self, path: &str) -> Result<OwnedFd, FsError> {
         let relative = self.relative(path)?;
         let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match self.beneath(&relative, flags) {
+        match self.beneath(&relative, flags, Links::Followed) {
             Some(Ok(fd)) => Ok(fd),
             Some(Err(errno)) => Err(FsError::at(path, "opening", errno)),
             None => {
                 let mut relative = relative.clone();
                 relative.push(""); // asks for a directory
-                let found = match walk::walk(self, path, &relative, None)? {
+                let found = match walk::walk(self, path, &relative, Missing::Reported)? {
                     Place::Directory(Some(fd)) => return Ok(fd),
                     Place::Directory(None) => rustix::fs::openat(self, ".", flags, Mode::empty()),
                     Place::Entry { .. } => Err(Errno::NOTDIR),
@@ -109,19 +121,26 @@ impl Root {
         }
     }
 
-    /// The directory and the final name that `relative` stands for, links in it followed.
+    /// The directory and the final name that `relative` stands for, links in it followed; refused
+    /// when that place is protected.
     pub(crate) fn parent_of(
         &self,
         shown: &str,
         relative: &Path,
         created: Option<&mut CreatedDirectories>,
+        protection: &Protection<'_>,
     ) -> Result<(OwnedFd, OsString), FsError> {
-        if let Some(found) = self.parent_directly(shown, relative)? {
+        if let Some(found) = self.parent_directly(shown, relative, protection)? {
             return Ok(found);
         }
-        match walk::walk(self, shown, relative, created)? {
-            Place::Entry { parent: Some(parent), name } => Ok((parent, name)),
-            Place::Entry { parent: None, name } => Ok((self.reopen(shown)?, name)),
+        let missing =
+            created.map_or(Missing::Reported, |created| Missing::Made(created, protection));
+        match walk::walk(self, shown, relative, missing)? {
+            Place::Entry { parent, name, place } => {
+                protection.check_file(shown, &place)?;
+                let parent = parent.map_or_else(|| self.reopen(shown), Ok)?;
+                Ok((parent, name))
+            }
             Place::Directory(_) => {
                 Err(FsError::NotAFile { path: shown.to_owned(), kind: FileKind::Directory })
             }
@@ -133,17 +152,29 @@ impl Root {
         &self,
         shown: &str,
         relative: &Path,
+        protection: &Protection<'_>,
     ) -> Result<Option<(OwnedFd, OsString)>, FsError> {
         let Some((parent, name)) = path::split_last(relative) else { return Ok(None) };
+        // Without links on the way the path is the place of what was opened, and the kernel vouches
+        // for that. Asking it afterwards for the name of a descriptor takes longer.
+        let (links, place) = if protection.is_empty() {
+            (Links::Followed, None)
+        } else {
+            let Some(place) = path::plain(relative) else { return Ok(None) };
+            (Links::Refused, Some(place))
+        };
         let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let parent = match self.beneath(parent.unwrap_or(Path::new(".")), flags) {
+        let parent = match self.beneath(parent.unwrap_or(Path::new(".")), flags, links) {
             Some(Ok(parent)) => parent,
             Some(Err(Errno::NOENT)) | None => return Ok(None),
             Some(Err(errno)) => return Err(FsError::at(shown, "opening its directory", errno)),
         };
         match walk::read_link(parent.as_fd(), name) {
             Ok(_) => Ok(None),
-            Err(Errno::INVAL | Errno::NOENT) => Ok(Some((parent, name.to_os_string()))),
+            Err(Errno::INVAL | Errno::NOENT) => {
+                place.map_or(Ok(()), |place| protection.check_file(shown, &place))?;
+                Ok(Some((parent, name.to_os_string())))
+            }
             Err(errno) => Err(FsError::at(shown, "opening", errno)),
         }
     }
@@ -155,13 +186,18 @@ impl Root {
 
     /// Opens `relative` in one call of the kernel; `None` where the component walk must decide.
     #[cfg(target_os = "linux")]
-    pub(crate) fn beneath(&self, relative: &Path, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+    pub(crate) fn beneath(
+        &self,
+        relative: &Path,
+        flags: OFlags,
+        links: Links,
+    ) -> Option<Result<OwnedFd, Errno>> {
         if self.resolver() == Resolver::Walk || !kernel::has_openat2() {
             return None;
         }
-        match kernel::openat2_beneath(self.as_fd(), relative, flags) {
-            // An absolute link (perhaps back inside), a link that is not text, or a `..` that
-            // raced a rename too often.
+        match kernel::openat2_beneath(self.as_fd(), relative, flags, links) {
+            // An absolute link (perhaps back inside), a link that is not text or not to be
+            // followed, or a `..` that raced a rename too often.
             Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => None,
             decided => Some(decided),
         }
@@ -173,6 +209,7 @@ impl Root {
         &self,
         _relative: &Path,
         _flags: OFlags,
+        _links: Links,
     ) -> Option<Result<OwnedFd, Errno>> {
         None
     }
@@ -230,6 +267,8 @@ mod kernel {
     use rustix::fs::ResolveFlags;
     use rustix::io::Errno;
 
+    use super::Links;
+
     /// The kernel asks to try again when a rename anywhere made a `..` undecidable.
     const MAX_RENAME_RACES: usize = 128;
 
@@ -237,8 +276,13 @@ mod kernel {
         root: BorrowedFd<'_>,
         relative: &Path,
         flags: OFlags,
+        links: Links,
     ) -> Result<OwnedFd, Errno> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let resolve = ResolveFlags::BENEATH
+            | match links {
+                Links::Followed => ResolveFlags::NO_MAGICLINKS,
+                Links::Refused => ResolveFlags::NO_SYMLINKS,
+            };
         let mut answer = Err(Errno::AGAIN);
         for _ in 0..MAX_RENAME_RACES {
             answer = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve);

@@ -68,6 +68,20 @@ pub(crate) fn steps_reversed(path: &Path) -> Vec<Step> {
         .collect()
 }
 
+/// `path` without `.` and doubled slashes: the place that it names where nothing on the way is a
+/// link. `None` with a `..`, which goes back from wherever the walk stands.
+pub(crate) fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::with_capacity(path.as_os_str().len());
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(plain)
+}
+
 /// Splits `a/b/c` into (`a/b`, `c`); the parent of a bare name is `None` (the root itself).
 ///
 /// `None` in all when the last component is no name (`..`, `.`, a trailing slash).

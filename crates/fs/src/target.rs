@@ -23,6 +23,7 @@ use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::open;
 use crate::open::Identity;
+use crate::protect::Protection;
 use crate::publish;
 use crate::serial::Key;
 use crate::serial::Turn;
@@ -57,7 +58,8 @@ pub(crate) enum Way<'a> {
 }
 
 impl Target {
-    /// Resolves `path`, and waits for the calls on the same file that came before.
+    /// Resolves `path`, refuses it where it is protected, and waits for the calls on the same file
+    /// that came before.
     pub(crate) fn open(
         root: &Root,
         path: &str,
@@ -66,7 +68,8 @@ impl Target {
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
         let relative = root.relative(path)?;
-        let (directory, name) = root.parent_of(path, &relative, created)?;
+        let protection = Protection::new(root, &options.protected);
+        let (directory, name) = root.parent_of(path, &relative, created, &protection)?;
         let stat = rustix::fs::fstat(&directory)
             .map_err(|errno| FsError::at(path, "looking at its directory", errno))?;
         let directory_identity = Identity::of(&stat);

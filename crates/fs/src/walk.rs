@@ -13,6 +13,7 @@ use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::path::PathBuf;
 
 use rustix::fs::AtFlags;
 use rustix::fs::Mode;
@@ -24,10 +25,11 @@ use crate::FsError;
 use crate::Root;
 use crate::path;
 use crate::path::Step;
+use crate::protect::Protection;
 use crate::root::PLACE;
 
 /// The kernel's own limit on links in one resolution.
-const MAX_LINKS: usize = 40;
+pub(crate) const MAX_LINKS: usize = 40;
 /// How often a walk looks again at a component that changed under it, or that it has just created.
 /// Above the depth of any path, so that only a directory removed as often as it is made gets there.
 const MAX_RETRIES: usize = 5000;
@@ -41,6 +43,8 @@ pub(crate) enum Place {
         parent: Option<OwnedFd>,
         /// The name in it.
         name: OsString,
+        /// The path to it from the root, by names that were no links when they were opened.
+        place: PathBuf,
     },
     /// A directory; `None` is the root itself.
     Directory(Option<OwnedFd>),
@@ -73,14 +77,25 @@ impl Drop for CreatedDirectories {
     }
 }
 
-/// Walks `relative` below `root`. With `created`, missing directories before the end are made.
+/// What becomes of directories on the way that are not there.
+#[derive(Debug)]
+pub(crate) enum Missing<'a, 'p> {
+    /// The path is not found.
+    Reported,
+    /// The walk goes on as if they were there, to see where it would end.
+    Imagined(&'a Protection<'p>),
+    /// They are made, unless that or the file in them is refused.
+    Made(&'a mut CreatedDirectories, &'a Protection<'p>),
+}
+
+/// Walks `relative` below `root`.
 pub(crate) fn walk(
     root: &Root,
     shown: &str,
     relative: &Path,
-    mut created: Option<&mut CreatedDirectories>,
+    mut missing: Missing<'_, '_>,
 ) -> Result<Place, FsError> {
-    let mut stack: Vec<(OwnedFd, OsString)> = Vec::new();
+    let mut stack: Vec<Visited> = Vec::new();
     let mut steps = path::steps_reversed(relative);
     let mut directory_wanted = path::asks_for_directory(relative);
     let mut links = 0;
@@ -93,15 +108,20 @@ pub(crate) fn walk(
             }
             continue;
         };
-        let here = current(root, &stack);
         let last = steps.is_empty() && !directory_wanted;
-        let outcome = if last { last_component(here, &name) } else { directory(here, &name) };
+        let outcome = match current(root, &stack) {
+            Some(here) if last => last_component(here, &name),
+            Some(here) => directory(here, &name),
+            None if last => Ok(Component::End),
+            None => Err(Errno::NOENT),
+        };
         match outcome {
             Ok(Component::End) => {
-                let parent = stack.pop().map(|(fd, _)| fd);
-                return Ok(Place::Entry { parent, name: name.into_os_string() });
+                let place = place_of(&stack, &name);
+                let parent = stack.pop().and_then(|(fd, _)| fd);
+                return Ok(Place::Entry { parent, name: name.into_os_string(), place });
             }
-            Ok(Component::Directory(fd)) => stack.push((fd, name.into_os_string())),
+            Ok(Component::Directory(fd)) => stack.push((Some(fd), name.into_os_string())),
             Ok(Component::Link(target)) => {
                 links += 1;
                 if links > MAX_LINKS {
@@ -117,14 +137,23 @@ pub(crate) fn walk(
                 }
                 steps.extend(path::steps_reversed(&inside));
             }
-            Err(Errno::NOENT) if created.is_some() => {
-                if let Some(created) = created.as_deref_mut() {
+            Err(Errno::NOENT) => match (&mut missing, current(root, &stack)) {
+                (Missing::Imagined(protection), _) => {
+                    protection.check_directory(shown, &place_of(&stack, &name))?;
+                    stack.push((None, name.into_os_string()));
+                }
+                (Missing::Made(created, protection), Some(here)) => {
+                    if created.0.is_empty() {
+                        look_ahead(root, shown, relative, protection)?;
+                    }
+                    protection.check_directory(shown, &place_of(&stack, &name))?;
                     make_directory(here, &name, created)
                         .map_err(|errno| FsError::at(shown, "creating a directory", errno))?;
+                    retries += 1;
+                    steps.push(Step::Down(name));
                 }
-                retries += 1;
-                steps.push(Step::Down(name));
-            }
+                _ => return Err(FsError::at(shown, "opening", Errno::NOENT)),
+            },
             Err(Errno::AGAIN) => {
                 retries += 1;
                 steps.push(Step::Down(name));
@@ -135,8 +164,27 @@ pub(crate) fn walk(
             return Err(FsError::at(shown, "resolving", Errno::AGAIN));
         }
     }
-    Ok(Place::Directory(stack.pop().map(|(fd, _)| fd)))
+    Ok(Place::Directory(stack.pop().and_then(|(fd, _)| fd)))
 }
+
+/// Refuses a protected path before the first directory on the way to it is made.
+fn look_ahead(
+    root: &Root,
+    shown: &str,
+    relative: &Path,
+    protection: &Protection<'_>,
+) -> Result<(), FsError> {
+    if protection.is_empty() {
+        return Ok(());
+    }
+    match walk(root, shown, relative, Missing::Imagined(protection))? {
+        Place::Entry { place, .. } => protection.check_file(shown, &place),
+        Place::Directory(_) => Ok(()),
+    }
+}
+
+/// A directory that the walk has come through, with its name; `None` for one that is imagined.
+type Visited = (Option<OwnedFd>, OsString);
 
 enum Component {
     Directory(OwnedFd),
@@ -144,8 +192,17 @@ enum Component {
     End,
 }
 
-fn current<'a>(root: &'a Root, stack: &'a [(OwnedFd, OsString)]) -> BorrowedFd<'a> {
-    stack.last().map_or_else(|| root.as_fd(), |(fd, _)| fd.as_fd())
+/// The directory where the walk stands, if it is there.
+fn current<'a>(root: &'a Root, stack: &'a [Visited]) -> Option<BorrowedFd<'a>> {
+    match stack.last() {
+        None => Some(root.as_fd()),
+        Some((fd, _)) => fd.as_ref().map(AsFd::as_fd),
+    }
+}
+
+/// The path of `name` in that directory.
+fn place_of(stack: &[Visited], name: &OsStr) -> PathBuf {
+    stack.iter().map(|(_, name)| name.as_os_str()).chain([name]).collect()
 }
 
 /// Opens `name` as a directory, or reads it as a link. `AGAIN` when it changed in between.

@@ -1,5 +1,6 @@
 //! Writing a whole file.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub enum Durability {
 }
 
 /// How [`write()`] and [`crate::update`] publish.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct WriteOptions {
     /// What a finished call has survived.
     pub durability: Durability,
@@ -35,6 +36,21 @@ pub struct WriteOptions {
     pub allow_in_place: bool,
     /// How long to wait for other calls on the same file.
     pub wait: Duration,
+    /// Paths that are left alone: relative to the root, without `.` and `..`. Nothing has to be
+    /// there. (Others, absolute ones too, count where they lead.)
+    ///
+    /// A file that is one of them, lies below one or stands where a directory above one would be
+    /// (as a file `.git` would, which can lead git to other hooks) is refused with
+    /// [`FsError::Protected`], and nothing is left behind. What counts is the place that was opened,
+    /// whatever links led there; and a protected path that goes through links also counts where it
+    /// leads.
+    ///
+    /// Places are compared by name. Another name of the same file cannot be told: a hard link (which
+    /// is replaced, so that the protected file keeps its bytes, but written through in place), a
+    /// bind mount, a directory that is moved to a protected place later. On Apple systems the
+    /// case of ASCII letters is ignored, that of others is not; elsewhere case always counts, even
+    /// on a file system that ignores it.
+    pub protected: Vec<PathBuf>,
 }
 
 impl Default for WriteOptions {
@@ -43,6 +59,7 @@ impl Default for WriteOptions {
             durability: Durability::Process,
             allow_in_place: false,
             wait: Duration::from_secs(60),
+            protected: Vec::new(),
         }
     }
 }

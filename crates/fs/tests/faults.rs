@@ -30,6 +30,7 @@ const IN_PLACE: WriteOptions = WriteOptions {
     durability: Durability::Fsync,
     allow_in_place: true,
     wait: std::time::Duration::from_secs(60),
+    protected: Vec::new(),
 };
 
 fn put(root: &Root, path: &str, bytes: &[u8]) -> Result<(), FsError> {

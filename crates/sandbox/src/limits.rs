@@ -5,7 +5,7 @@
 //! | | processes | memory |
 //! | --- | --- | --- |
 //! | a control group | of the command | of the command, its files in memory included |
-//! | the process namespace | of the command | |
+//! | the process namespace | of the command, up to 300 more while its numbers are fresh | |
 //! | a resource limit | of the user in its namespace; of no use against the system's root | of each process, shared memory left out |
 //!
 //! Processor time and file size are resource limits of each process.

@@ -21,11 +21,13 @@ pub enum FailedStep {
     Directory,
     /// The program could not be executed.
     Execute,
+    /// The program is there, and what it is to be run by is not.
+    Interpreter,
     /// Anything else.
     Other,
 }
 
-const STEPS: [FailedStep; 10] = [
+const STEPS: [FailedStep; 11] = [
     FailedStep::Mounts,
     FailedStep::Fork,
     FailedStep::Capabilities,
@@ -35,6 +37,7 @@ const STEPS: [FailedStep; 10] = [
     FailedStep::Broker,
     FailedStep::Directory,
     FailedStep::Execute,
+    FailedStep::Interpreter,
     FailedStep::Other,
 ];
 
@@ -42,7 +45,7 @@ impl FailedStep {
     /// Its number, for memory shared with a child that can allocate nothing.
     #[must_use]
     pub fn number(self) -> u8 {
-        STEPS.iter().position(|step| *step == self).unwrap_or_default().try_into().unwrap_or(9)
+        STEPS.iter().position(|step| *step == self).unwrap_or_default().try_into().unwrap_or(10)
     }
 
     /// The step of that number.

@@ -267,6 +267,26 @@ fn many_supervisors_come_and_go_at_once() {
 }
 
 #[test]
+fn a_lock_that_is_never_given_up_is_no_matter() {
+    each_user(|user, root| {
+        Stage::start(user, &git(root)).kill();
+        let held = fs::File::open(root.join(".git")).expect("it is there");
+        held.lock().expect("nobody else has it");
+        // It is a directory like any other then, and stays.
+        let mut stage = Stage::start(user, &git(root));
+        assert_eq!(stage.run("@changed").1, 0);
+        stage.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
+        stage.end();
+        drop(held);
+        let mut stage = Stage::start(user, &git(root));
+        stage.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
+        stage.end();
+        assert_eq!(names(root), [".git"]);
+        assert!(names(&root.join(".git")).is_empty());
+    });
+}
+
+#[test]
 fn directories_of_the_users_stay() {
     each_user(|user, root| {
         let own: Vec<PathBuf> = ["empty", "old"].iter().map(|name| root.join(name)).collect();

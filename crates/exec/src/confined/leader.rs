@@ -10,7 +10,11 @@ use std::{
     time::Duration,
 };
 
-use toolwright_sandbox::wire::{Reply, kill_frame, send};
+use rustix::io::Errno;
+use toolwright_sandbox::{
+    step::FailedStep,
+    wire::{Reply, kill_frame, send},
+};
 
 use super::pool::Lease;
 use crate::running::{News, NotRun};
@@ -20,19 +24,33 @@ const DEATH: Duration = Duration::from_secs(1);
 
 pub(crate) struct ConfinedLeader {
     lease: Lease,
+    /// Why the worker could not be told.
+    untold: Option<NotRun>,
     ended: Option<ExitStatus>,
     /// Nothing of it is left, and the worker is free.
     done: bool,
 }
 
 impl ConfinedLeader {
-    /// A worker that cannot be told says so when it is listened to.
+    /// That the worker cannot be told is news, too.
     pub(crate) fn start(lease: Lease, frame: &[u8], pipes: &[BorrowedFd<'_>]) -> Self {
-        let _ = send(lease.worker(), frame, pipes);
-        Self { lease, ended: None, done: false }
+        let untold = send(lease.worker(), frame, pipes).err().map(|error| {
+            lease.worker().kill();
+            match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(errno) if errno == Errno::NOMEM || errno == Errno::TOOMANYREFS => {
+                    NotRun::Failed(FailedStep::Fork, errno.raw_os_error())
+                }
+                // It has left, or has been stopped in the middle of the frame.
+                _ => NotRun::Left,
+            }
+        });
+        Self { lease, untold, ended: None, done: false }
     }
 
     pub(crate) fn news(&mut self) -> io::Result<News> {
+        if let Some(reason) = self.untold {
+            return Ok(News::NotRun(reason));
+        }
         if self.ended.is_some() {
             return Ok(News::Ended);
         }
@@ -62,8 +80,13 @@ impl ConfinedLeader {
 
     /// Kills what is left of it. `None`: not even the worker could be made to say how it ended.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
-        if !self.done {
-            self.done = self.kill()?;
+        if !self.done && self.untold.is_none() {
+            match self.kill() {
+                Ok(done) => self.done = done,
+                // Whoever killed the worker killed what was left.
+                Err(_) if self.ended.is_some() => self.lease.worker().kill(),
+                Err(error) => return Err(error),
+            }
         }
         Ok(self.ended)
     }

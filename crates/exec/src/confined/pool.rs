@@ -3,20 +3,23 @@
 use std::{
     collections::HashMap,
     io,
-    os::unix::fs::MetadataExt,
+    os::fd::OwnedFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use toolwright_sandbox::{layers::Layers, plan::Plan, step::FailedStep, wire::Order};
 
+use rustix::io::Errno;
+
 use super::{
+    identity::Identities,
     supervisor::Supervisor,
-    worker::{NoWorker, Worker},
+    worker::{LONGEST, NoWorker, Worker},
 };
 use crate::{
     cancel::CancelSource,
-    error::ExecError,
+    error::{ExecError, SpawnReason},
     missing::{self, Missing},
     request::{ExecRequest, Sandbox},
 };
@@ -27,8 +30,6 @@ const IDLE_MS: u32 = 30_000;
 const MOST_IDLE: usize = 16;
 /// How many supervisors are kept; of more, those unused for longest go when a new one comes.
 const MOST_SUPERVISORS: usize = 32;
-/// How long making a worker may take.
-const LONGEST: Duration = Duration::from_secs(10);
 /// A supervisor may leave, unused, in the moment it is asked for a worker.
 const TRIES: usize = 3;
 
@@ -41,9 +42,13 @@ pub(crate) struct Pool(Mutex<State>);
 struct State {
     supervisor: Option<Supervisor>,
     idle: Vec<Worker>,
-    /// What the paths of the plan were when the supervisor was ready: it has bound them as they were.
-    seen: Vec<Option<(u64, u64)>>,
-    /// Counts supervisors. A worker of an earlier one is not taken back.
+    /// Which files the paths of the plan were when the supervisor was started, and, once it has made
+    /// a worker, when it was ready.
+    seen: Identities,
+    is_ready: bool,
+    /// How long the supervisor has been waited for in vain.
+    silent: Duration,
+    /// Counts retired supervisors. A worker of one of them is not taken back.
     generation: u64,
     used: Option<Instant>,
     /// Why this plan is carried out without a tree of files of its own.
@@ -62,7 +67,9 @@ pub(crate) struct Lease {
 enum Home {
     Pool(Arc<Pool>, u64),
     /// It has a supervisor for itself, which ends with the command.
-    Own { _supervisor: Supervisor },
+    Own {
+        _supervisor: Supervisor,
+    },
 }
 
 impl Lease {
@@ -113,7 +120,7 @@ pub(crate) enum Standing {
 
 /// Finds out what holds, by making a worker.
 pub(crate) fn standing(plan: &Plan, cancel: &dyn CancelSource) -> Standing {
-    match worker_of_pool(plan, cancel) {
+    match worker_of_pool(plan, cancel, None) {
         Ok((worker, pool, generation)) => {
             let layers = worker.layers;
             Lease { worker: Some(worker), home: Home::Pool(pool, generation) }.give_back();
@@ -127,14 +134,20 @@ pub(crate) fn standing(plan: &Plan, cancel: &dyn CancelSource) -> Standing {
 pub(crate) fn take_worker(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
+    deadline: Option<Instant>,
 ) -> Result<Lease, ExecError> {
     let lease = if sandbox.isolated {
-        isolated(sandbox.plan, request.cancel)
+        isolated(sandbox.plan, request.cancel, deadline)
     } else {
-        worker_of_pool(sandbox.plan, request.cancel).map(|(worker, pool, generation)| Lease {
-            worker: Some(worker),
-            home: Home::Pool(pool, generation),
+        worker_of_pool(sandbox.plan, request.cancel, deadline).map(|(worker, pool, generation)| {
+            Lease { worker: Some(worker), home: Home::Pool(pool, generation) }
         })
+    };
+    let not_started = |reason: SpawnReason, source: io::Error| ExecError::Spawn {
+        reason,
+        program: request.cmd.to_owned(),
+        cwd: request.cwd.to_owned(),
+        source,
     };
     match lease {
         Ok(lease) => match missing::missing(sandbox, &lease.worker().layers) {
@@ -146,6 +159,13 @@ pub(crate) fn take_worker(
             }
         },
         Err(NoWorker::Cancelled) => Err(ExecError::cancelled_before(request)),
+        Err(NoWorker::TimedOut) => Err(ExecError::timed_out_before(request)),
+        Err(_) if !sandbox.plan.root.is_dir() => {
+            Err(not_started(SpawnReason::BadCwd, Errno::NOENT.into()))
+        }
+        Err(reason) if reason.is_shortage() => {
+            Err(not_started(SpawnReason::Resources, io::Error::other(describe(&reason))))
+        }
         Err(reason) => {
             let missing = match &reason {
                 NoWorker::Failed(step, errno, _) => {
@@ -166,24 +186,38 @@ fn describe(reason: &NoWorker) -> String {
         NoWorker::Gone => "the sandbox program ended at once".to_owned(),
         NoWorker::TooLong => format!("no answer within {} s", LONGEST.as_secs()),
         NoWorker::Cancelled => "cancelled".to_owned(),
+        NoWorker::TimedOut => "timed out".to_owned(),
         NoWorker::Io(error) => error.to_string(),
     }
 }
 
-fn isolated(plan: &Plan, cancel: &dyn CancelSource) -> Result<Lease, NoWorker> {
+fn isolated(
+    plan: &Plan,
+    cancel: &dyn CancelSource,
+    deadline: Option<Instant>,
+) -> Result<Lease, NoWorker> {
     let mut without_mounts = None;
+    let mut tries = TRIES;
     loop {
         let supervisor = Supervisor::start(&order(plan, without_mounts)).map_err(NoWorker::Io)?;
         let socket = supervisor.ask_for_worker().map_err(NoWorker::Io)?;
-        match Worker::wait_for(socket, cancel, LONGEST) {
+        match Worker::wait_for(socket, cancel, deadline) {
             Ok(worker) => {
                 let home = Home::Own { _supervisor: supervisor };
                 return Ok(Lease { worker: Some(worker), home });
             }
-            Err(NoWorker::Failed(FailedStep::Mounts, errno, _)) if without_mounts.is_none() => {
+            Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
+                if without_mounts.is_none() && plan.root.is_dir() =>
+            {
                 without_mounts = Some(errno);
             }
-            Err(reason) => return Err(reason),
+            Err(NoWorker::Gone) if tries > 0 => tries -= 1,
+            Err(reason) => {
+                if matches!(reason, NoWorker::TooLong) {
+                    supervisor.kill();
+                }
+                return Err(reason);
+            }
         }
     }
 }
@@ -191,55 +225,57 @@ fn isolated(plan: &Plan, cancel: &dyn CancelSource) -> Result<Lease, NoWorker> {
 fn worker_of_pool(
     plan: &Plan,
     cancel: &dyn CancelSource,
+    deadline: Option<Instant>,
 ) -> Result<(Worker, Arc<Pool>, u64), NoWorker> {
     let pool = pool(plan);
     let mut tries = TRIES;
     loop {
         let mut state = pool.lock();
-        state.used = Some(Instant::now());
-        if state.supervisor.is_some() && !state.seen.is_empty() && state.seen != identities(plan) {
-            // A path has become another file since: what is bound is not what is there.
-            state.retire();
+        if let Some(worker) = state.idle_worker(plan) {
+            let generation = state.generation;
+            drop(state);
+            return Ok((worker, pool, generation));
         }
-        while let Some(mut worker) = state.idle.pop() {
-            if worker.is_idle() {
-                let generation = state.generation;
-                drop(state);
-                return Ok((worker, pool, generation));
-            }
-        }
-        if state.supervisor.is_none() {
-            let started = Supervisor::start(&order(plan, state.without_mounts));
-            state.supervisor = Some(started.map_err(NoWorker::Io)?);
-            state.generation += 1;
-            state.seen.clear();
-        }
-        let asked = state.supervisor.as_ref().map(Supervisor::ask_for_worker);
+        let (asked, without_mounts) = (state.ask_for_worker(plan), state.without_mounts);
         let generation = state.generation;
         drop(state);
+        let started = Instant::now();
         let made = match asked {
-            Some(Ok(socket)) => Worker::wait_for(socket, cancel, LONGEST),
-            _ => Err(NoWorker::Gone),
+            Ok(socket) => Worker::wait_for(socket, cancel, deadline),
+            Err(error) => match error.kind() {
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Err(NoWorker::Gone),
+                _ => Err(NoWorker::Io(error)),
+            },
         };
         let mut state = pool.lock();
+        // Others may have met the same, and have a new supervisor already.
         let current = state.generation == generation;
-        match made {
-            Ok(worker) => {
-                // With a tree of its own the worker watches them.
-                if current && state.seen.is_empty() && !worker.layers.mount.holds() {
-                    state.seen = identities(plan);
+        if current {
+            state.silent = match made {
+                Err(NoWorker::Cancelled | NoWorker::TimedOut | NoWorker::TooLong) => {
+                    state.silent + started.elapsed()
                 }
+                _ => Duration::ZERO,
+            };
+        }
+        let mut without = None;
+        match made {
+            Ok(worker) if !current || state.is_as_seen(plan) => {
                 drop(state);
                 return Ok((worker, pool, generation));
             }
-            Err(NoWorker::Gone) if tries > 0 => tries -= 1,
+            Ok(_) | Err(NoWorker::Gone) if tries > 0 => tries -= 1,
+            // It is killed, and another one is given one chance.
+            Err(NoWorker::TooLong) if tries > 0 => tries = 0,
             Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
-                if state.without_mounts.is_none() =>
+                if without_mounts.is_none() && plan.root.is_dir() =>
             {
-                state.without_mounts = Some(errno);
+                without = Some(errno);
             }
+            Ok(_) => return Err(NoWorker::Gone),
             Err(reason) => {
-                if current && !matches!(reason, NoWorker::Cancelled) {
+                let may_go_on = matches!(reason, NoWorker::Cancelled | NoWorker::TimedOut);
+                if current && !may_go_on && !reason.is_shortage() {
                     state.retire();
                 }
                 return Err(reason);
@@ -247,16 +283,64 @@ fn worker_of_pool(
         }
         if current {
             state.retire();
+            state.without_mounts = without;
         }
     }
 }
 
 impl State {
+    /// A worker that waits, of a supervisor that is still of use.
+    fn idle_worker(&mut self, plan: &Plan) -> Option<Worker> {
+        self.used = Some(Instant::now());
+        let is_outdated = || self.is_ready && self.seen != Identities::now(plan);
+        if self.supervisor.is_some() && (self.silent >= LONGEST || is_outdated()) {
+            self.retire();
+        }
+        while let Some(mut worker) = self.idle.pop() {
+            if worker.is_idle() {
+                return Some(worker);
+            }
+        }
+        None
+    }
+
+    /// Asks the supervisor, which is started if there is none.
+    fn ask_for_worker(&mut self, plan: &Plan) -> io::Result<OwnedFd> {
+        let supervisor = match &self.supervisor {
+            Some(supervisor) => supervisor,
+            None => {
+                self.seen = Identities::now(plan);
+                let started = Supervisor::start(&order(plan, self.without_mounts))?;
+                self.supervisor.insert(started)
+            }
+        };
+        supervisor.ask_for_worker()
+    }
+
+    /// Whether the paths are what the supervisor has bound. It may have bound them before or after
+    /// they became others.
+    fn is_as_seen(&mut self, plan: &Plan) -> bool {
+        if !self.is_ready {
+            let now = Identities::now(plan);
+            self.is_ready = now.agree(&self.seen);
+            self.seen = now;
+        }
+        self.is_ready
+    }
+
     /// Lets the supervisor go. Commands that still run lose it and go on: it is not needed any more.
+    /// What kept it from having a tree of its own may be over for the next one.
     fn retire(&mut self) {
-        self.supervisor = None;
+        if let Some(supervisor) = self.supervisor.take()
+            && self.silent >= LONGEST
+        {
+            supervisor.kill();
+        }
         self.idle.clear();
-        self.seen.clear();
+        self.generation += 1;
+        self.silent = Duration::ZERO;
+        self.is_ready = false;
+        self.without_mounts = None;
     }
 }
 
@@ -277,18 +361,4 @@ fn pool(plan: &Plan) -> Arc<Pool> {
 
 fn order(plan: &Plan, without_mounts: Option<i32>) -> Order {
     Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS }
-}
-
-/// Which file each path of the plan is, in their order.
-fn identities(plan: &Plan) -> Vec<Option<(u64, u64)>> {
-    // The root is writable.
-    plan.writable
-        .iter()
-        .chain(plan.closed.iter().chain(&plan.readable))
-        .chain(&plan.protected)
-        .map(|path| {
-            let found = std::fs::symlink_metadata(path).ok()?;
-            Some((found.dev(), found.ino()))
-        })
-        .collect()
 }

@@ -8,7 +8,12 @@ use std::{
     sync::OnceLock,
 };
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::{
+    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
+    io::Errno,
+};
+
+use super::worker::is_shortage;
 
 static PROGRAM: &[u8] = include_bytes!(env!("TOOLWRIGHT_SANDBOX_PROGRAM"));
 
@@ -27,7 +32,14 @@ pub(crate) fn path() -> io::Result<PathBuf> {
     let program = match FILE.get() {
         Some(program) => program,
         None => {
-            let made = in_memory().map(Program::Memory).or_else(|_| on_disk().map(Program::Disk))?;
+            let made = match in_memory() {
+                Ok(file) => Program::Memory(file),
+                // The disk would be out of the same, or would be used for the rest of the host's life.
+                Err(error) if Errno::from_io_error(&error).is_some_and(is_shortage) => {
+                    return Err(error);
+                }
+                Err(_) => Program::Disk(on_disk()?),
+            };
             FILE.get_or_init(|| made)
         }
     };
@@ -64,8 +76,15 @@ fn on_disk() -> io::Result<PathBuf> {
     ));
     std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
     let path = directory.join("program");
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o500).open(&path)?;
-    file.write_all(PROGRAM)?;
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o500)
+        .open(&path)
+        .and_then(|mut file| file.write_all(PROGRAM));
+    if let Err(error) = written {
+        let _ = std::fs::remove_dir_all(&directory);
+        return Err(error);
+    }
     Ok(path)
 }

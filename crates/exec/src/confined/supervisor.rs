@@ -8,19 +8,33 @@ use std::{
     },
     process::{Command, Stdio},
     thread,
+    time::Duration,
+};
+
+use rustix::{
+    net::sockopt::{Timeout, set_socket_timeout},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 
 use toolwright_sandbox::wire::{Order, WORKER, plain_frame, send, write_order};
 
 use super::program;
 
-/// A supervisor, which ends when this is dropped, with its workers and all they run.
+/// How long one that is told something may take to read it. Only one that has been stopped takes
+/// any time: what is said is hardly ever longer than what the kernel holds for it.
+const DEAF: Duration = Duration::from_millis(500);
+
+/// A supervisor, which ends when this is dropped, as soon as its workers have ended.
 #[derive(Debug)]
-pub(crate) struct Supervisor(OwnedFd);
+pub(crate) struct Supervisor {
+    socket: OwnedFd,
+    /// Kills it whatever it does. Missing on systems that have no such thing.
+    process: Option<OwnedFd>,
+}
 
 impl Supervisor {
     pub(crate) fn start(order: &Order) -> io::Result<Self> {
-        let (ours, theirs) = UnixStream::pair()?;
+        let (ours, theirs) = pair()?;
         let program = program::path()?;
         let mut child = Command::new(program)
             .arg0("toolwright-sandbox")
@@ -30,6 +44,8 @@ impl Supervisor {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
+        let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         // Collects it the moment it ends, whenever that is. Without a thread it stays a zombie until
         // the host ends.
         let _ = thread::Builder::new()
@@ -37,13 +53,27 @@ impl Supervisor {
             .stack_size(64 << 10)
             .spawn(move || child.wait());
         send(&ours, &plain_frame(&write_order(order)), &[])?;
-        Ok(Self(ours.into()))
+        Ok(Self { socket: ours, process })
     }
 
     /// Asks for a worker; the socket to it is given back at once.
     pub(crate) fn ask_for_worker(&self) -> io::Result<OwnedFd> {
-        let (ours, theirs) = UnixStream::pair()?;
-        send(&self.0, &plain_frame(WORKER), &[theirs.as_fd()])?;
-        Ok(ours.into())
+        let (ours, theirs) = pair()?;
+        send(&self.socket, &plain_frame(WORKER), &[theirs.as_fd()])?;
+        Ok(ours)
     }
+
+    /// Ends one that does not answer. What its workers run goes on.
+    pub(crate) fn kill(&self) {
+        if let Some(process) = &self.process {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+    }
+}
+
+/// A socket of this process, and one for the other end.
+fn pair() -> io::Result<(OwnedFd, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    set_socket_timeout(&ours, Timeout::Send, Some(DEAF))?;
+    Ok((ours.into(), theirs))
 }

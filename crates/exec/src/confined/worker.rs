@@ -21,6 +21,8 @@ use crate::cancel::CancelSource;
 
 /// How often a cancel flag without a waker is looked at.
 const TICK: Duration = Duration::from_millis(10);
+/// How long making a worker may take.
+pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Worker {
@@ -39,10 +41,30 @@ pub(crate) enum NoWorker {
     Gone,
     /// The call was cancelled meanwhile.
     Cancelled,
+    /// The time of the call was over before.
+    TimedOut,
     /// It took too long.
     TooLong,
     /// Anything else.
     Io(io::Error),
+}
+
+impl NoWorker {
+    /// Whether the system is only out of processes, descriptors or memory.
+    pub(crate) fn is_shortage(&self) -> bool {
+        let errno = match self {
+            Self::Failed(_, errno, _) => Some(Errno::from_raw_os_error(*errno)),
+            Self::Io(error) => Errno::from_io_error(error),
+            _ => None,
+        };
+        errno.is_some_and(is_shortage)
+    }
+}
+
+/// Whether this tells of a want that may be over the next time.
+pub(super) fn is_shortage(errno: Errno) -> bool {
+    let others = [Errno::NFILE, Errno::NOBUFS, Errno::TOOMANYREFS];
+    matches!(errno, Errno::AGAIN | Errno::NOMEM | Errno::MFILE) || others.contains(&errno)
 }
 
 impl Worker {
@@ -50,10 +72,10 @@ impl Worker {
     pub(crate) fn wait_for(
         socket: OwnedFd,
         cancel: &dyn CancelSource,
-        limit: Duration,
+        deadline: Option<Instant>,
     ) -> Result<Self, NoWorker> {
         let mut inbox = Inbox::new(socket);
-        let deadline = Instant::now() + limit;
+        let longest = Instant::now() + LONGEST;
         loop {
             if let Some(content) = inbox.take().map_err(io_error)? {
                 return match Reply::read(&content).map_err(io_error)? {
@@ -69,10 +91,14 @@ impl Worker {
             if cancel.is_cancelled() {
                 return Err(NoWorker::Cancelled);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Err(NoWorker::TimedOut);
+            }
+            if longest <= now {
                 return Err(NoWorker::TooLong);
             }
+            let left = deadline.unwrap_or(longest) - now;
             wait_for(inbox.as_fd(), left.min(TICK)).map_err(NoWorker::Io)?;
             if inbox.fill(false).map_err(NoWorker::Io)? == Progress::Closed {
                 return Err(NoWorker::Gone);

@@ -8,29 +8,39 @@ use rustix::system::uname;
 /// system, and root must not be let near it; and no other way of telling is safe.
 const SINCE: (u32, u32) = (6, 14);
 
-/// Once numbers have gone round, those below this are not given out again.
+/// Once numbers have gone round, those up to here are not given out again.
 const RESERVED: u64 = 300;
 
 /// More than the kernel takes.
 const TOO_MANY: u64 = 4 << 20;
 
+/// The number of the system's own namespace: a constant of the kernel.
+const SYSTEM: u64 = 0xEFFF_FFFC;
+
 const FILE: &str = "/proc/sys/kernel/pid_max";
 
-/// The number given out last. Kernels without it begin at 1, and give out the reserved ones once.
-const LAST: &str = "/proc/sys/kernel/ns_last_pid";
-
 /// Bounds the namespace of the calling process, which must be the first in it and have its `/proc`.
-/// Beside that process there are then as many numbers as `most` says.
+/// Beside that process there are then as many numbers as `most` says; and at first, until they have
+/// gone round, the reserved ones too.
 pub(super) fn bound(most: u64) -> bool {
-    let is_first = rustix::process::getpid().is_init();
-    let limit = most.saturating_add(RESERVED);
-    if !is_first || limit >= TOO_MANY || !can_bound() {
+    let Some(limit) = limit(most) else { return false };
+    if !is_ours() || !can_bound() {
         return false;
     }
     let limit = limit.to_string();
     fs::write(FILE, &limit).is_ok()
         && fs::read_to_string(FILE).is_ok_and(|text| text.trim() == limit)
-        && fs::write(LAST, (RESERVED - 1).to_string()).is_ok()
+}
+
+/// What to write for so many processes.
+fn limit(most: u64) -> Option<u64> {
+    most.checked_add(RESERVED).filter(|limit| *limit < TOO_MANY && most > 0)
+}
+
+/// Whether the namespace is not one that others live in, the system's own above all.
+fn is_ours() -> bool {
+    rustix::process::getpid().is_init()
+        && rustix::fs::stat("/proc/self/ns/pid").is_ok_and(|found| found.st_ino != SYSTEM)
 }
 
 /// Whether the kernel has the number for each namespace.
@@ -60,7 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_process_of_a_namespace_writes() {
-        assert!(!bound(1024));
+    fn numbers() {
+        assert_eq!(limit(1), Some(301), "the least that the kernel takes");
+        assert_eq!(limit(1024), Some(1324));
+        for out_of_range in [0, TOO_MANY - RESERVED, TOO_MANY, u64::MAX] {
+            assert_eq!(limit(out_of_range), None, "{out_of_range}");
+        }
+    }
+
+    #[test]
+    fn the_namespace_of_the_tests_is_not_ours() {
+        assert!(!is_ours());
     }
 }

@@ -82,6 +82,13 @@ pub(super) fn attach_entry(
     move_mount(copy, c"", directory, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
+/// Binds a place onto itself, read-only.
+pub(super) fn cover_with_itself(place: impl AsFd) -> Result<(), Errno> {
+    let tree = copy(&place)?;
+    set(&tree, Attributes::READ_ONLY)?;
+    attach(tree, place)
+}
+
 /// Forbids more to a mount and all below it.
 pub(super) fn set(fd: impl AsFd, attributes: Attributes) -> Result<(), Errno> {
     set_attributes(fd.as_fd(), c"", libc::AT_EMPTY_PATH, attributes)

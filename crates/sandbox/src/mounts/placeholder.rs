@@ -20,21 +20,31 @@ use std::{
 use rustix::{
     fs::{
         AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec,
-        Timestamps, chmodat, flock, fstat, mkdirat, mknodat, open, openat, renameat_with, statat,
-        unlinkat, utimensat,
+        Timestamps, UTIME_NOW, chmodat, flock, fstat, futimens, mkdirat, mknodat, open, openat,
+        renameat_with, statat, unlinkat, utimensat,
     },
     io::Errno,
     mount::{UnmountFlags, unmount},
     process::{geteuid, getpid},
 };
 
+use crate::mounts::kernel;
+
 /// Whole and even seconds, which every file system can store: in the year 2001, when nothing of this
 /// existed.
 const MARK: i64 = 981_173_106;
 
-/// A lock is held alone only while a placeholder is removed. Longer than this it is somebody else's.
-const LOCK_TRIES: usize = 50;
-const LOCK_PAUSE: Duration = Duration::from_millis(1);
+/// A lock is held alone only while a placeholder is removed. One that is held for longer than these
+/// pauses is somebody else's, or of a process that does not run.
+const LOCK_PAUSES: [Duration; 300] = {
+    let mut pauses = [Duration::from_millis(10); 300];
+    let mut short = 0;
+    while short < 100 {
+        pauses[short] = Duration::from_millis(1);
+        short += 1;
+    }
+    pauses
+};
 
 /// Names of files without a dot after the first letter.
 const FILES: [&[u8]; 7] = [
@@ -61,15 +71,19 @@ pub(super) struct Placeholder {
 }
 
 impl Placeholder {
-    /// Takes part in the use of the one at `path`, which has been covered.
+    /// Covers the one at `path` and takes part in its use.
     pub(super) fn adopt(path: &Path) -> Result<Self, Errno> {
-        let fd = open(path, NO_FOLLOW, Mode::empty())?;
-        let locked = lock(&fd);
+        // From the lock on nobody removes it, so what is covered after it stays covered.
+        let bare = open(path, NO_FOLLOW, Mode::empty())?;
+        let locked = lock(&bare)?;
+        let place = kernel::open_plain(path)?;
         // The last one to use it may have removed it before the lock.
-        let (held, there) = (fstat(&fd)?, statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?);
-        if held.st_nlink == 0 || !is_same(&held, &there) {
+        if !is_same(&fstat(&bare)?, &fstat(&place)?) {
             return Err(Errno::NOENT);
         }
+        kernel::cover_with_itself(place)?;
+        let fd = open(path, NO_FOLLOW, Mode::empty())?;
+        let locked = locked && lock(&fd)?;
         Ok(Self { path: path.to_owned(), fd, locked })
     }
 
@@ -215,16 +229,22 @@ fn is_file_name(name: &OsStr) -> bool {
     rest.contains(&b'.') || name.ends_with(b"rc") || FILES.contains(&name)
 }
 
-fn lock(fd: &OwnedFd) -> bool {
-    for _ in 0..LOCK_TRIES {
+/// Locks it together with others, if the file system can.
+fn lock(fd: &OwnedFd) -> Result<bool, Errno> {
+    for pause in LOCK_PAUSES {
         match flock(fd, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => return true,
-            Err(Errno::WOULDBLOCK) => sleep(LOCK_PAUSE),
+            Ok(()) => return Ok(true),
+            Err(Errno::WOULDBLOCK) => sleep(pause),
             Err(Errno::INTR) => {}
-            Err(_) => return false,
+            Err(_) => return Ok(false),
         }
     }
-    false
+    // Without its mark it is a directory like any other, and nobody removes it after all.
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    match futimens(fd, &Timestamps { last_access: now, last_modification: now }) {
+        Ok(()) => Err(Errno::NOENT),
+        Err(_) => Ok(false),
+    }
 }
 
 fn is_same(one: &Stat, other: &Stat) -> bool {

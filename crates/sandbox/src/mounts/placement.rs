@@ -176,11 +176,7 @@ fn freeze_between(cover: &Path, path: &Path) -> Result<(), MountError> {
     let between: Vec<&Path> = between.collect();
     for directory in between.into_iter().rev() {
         kernel::open_plain(directory)
-            .and_then(|place| {
-                let tree = kernel::copy(&place)?;
-                kernel::set(&tree, Attributes::READ_ONLY)?;
-                kernel::attach(tree, place)
-            })
+            .and_then(kernel::cover_with_itself)
             .at("freeze", directory)?;
     }
     Ok(())

@@ -19,7 +19,7 @@ use rustix::{
 
 use crate::mounts::{
     error::{At, MountError},
-    kernel::{self, Attributes},
+    kernel,
     layout::Layout,
     placeholder::{self, Placeholder},
 };
@@ -146,16 +146,13 @@ impl<'a> Protector<'a> {
             return Ok(Step::Protected);
         }
         if can_move && placeholder::is_marked(&parent, name, &stat) {
-            read_only(&path)?;
-            return Ok(match Placeholder::adopt(&path) {
-                Ok(placeholder) => {
-                    self.placeholders.push(placeholder);
-                    Step::Protected
-                }
-                Err(Errno::NOENT) => Step::Changed,
-                // It is protected, and stays.
-                Err(_) => Step::Protected,
-            });
+            match Placeholder::adopt(&path) {
+                Ok(placeholder) => self.placeholders.push(placeholder),
+                // It cannot be opened. It is protected all the same, and stays.
+                Err(Errno::ACCESS) => read_only(&path)?,
+                Err(errno) => return Err(errno),
+            }
+            return Ok(Step::Protected);
         }
         if last || !kind.is_dir() {
             if can_change {
@@ -204,8 +201,5 @@ fn can_be_changed(directory: OwnedFd) -> Result<bool, Errno> {
 
 /// Binds it onto itself read-only.
 fn read_only(path: &Path) -> Result<(), Errno> {
-    let place = kernel::open_plain(path)?;
-    let tree = kernel::copy(&place)?;
-    kernel::set(&tree, Attributes::READ_ONLY)?;
-    kernel::attach(tree, place)
+    kernel::cover_with_itself(kernel::open_plain(path)?)
 }

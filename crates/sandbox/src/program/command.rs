@@ -79,7 +79,6 @@ impl<'w> Command<'w> {
                     program: frame.request.program.as_ptr().cast(),
                     arguments: words.as_ptr(),
                     variables: words[frame.arguments + 1..].as_ptr(),
-                    stdin: worker.null.as_fd(),
                     stdout: stdout.as_fd(),
                     stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
                     rules: &worker.rules,
@@ -102,6 +101,10 @@ impl<'w> Command<'w> {
     /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
     pub(crate) fn follow(&mut self, inbox: &mut Inbox) -> io::Result<Heard> {
         loop {
+            // It may have come in one piece with what started the command.
+            if inbox.take().map_err(io::Error::other)?.is_some() {
+                return Ok(Heard::Kill);
+            }
             let mut fds = vec![
                 PollFd::new(&self.worker.children, PollFlags::IN),
                 PollFd::new(&*inbox, PollFlags::IN),

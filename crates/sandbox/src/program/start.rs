@@ -12,7 +12,9 @@ use std::{
 };
 
 use rustix::process::Pid;
-use toolwright_sandbox::{broker::install_in_child, limits, namespaces, rules::Ruleset, step::FailedStep};
+use toolwright_sandbox::{
+    broker::install_in_child, limits, namespaces, rules::Ruleset, step::FailedStep,
+};
 
 use crate::worker::Brokered;
 
@@ -24,7 +26,6 @@ pub(crate) struct Start<'a> {
     pub(crate) program: *const c_char,
     pub(crate) arguments: *const *const c_char,
     pub(crate) variables: *const *const c_char,
-    pub(crate) stdin: BorrowedFd<'a>,
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
     pub(crate) rules: &'a Ruleset,
@@ -106,8 +107,11 @@ fn prepare(start: &Start<'_>) -> (FailedStep, i32) {
         if !enter(start.root.as_raw_fd(), start.cwd) {
             return (FailedStep::Directory, last_errno());
         }
-        for (from, to) in [(start.stdin, 0), (start.stdout, 1), (start.stderr, 2)] {
-            if libc::dup2(from.as_raw_fd(), to) < 0 {
+        // Opened anew: what a command sets for its open files would stay with the worker's.
+        let stdin = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        for (from, to) in [(stdin, 0), (start.stdout.as_raw_fd(), 1), (start.stderr.as_raw_fd(), 2)]
+        {
+            if libc::dup2(from, to) < 0 {
                 return (FailedStep::Other, last_errno());
             }
         }
@@ -126,8 +130,7 @@ fn prepare(start: &Start<'_>) -> (FailedStep, i32) {
             return (FailedStep::Seccomp, errno_of(&error));
         }
         if let Some(brokered) = start.brokered
-            && let Err(error) =
-                install_in_child(&brokered.program, brokered.channel.child_end())
+            && let Err(error) = install_in_child(&brokered.program, brokered.channel.child_end())
         {
             return (FailedStep::Broker, errno_of(&error));
         }
@@ -141,7 +144,9 @@ fn prepare(start: &Start<'_>) -> (FailedStep, i32) {
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::execve(start.program, start.arguments, start.variables);
-        (FailedStep::Execute, last_errno())
+        let errno = last_errno();
+        let there = errno == libc::ENOENT && libc::access(start.program, libc::F_OK) == 0;
+        (if there { FailedStep::Interpreter } else { FailedStep::Execute }, errno)
     }
 }
 

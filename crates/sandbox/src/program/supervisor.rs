@@ -31,6 +31,9 @@ const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 /// not wonder for long about what is there.
 const IDLE_VISIBLE_MS: u32 = 1_000;
 
+/// Those that mean nothing to the system included.
+const LAST_SIGNAL: libc::c_int = 64;
+
 /// What stands around the workers.
 struct Standing {
     layers: Layers,
@@ -74,15 +77,17 @@ fn take_over() -> io::Result<OwnedFd> {
     // SAFETY: a process that has just begun, with one thread; descriptor 0 is the host's socket and
     // is replaced at once, all above 2 were the host's and are nobody's here.
     unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // One that the host ignores would be ignored here, and the ends of children not be told.
+        for signal in 1..=LAST_SIGNAL {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        // First, as there may be so many that there is no room for one more.
+        if libc::syscall(libc::SYS_close_range, 3, libc::c_int::MAX, 0) != 0 {
+            close_one_by_one();
+        }
         let socket = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
         if socket < 0 {
             return Err(io::Error::last_os_error());
-        }
-        for (from, to) in [(3, socket - 1), (socket + 1, libc::c_int::MAX)] {
-            if from <= to && libc::syscall(libc::SYS_close_range, from, to, 0) != 0 {
-                close_one_by_one(socket);
-            }
         }
         // Both are /dev/null.
         libc::dup2(1, 0);
@@ -92,11 +97,11 @@ fn take_over() -> io::Result<OwnedFd> {
 }
 
 /// For kernels before 5.9.
-fn close_one_by_one(but: libc::c_int) {
+fn close_one_by_one() {
     let names = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let open: Vec<libc::c_int> =
         names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for descriptor in open.into_iter().filter(|open| *open > 2 && *open != but) {
+    for descriptor in open.into_iter().filter(|open| *open > 2) {
         // SAFETY: they were the host's and are nobody's here.
         unsafe { libc::close(descriptor) };
     }

@@ -1,7 +1,6 @@
 //! A worker: one command at a time, in a process namespace of its own where there is one.
 
 use std::{
-    fs::File,
     io,
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
@@ -16,14 +15,14 @@ use toolwright_sandbox::{
     plan::{Files, Network},
     rules,
     step::FailedStep,
-    wire::{Inbox, Order, Reply, Told, read_request_frame, send},
+    wire::{Inbox, Order, Progress, Reply, Told, read_request_frame, send},
 };
 
 use crate::{
     command::{Command, Heard, wait_for},
     signals::child_signals,
-    temporary::Variables,
     start::Stack,
+    temporary::Variables,
 };
 
 /// What keeps a worker from being one.
@@ -34,7 +33,6 @@ pub(crate) struct Worker {
     /// Whether everything in this process namespace, but for the worker, is the command's.
     pub(crate) alone: bool,
     pub(crate) root: OwnedFd,
-    pub(crate) null: File,
     /// Becomes readable when a child has ended.
     pub(crate) children: OwnedFd,
     pub(crate) stack: Stack,
@@ -118,13 +116,12 @@ impl Worker {
             rustix::fs::Mode::empty(),
         )
         .map_err(other)?;
-        let null = File::open("/dev/null").map_err(at(FailedStep::Mounts))?;
         let children = child_signals().map_err(at(FailedStep::Other))?;
         let capabilities =
             namespaces::drop_capabilities(layers).map_err(at(FailedStep::Capabilities))?;
         rustix::thread::set_no_new_privs(true).map_err(other)?;
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
-        .map_err(other)?;
+            .map_err(other)?;
         let filter = filter::worker_filter(&FilterPlan {
             network: plan.network,
             files: plan.files,
@@ -160,7 +157,6 @@ impl Worker {
             temporary,
             brokered,
             root,
-            null,
             children,
             stack,
             rules,
@@ -180,11 +176,19 @@ impl Worker {
 
     /// Waits for one command and runs it; `false` when there is nobody to run commands for.
     fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
-        if !wait_for(inbox.as_fd(), idle_ms.into())? {
-            send(&*inbox, &Reply::Goodbye.frame(), &[])?;
-            return Ok(false);
-        }
-        let Some(content) = inbox.wait()? else { return Ok(false) };
+        let content = loop {
+            // It may have come in one piece with what was said before.
+            if let Some(content) = inbox.take().map_err(io::Error::other)? {
+                break content;
+            }
+            if !wait_for(inbox.as_fd(), idle_ms.into())? {
+                send(&*inbox, &Reply::Goodbye.frame(), &[])?;
+                return Ok(false);
+            }
+            if inbox.fill(false)? == Progress::Closed {
+                return Ok(false);
+            }
+        };
         let frame = match read_request_frame(&content).map_err(io::Error::other)? {
             Told::Run(frame) => frame,
             // It came too late for the command before this.

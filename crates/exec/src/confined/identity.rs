@@ -1,0 +1,41 @@
+//! Whether the paths of a plan are still the files that a supervisor has bound.
+//!
+//! It notices by itself when what it has covered is removed or replaced by renaming over it, but not
+//! when that, or a directory above it, is moved away and another is put into its place.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path, time::SystemTime};
+
+use toolwright_sandbox::plan::Plan;
+
+/// Which file a path is. Numbers are given out again, so the time it was made belongs to it, where
+/// the file system knows that.
+type Identity = Option<(u64, u64, Option<SystemTime>)>;
+
+/// Which files the paths of a plan are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Identities {
+    given: Vec<Identity>,
+    /// What stands for those that are absent is made, and removed, by supervisors.
+    protected: Vec<Identity>,
+}
+
+impl Identities {
+    pub(super) fn now(plan: &Plan) -> Self {
+        // The root is writable.
+        let given = plan.writable.iter().chain(&plan.closed).chain(&plan.readable);
+        Self {
+            given: given.map(|path| identity(path)).collect(),
+            protected: plan.protected.iter().map(|path| identity(path)).collect(),
+        }
+    }
+
+    /// Whether the paths that a supervisor only looks at are the same.
+    pub(super) fn agree(&self, other: &Self) -> bool {
+        self.given == other.given
+    }
+}
+
+fn identity(path: &Path) -> Identity {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino(), found.created().ok()))
+}

@@ -1,0 +1,171 @@
+//! Paths below a root that no call may change.
+//!
+//! Names are compared: the place of the file that was opened, found without text that could have
+//! been exchanged meanwhile, with the protected paths and with where those lead.
+
+use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::CWD;
+
+use crate::FsError;
+use crate::Root;
+use crate::locate;
+use crate::path;
+use crate::path::Step;
+use crate::walk;
+use crate::walk::MAX_LINKS;
+
+/// Apple's file systems usually take names that differ only in case for the same one. Here that goes
+/// for ASCII letters alone: those of git's names, and without the tables that the others need.
+const CASE_COUNTS: bool = !cfg!(target_vendor = "apple");
+
+/// The protected paths of one call.
+#[derive(Debug)]
+pub(crate) struct Protection<'a> {
+    root: &'a Root,
+    paths: &'a [PathBuf],
+    /// Places below the root that links in protected paths lead to; each with the path.
+    led_to: OnceCell<Vec<(PathBuf, &'a Path)>>,
+}
+
+impl<'a> Protection<'a> {
+    pub(crate) fn new(root: &'a Root, paths: &'a [PathBuf]) -> Self {
+        Self { root, paths, led_to: OnceCell::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// Refuses the file at `place`, a path below the root without links and `..`, when it is
+    /// protected, lies below what is, or above it.
+    pub(crate) fn check_file(&self, shown: &str, place: &Path) -> Result<(), FsError> {
+        self.refuse(shown, |protected| meet(place, protected, CASE_COUNTS))
+    }
+
+    /// Refuses to make a directory that is protected or lies below what is. Above is allowed: a
+    /// file in `.git` that is not protected may need it.
+    pub(crate) fn check_directory(&self, shown: &str, place: &Path) -> Result<(), FsError> {
+        let depth = place.components().count();
+        self.refuse(shown, |protected| {
+            depth >= protected.components().count() && meet(place, protected, CASE_COUNTS)
+        })
+    }
+
+    fn refuse(&self, shown: &str, is_hit: impl Fn(&Path) -> bool) -> Result<(), FsError> {
+        let hit = self
+            .paths
+            .iter()
+            .map(PathBuf::as_path)
+            .find(|path| is_clean(path) && is_hit(path))
+            .or_else(|| {
+                let led_to = self.led_to.get_or_init(|| self.find_led_to());
+                led_to.iter().find(|(place, _)| is_hit(place)).map(|(_, path)| *path)
+            });
+        match hit {
+            None => Ok(()),
+            Some(protected) => Err(FsError::Protected {
+                path: shown.to_owned(),
+                protected: protected.to_string_lossy().into_owned(),
+            }),
+        }
+    }
+
+    fn find_led_to(&self) -> Vec<(PathBuf, &'a Path)> {
+        let mut without_links = None;
+        let mut led_to = Vec::new();
+        for path in self.paths.iter().map(PathBuf::as_path) {
+            if is_clean(path) && !self.holds_link(path, without_links) {
+                // Most often the next one lies beside it.
+                without_links = path.parent();
+            } else if let Some(place) = self.follow(path) {
+                led_to.push((place, path));
+            }
+        }
+        led_to
+    }
+
+    /// Whether a part of `path` is a link. `without_links` is known to hold none.
+    fn holds_link(&self, path: &Path, without_links: Option<&Path>) -> bool {
+        path.ancestors()
+            .take_while(|part| !part.as_os_str().is_empty() && Some(*part) != without_links)
+            .any(|part| walk::read_link(self.root.as_fd(), part.as_os_str()).is_ok())
+    }
+
+    /// Where `path` leads: the place below the root, also when nothing is there yet. Links are
+    /// followed as the system does it for other programs, outside of the root and back. `None`
+    /// when it leads outside, or in a circle; empty when the root lies below it, or is it.
+    fn follow(&self, path: &Path) -> Option<PathBuf> {
+        let root = locate::name_of(self.root.as_fd())
+            .ok()
+            .or_else(|| self.root.canonical().map(Path::to_path_buf))
+            .unwrap_or_else(|| self.root.path().to_path_buf());
+        let mut place = if path.is_absolute() { PathBuf::from("/") } else { root.clone() };
+        let mut steps = path::steps_reversed(path);
+        let mut links = 0;
+        while let Some(step) = steps.pop() {
+            let Step::Down(name) = step else {
+                place.pop();
+                continue;
+            };
+            place.push(&*name);
+            if let Ok(target) = walk::read_link(CWD, place.as_os_str()) {
+                links += 1;
+                if links > MAX_LINKS {
+                    return None;
+                }
+                let target = Path::new(&target);
+                if target.is_absolute() {
+                    place = PathBuf::from("/");
+                } else {
+                    place.pop();
+                }
+                steps.extend(path::steps_reversed(target));
+            }
+        }
+        let depth = root.components().count();
+        meet(&place, &root, CASE_COUNTS).then(|| place.components().skip(depth).collect())
+    }
+}
+
+/// Whether `path` is a place below the root if none of its parts is a link.
+fn is_clean(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Whether one of the two is the other, or lies below it.
+fn meet(a: &Path, b: &Path, case_counts: bool) -> bool {
+    let same = |a: &OsStr, b: &OsStr| a == b || (!case_counts && a.eq_ignore_ascii_case(b));
+    a.components().zip(b.components()).all(|(a, b)| same(a.as_os_str(), b.as_os_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_meet_by_whole_names() {
+        let cases = [
+            (".git/hooks", ".git/hooks", true, true),
+            (".git/hooks/x/y", ".git/hooks", true, true),
+            (".git", ".git/hooks", true, true),
+            ("x", "", true, true),
+            (".git/hooksx", ".git/hooks", false, false),
+            (".github/hooks", ".git/hooks", false, false),
+            ("a/.git/hooks", ".git/hooks", false, false),
+            (".GIT/Hooks/x", ".git/hooks", false, true),
+            (".Git", ".git/hooks", false, true),
+            ("\u{c9}", "\u{e9}", false, false), // letters beyond ASCII
+        ];
+        for (place, protected, exactly, without_case) in cases {
+            let (a, b) = (Path::new(place), Path::new(protected));
+            assert_eq!(meet(a, b, true), exactly, "{place} {protected}");
+            assert_eq!(meet(a, b, false), without_case, "{place} {protected}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Protected paths: no write and no edit changes them, whatever leads there.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod support;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use support::NEVER;
+use support::RESOLVERS;
+use support::Tree;
+use support::snapshot;
+use toolwright_fs::FsError;
+use toolwright_fs::Root;
+use toolwright_fs::UpdateError;
+use toolwright_fs::WriteOptions;
+use toolwright_fs::update;
+use toolwright_fs::write;
+
+const GIT: [&str; 2] = [".git/hooks", ".git/config"];
+
+fn options(protected: &[&str]) -> WriteOptions {
+    let protected = protected.iter().map(PathBuf::from).collect();
+    WriteOptions { protected, ..WriteOptions::default() }
+}
+
+fn edit(root: &Root, path: &str, options: &WriteOptions) -> Result<(), FsError> {
+    let edited = update::<()>(root, path, 1000, options, &NEVER, |_| Ok(b"edited".to_vec()));
+    edited.map(drop).map_err(|error| match error {
+        UpdateError::Fs(error) => error,
+        UpdateError::Refused(()) => unreachable!(),
+    })
+}
+
+/// Names, content and modes, and of each directory when an entry in it was last made or removed.
+fn everything(tree: &Tree) -> Vec<String> {
+    let mut all = snapshot(tree.base.path());
+    for name in tree.listing().iter().map(String::as_str).chain([""]) {
+        let meta = tree.root.join(name).symlink_metadata().unwrap();
+        all.push(format!("{name} {} {}", meta.mtime(), meta.mtime_nsec()));
+    }
+    all
+}
+
+/// Both calls on each of `paths` are refused because of `by`, and not even a temporary file is made.
+#[track_caller]
+fn refused(tree: &Tree, protected: &[&str], paths: &[&str], by: &str) {
+    let before = everything(tree);
+    for (resolver, path) in
+        RESOLVERS.iter().flat_map(|one| paths.iter().map(move |path| (one, path)))
+    {
+        let root = Root::open_with(&tree.root, *resolver).unwrap();
+        for allow_in_place in [false, true] {
+            let options = WriteOptions { allow_in_place, ..options(protected) };
+            let edited = match edit(&root, path, &options) {
+                // Its directory is not there, and an edit makes none.
+                Err(FsError::NotFound { .. }) => None,
+                other => Some(other),
+            };
+            let written = write(&root, path, b"written", &options, &NEVER);
+            for answer in edited.into_iter().chain([written]) {
+                let Err(FsError::Protected { path: shown, protected }) = &answer else {
+                    panic!("{resolver:?} {path}: {answer:?}")
+                };
+                assert_eq!((shown.as_str(), protected.as_str()), (*path, by), "{resolver:?}");
+            }
+            assert_eq!(everything(tree), before, "{resolver:?} {path}");
+        }
+    }
+}
+
+/// Both calls on each of `paths` succeed; what is not there is made.
+#[track_caller]
+fn allowed(tree: &Tree, protected: &[&str], paths: &[&str]) {
+    for (resolver, path) in
+        RESOLVERS.iter().flat_map(|one| paths.iter().map(move |path| (one, path)))
+    {
+        let root = Root::open_with(&tree.root, *resolver).unwrap();
+        for answer in [
+            write(&root, path, b"written", &options(protected), &NEVER),
+            edit(&root, path, &options(protected)),
+        ] {
+            assert!(answer.is_ok(), "{resolver:?} {path}: {answer:?}");
+        }
+        assert_eq!(tree.get(path), b"edited", "{resolver:?} {path}");
+    }
+}
+
+fn repository() -> Tree {
+    let tree = Tree::new();
+    tree.put(".git/hooks/pre-commit", "hook");
+    tree.put(".git/hooks/deep/er", "hook");
+    tree.put(".git/config", "config");
+    tree.put("src/file", "text");
+    tree
+}
+
+#[test]
+fn a_protected_file_is_refused_in_every_spelling() {
+    let tree = repository();
+    let absolute = tree.root.to_str().unwrap();
+    let hooks = [
+        ".git/hooks/pre-commit",
+        ".git/hooks/new",
+        ".git/hooks/deep/er",
+        ".git/hooks/new/er",
+        "./.git//hooks/./pre-commit",
+        "src/../.git/hooks/pre-commit",
+        ".git/hooks/../hooks/new",
+        &format!("{absolute}/.git/hooks/pre-commit"),
+        &format!("{absolute}/src/../.git/hooks/new"),
+    ];
+    refused(&tree, &GIT, &hooks, ".git/hooks");
+    refused(&tree, &GIT, &[".git/config", "src/../.git/./config"], ".git/config");
+}
+
+#[test]
+fn what_is_above_a_protected_path_is_refused() {
+    let tree = repository();
+    refused(&tree, &GIT, &[".git", ".git/hooks", "src/../.git"], ".git/hooks");
+    refused(&tree, &["a/b/c"], &["a", "a/b", "a/b/c"], "a/b/c");
+    // A file, as in a worktree: it says where the repository is.
+    let tree = Tree::new();
+    tree.put(".git", "gitdir: elsewhere");
+    refused(&tree, &GIT, &[".git", "./.git"], ".git/hooks");
+}
+
+#[test]
+fn links_to_a_protected_path_are_refused() {
+    let tree = repository();
+    tree.link(".git", "repository");
+    tree.link("../.git/hooks", "src/hooks");
+    tree.link(tree.root.join(".git/hooks"), "absolute");
+    tree.link(".git/hooks/pre-commit", "file");
+    tree.link("file", "file-to-file");
+    tree.link(".git/hooks/later", "dangling");
+    tree.link(".git/config", "config");
+    let hooks = [
+        "repository/hooks/new",
+        "repository/hooks/pre-commit",
+        "repository",
+        "src/hooks/new",
+        "src/hooks/new/er",
+        "src/hooks/../hooks/pre-commit",
+        "absolute/new",
+        "absolute",
+        "file",
+        "file-to-file",
+        "dangling",
+    ];
+    refused(&tree, &GIT, &hooks, ".git/hooks");
+    refused(&tree, &GIT, &["config", "repository/config", "absolute/../config"], ".git/config");
+    allowed(&tree, &GIT, &["repository/info/exclude", "src/hooks/../description"]);
+}
+
+#[test]
+fn where_nothing_is_yet_nothing_is_made() {
+    let tree = Tree::new();
+    tree.put("src/file", "text");
+    tree.link(".git/hooks", "link");
+    let hooks = [
+        ".git/hooks/x",
+        ".git/hooks/deep/er/x",
+        ".git/hooks",
+        ".git",
+        ".git/new/../hooks/x",
+        ".git/hooks/../../passing-through",
+        "new/../.git/hooks/x",
+        "new/../link/x",
+        "new/er/../../src/../.git/new/x/../../hooks",
+        "src/../.git/hooks/x",
+    ];
+    refused(&tree, &GIT, &hooks, ".git/hooks");
+    refused(&tree, &GIT, &[".git/config", ".git/config/x"], ".git/config");
+    allowed(&tree, &GIT, &[".git/info/exclude"]);
+    refused(&tree, &GIT, &hooks, ".git/hooks");
+}
+
+#[test]
+fn names_that_only_look_alike_are_allowed() {
+    let tree = repository();
+    let alike = [
+        ".github/hooks",
+        ".gitignore",
+        ".git/hooksx",
+        ".git/hook",
+        ".git/config.lock",
+        ".git/hooks.d/pre-commit",
+        "a/.git/hooks/pre-commit",
+        "hooks/pre-commit",
+        "config",
+        "src/hooks",
+        ".git/hooks/../description",
+    ];
+    allowed(&tree, &GIT, &alike);
+    assert_eq!(tree.get(".git/hooks/pre-commit"), b"hook");
+    assert!(tree.leftovers().is_empty());
+    // And with nothing protected, everything is.
+    allowed(&tree, &[], &[".git/hooks/pre-commit", ".git/config"]);
+}
+
+#[test]
+fn a_protected_path_that_is_a_link_counts_where_it_leads() {
+    for target in ["elsewhere", "./x/../elsewhere", "hop", "../root/elsewhere", "ROOT/elsewhere"] {
+        for there in [true, false] {
+            let tree = Tree::new();
+            std::fs::create_dir(tree.root.join("x")).unwrap();
+            tree.link("elsewhere", "hop");
+            tree.link(target.replace("ROOT", tree.root.to_str().unwrap()), ".git");
+            if there {
+                tree.put("elsewhere/hooks/pre-commit", "hook");
+                tree.put("elsewhere/config", "config");
+            }
+            let hooks = ["elsewhere", "elsewhere/hooks", "elsewhere/hooks/x", "hop/hooks/deep/x"];
+            refused(&tree, &GIT, &hooks, ".git/hooks");
+            refused(&tree, &GIT, &["elsewhere/config", "x/../hop/config"], ".git/config");
+            if target != "../root/elsewhere" {
+                refused(&tree, &GIT, &[".git/hooks/x", ".git"], ".git/hooks");
+            }
+            allowed(&tree, &GIT, &["elsewhere/info", "x/hooks/x", "elsewherex"]);
+        }
+    }
+}
+
+#[test]
+fn every_part_of_a_protected_path_may_be_a_link() {
+    let tree = repository();
+    std::fs::rename(tree.root.join(".git/hooks"), tree.root.join("scripts")).unwrap();
+    std::fs::rename(tree.root.join(".git/config"), tree.root.join("settings")).unwrap();
+    tree.link("../scripts", ".git/hooks");
+    tree.link(tree.root.join("settings"), ".git/config");
+    let hooks = ["scripts/pre-commit", "scripts/new", "scripts", ".git/hooks/new", ".git/hooks"];
+    refused(&tree, &GIT, &hooks, ".git/hooks");
+    refused(&tree, &GIT, &["settings", ".git/config"], ".git/config");
+    allowed(&tree, &GIT, &["scriptsx", "src/scripts"]);
+}
+
+#[test]
+fn a_protected_path_may_lead_outside_or_in_a_circle_or_to_the_root() {
+    let tree = Tree::new();
+    tree.link("../outside", ".git");
+    std::fs::create_dir(tree.outside.join("hooks")).unwrap();
+    let escaped = write(&tree.open(), ".git/hooks/x", b"x", &options(&GIT), &NEVER);
+    assert!(matches!(escaped, Err(FsError::Escape { .. })), "{escaped:?}");
+    allowed(&tree, &GIT, &["hooks/x", "config"]);
+
+    let tree = Tree::new();
+    tree.link("circle", ".git");
+    tree.link(".git", "circle");
+    let endless = write(&tree.open(), ".git/hooks/x", b"x", &options(&GIT), &NEVER);
+    assert!(matches!(endless, Err(FsError::PathInvalid { .. })), "{endless:?}");
+    allowed(&tree, &GIT, &["hooks/x", "config"]);
+
+    for everything in ["..", "../..", "/"] {
+        let tree = Tree::new();
+        tree.link(everything, ".git/hooks");
+        refused(&tree, &GIT, &["x", "new/x", ".git/info"], ".git/hooks");
+    }
+}
+
+#[test]
+fn a_host_may_write_its_paths_in_other_forms() {
+    let tree = repository();
+    let absolute = tree.root.join(".git/hooks");
+    let absolute = absolute.to_str().unwrap();
+    for form in
+        ["./.git/hooks/", ".git//hooks", "src/../.git/hooks", "../root/.git/hooks", absolute]
+    {
+        refused(&tree, &[form], &[".git/hooks/x", ".git/hooks", ".git"], form);
+        allowed(&tree, &[form], &["src/file", ".git/config"]);
+    }
+    refused(&tree, &["."], &["src/file", "new"], ".");
+    allowed(&tree, &["..x", "/nowhere", "../outside"], &["src/file"]);
+}
+
+#[test]
+fn a_hard_link_is_not_recognised_and_its_other_name_keeps_its_bytes() {
+    let tree = repository();
+    std::fs::hard_link(tree.root.join(".git/config"), tree.root.join("second")).unwrap();
+    allowed(&tree, &GIT, &["second"]);
+    assert_eq!(tree.get(".git/config"), b"config");
+}
+
+#[test]
+fn the_answer_says_what_is_protected_and_what_to_do() {
+    let tree = repository();
+    tree.link(".git/hooks", "link");
+    let error = write(&tree.open(), "link/x", b"x", &options(&GIT), &NEVER).unwrap_err();
+    assert_eq!(error.code(), "TOOL_PATH_PROTECTED");
+    assert_eq!(error.summary(), "Path is protected");
+    assert_eq!(error.to_string(), "Path is protected: `link/x`, by `.git/hooks`");
+    assert_eq!(error.hint(), "Leave it as it is; the host can change sandbox.denyWrite.");
+    assert_eq!((error.path(), error.errno()), (Some("link/x"), None));
+}
+
+#[test]
+fn a_path_is_resolved_before_it_is_found_protected_and_nothing_else_comes_between() {
+    let tree = repository();
+    let root = tree.open();
+    let code = |path: &str| write(&root, path, b"x", &options(&GIT), &NEVER).unwrap_err().code();
+    assert_eq!(code(""), "TOOL_PATH_INVALID");
+    assert_eq!(code(".git/hooks/\0"), "TOOL_PATH_INVALID");
+    assert_eq!(code("../root/.git/hooks/x"), "TOOL_PATH_ESCAPE");
+    assert_eq!(code(".git/config/x"), "TOOL_NOT_A_DIRECTORY");
+    assert_eq!(code(".git/hooks/"), "TOOL_NOT_A_FILE");
+    assert_eq!(code(".git/hooks/\u{fffd}"), "TOOL_PATH_PROTECTED");
+    assert_eq!(code(".git/hooks/deep"), "TOOL_PATH_PROTECTED"); // a directory
+    let cancelled = AtomicBool::new(true);
+    let answer = write(&root, ".git/hooks/x", b"x", &options(&GIT), &cancelled);
+    assert!(matches!(answer, Err(FsError::Cancelled)), "{answer:?}");
+    // An edit that is refused has read nothing.
+    let answer = update::<()>(&root, ".git/config", 1, &options(&GIT), &NEVER, |_| unreachable!());
+    assert!(matches!(answer, Err(UpdateError::Fs(FsError::Protected { .. }))), "{answer:?}");
+    assert!(Path::new(&tree.root).join(".git/config").is_file());
+}
