@@ -73,6 +73,9 @@ pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {
         FsError::TooLarge { bytes, limit, .. } => {
             native = native.with("bytes", *bytes).with("limitBytes", *limit);
         }
+        FsError::Protected { protected, .. } => {
+            native = native.with("protected", protected.as_str());
+        }
         FsError::NotAFile { kind, .. } => native = native.with("kind", kind.word()),
         _ => {}
     }

@@ -1,5 +1,6 @@
 //! Options that several calls share.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use napi_derive::napi;
@@ -16,6 +17,8 @@ pub struct PublishOptions {
     pub allow_in_place: bool,
     /// How long to wait for other calls on the same file.
     pub wait_ms: f64,
+    /// Paths below the root that are not to be written, if not the usual ones.
+    pub deny_write: Option<Vec<String>>,
 }
 
 impl From<&PublishOptions> for WriteOptions {
@@ -24,7 +27,19 @@ impl From<&PublishOptions> for WriteOptions {
             durability: if options.fsync { Durability::Fsync } else { Durability::Process },
             allow_in_place: options.allow_in_place,
             wait: milliseconds(options.wait_ms),
+            protected: protected_paths(options.deny_write.as_deref()),
         }
+    }
+}
+
+/// Protected unless the caller says otherwise: what git runs by itself, outside of any sandbox.
+const DENY_WRITE: [&str; 2] = [".git/hooks", ".git/config"];
+
+/// The protected paths, for file tools and for commands.
+pub(crate) fn protected_paths(given: Option<&[String]>) -> Vec<PathBuf> {
+    match given {
+        Some(given) => given.iter().map(PathBuf::from).collect(),
+        None => DENY_WRITE.iter().map(PathBuf::from).collect(),
     }
 }
 

@@ -64,9 +64,6 @@ pub struct SandboxRequest {
 /// system can bear from one command.
 const PROCESSES: u64 = 4096;
 
-/// Protected unless the caller says otherwise: what git runs by itself, outside of any sandbox.
-const DENY_WRITE: [&str; 2] = [".git/hooks", ".git/config"];
-
 impl SandboxRequest {
     /// What it comes to for a root that is open. `environment` is that of the host.
     pub(crate) fn plan(
@@ -82,10 +79,7 @@ impl SandboxRequest {
             found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
         };
         let home = variable("HOME").map(PathBuf::from).or_else(std::env::home_dir);
-        let deny_write = match &self.deny_write {
-            None => DENY_WRITE.iter().map(PathBuf::from).collect(),
-            given => paths(given),
-        };
+        let deny_write = options::protected_paths(self.deny_write.as_deref());
         policy::plan(&policy::Options {
             root,
             network: match (self.network, self.loopback.as_deref()) {

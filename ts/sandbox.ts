@@ -59,9 +59,6 @@ export interface SandboxLimits {
   fileSizeBytes?: number | undefined
 }
 
-/** Protected unless the host says otherwise: what git runs by itself, outside of any sandbox. */
-export const PROTECTED_PATHS: readonly string[] = ['.git/hooks', '.git/config']
-
 const words = {
   files: ['root', 'full'],
   readScope: ['all', 'system'],

@@ -34,6 +34,7 @@ export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions): Call
       fsync: settings.durability === 'fsync',
       allowInPlace: settings.allowInPlace,
       waitMs: FILE_TIMEOUT_MS,
+      ...(settings.sandbox.denyWrite === undefined ? {} : { denyWrite: [...settings.sandbox.denyWrite] }),
     },
     path: textPath,
     pathUnchecked: (path) => (typeof path === 'string' ? path : ''),

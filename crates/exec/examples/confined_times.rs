@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p toolwright-exec --example confined_times [rounds]`
 
+#![expect(clippy::print_stdout, reason = "it reports to a person")]
+
 use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},

@@ -6,6 +6,7 @@
 
 mod identity;
 mod leader;
+mod needed;
 mod pool;
 mod program;
 mod supervisor;

@@ -55,6 +55,8 @@ mod running;
 mod sink;
 mod spawn;
 mod start_permit;
+#[cfg(target_os = "macos")]
+mod temporary;
 
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;

@@ -21,8 +21,60 @@ pub fn report(plan: &Plan, inherits: bool, cancel: &dyn CancelSource) -> Report 
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (plan, inherits, cancel);
-        nothing("this system has none of it")
+        let _ = cancel;
+        elsewhere(plan, inherits)
+    }
+}
+
+/// What is asked of `sandbox-exec`. It is not tried out, so it is not called more than best effort.
+#[cfg(not(target_os = "linux"))]
+fn elsewhere(plan: &Plan, inherits: bool) -> Report {
+    use toolwright_sandbox::{
+        plan::{Files, Network},
+        seatbelt,
+    };
+    if !std::path::Path::new(seatbelt::PROGRAM).exists() {
+        return nothing("sandbox-exec is not there");
+    }
+    let held = |mechanism: &str| Row {
+        level: Level::BestEffort,
+        mechanism: mechanism.to_owned(),
+        advice: "",
+    };
+    let open = |option: &str| Row {
+        level: Level::None,
+        mechanism: format!("{option} opens it"),
+        advice: "Leave that option out.",
+    };
+    let network = || match plan.network {
+        Network::Open => open("allowNetwork"),
+        _ => held("a profile of sandbox-exec"),
+    };
+    let files = || match plan.files {
+        Files::Full => open("sandbox.files"),
+        Files::Confined => held("a profile of sandbox-exec"),
+    };
+    Report {
+        files: files(),
+        file_metadata: files(),
+        network: network(),
+        loopback: if plan.network == Network::HostLoopback {
+            open("sandbox.loopback")
+        } else {
+            network()
+        },
+        unix_sockets: network(),
+        process_kill: held("process group; what leaves it is not found"),
+        limits: Row {
+            level: Level::None,
+            mechanism: "nothing limits what a command uses".to_owned(),
+            advice: "",
+        },
+        environment: if inherits {
+            open("env")
+        } else {
+            held("filter; a command may read the environment of processes of its user")
+        },
     }
 }
 

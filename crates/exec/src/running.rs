@@ -25,11 +25,13 @@ pub(crate) enum News {
     /// It has ended; some of its processes may be left.
     Ended,
     /// It never ran.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "workers say so"))]
     NotRun(NotRun),
 }
 
 /// Why a command did not run, if that is told only after it was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "workers say so"))]
 pub(crate) enum NotRun {
     /// What was to run it had just left; another one will do.
     Left,

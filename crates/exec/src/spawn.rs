@@ -1,6 +1,7 @@
 //! Starts the command.
 
 use std::{
+    ffi::OsString,
     io::{self, PipeReader, PipeWriter},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
@@ -74,7 +75,7 @@ pub(crate) fn spawn(
     let mut pauses = BUSY_PAUSES.iter();
     loop {
         let permit = StartPermit::wait(request.cancel);
-        let launched = launch(request, &program);
+        let launched = launch(request, &program, None);
         drop(permit);
         let error = match launched {
             Ok(spawned) => return Ok(spawned),
@@ -91,15 +92,27 @@ pub(crate) fn spawn(
 
 /// Only what the standard library does with `posix_spawn`. The directory is entered in the child
 /// before the program is executed, so a relative program is meant from there.
-fn launch(request: &ExecRequest<'_>, program: &Path) -> io::Result<Spawned> {
+///
+/// `wrapped` is what runs the program, with its own arguments, and the temporary directory.
+fn launch(
+    request: &ExecRequest<'_>,
+    program: &Path,
+    wrapped: Option<(&[OsString], &Path)>,
+) -> io::Result<Spawned> {
     let (output, stdout) = io::pipe()?;
     let (stderr, stderr_writer) = match pipe_of_stderr(request)? {
         Some((reader, writer)) => (Some(reader), writer),
         None => (None, stdout.try_clone()?),
     };
-    let mut command = Command::new(program);
+    let mut command;
+    if let Some(([first, others @ ..], _)) = wrapped {
+        command = Command::new(first);
+        command.args(others).arg(program);
+    } else {
+        command = Command::new(program);
+        command.arg0(request.cmd);
+    }
     command
-        .arg0(request.cmd)
         .args(request.args)
         .current_dir(request.cwd)
         .process_group(0)
@@ -108,6 +121,9 @@ fn launch(request: &ExecRequest<'_>, program: &Path) -> io::Result<Spawned> {
         .stderr(stderr_writer);
     if let ExecEnv::Exactly(variables) = &request.env {
         command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+    }
+    if let Some((_, temporary)) = wrapped {
+        command.env("TMPDIR", temporary);
     }
     let child = command.spawn()?;
     // With `command` the host's writers close here; one left open would hide the end of the stream.
@@ -142,6 +158,30 @@ fn confine(
     Ok(Spawned { running: Running::Confined(leader), program, output, stderr })
 }
 
+/// The same by the system's own program for it.
+#[cfg(target_os = "macos")]
+fn confine(
+    sandbox: &Sandbox<'_>,
+    request: &ExecRequest<'_>,
+    program: PathBuf,
+    _deadline: Option<Instant>,
+    failed: impl Fn(SpawnReason, io::Error) -> ExecError,
+) -> Result<Spawned, ExecError> {
+    use toolwright_sandbox::seatbelt;
+    let unconfined = |error: io::Error| ExecError::Unconfined {
+        program: request.cmd.to_owned(),
+        missing: Missing::step(FailedStep::Mounts, error.to_string()),
+    };
+    if !Path::new(seatbelt::PROGRAM).exists() {
+        return Err(unconfined(io::ErrorKind::NotFound.into()));
+    }
+    let temporary = crate::temporary::private().map_err(unconfined)?;
+    let mut before = vec![OsString::from(seatbelt::PROGRAM)];
+    before.extend(seatbelt::arguments(sandbox.plan, temporary));
+    launch(request, &program, Some((&before, temporary)))
+        .map_err(|error| failed(classify(&error, Path::new(seatbelt::PROGRAM), request.cwd), error))
+}
+
 /// Why a command that was given to a worker did not run.
 pub(crate) fn not_started(
     request: &ExecRequest<'_>,
@@ -171,7 +211,7 @@ pub(crate) fn not_started(
             }
         }
         step => {
-            let missing = Missing::step(step, &source);
+            let missing = Missing::step(step, source.to_string());
             return ExecError::Unconfined { program: request.cmd.to_owned(), missing };
         }
     };

@@ -51,7 +51,7 @@ pub fn explain(printed: &str, plan: &Plan) -> Option<String> {
             .filter_map(|path| path.strip_prefix(&plan.root).ok())
             // Where it is absent, what it would lie in is protected with it.
             .find(|path| {
-                let first = path.components().next().map(|first| first.as_os_str());
+                let first = path.components().next().map(std::path::Component::as_os_str);
                 let first = first.unwrap_or_default().to_string_lossy().to_lowercase();
                 !first.is_empty() && printed.contains(&format!("{first}/"))
             });

@@ -2,9 +2,9 @@
 
 #[cfg(target_os = "linux")]
 pub mod broker;
+pub mod explain;
 #[cfg(target_os = "linux")]
 pub mod filter;
-pub mod explain;
 pub mod layers;
 #[cfg(target_os = "linux")]
 pub mod limits;
@@ -14,9 +14,9 @@ pub mod mounts;
 pub mod namespaces;
 pub mod plan;
 pub mod policy;
+pub mod report;
 #[cfg(target_os = "linux")]
 pub mod rules;
-pub mod report;
 pub mod seatbelt;
 pub mod step;
 #[cfg(target_os = "linux")]

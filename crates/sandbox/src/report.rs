@@ -131,7 +131,9 @@ fn network(plan: &Plan, layers: &Layers) -> Row {
         return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
     }
     kernel(match (plan.network, layers.net.holds()) {
-        (Network::HostLoopback, _) => "seccomp, and a broker for connections to the host's loopback",
+        (Network::HostLoopback, _) => {
+            "seccomp, and a broker for connections to the host's loopback"
+        }
         (_, true) => "network namespace, seccomp",
         (_, false) => "seccomp: there are no internet sockets",
     })
@@ -209,9 +211,7 @@ fn limits(plan: &Plan, layers: &Layers) -> Row {
         (true, true) => row(Level::None, "sandbox.limits sets none", "Set sandbox.limits."),
         (_, true) => kernel(held.join(", ")),
         (true, false) => row(Level::None, missing.join(", "), advice),
-        (false, false) => {
-            row(Level::BestEffort, [held, missing].concat().join(", "), advice)
-        }
+        (false, false) => row(Level::BestEffort, [held, missing].concat().join(", "), advice),
     }
 }
 

@@ -1,7 +1,7 @@
 //! File rules by Landlock.
 //!
 //! A rule grants; nothing takes away below a grant. So a closed path is kept closed by granting
-//! everything around it (see [`reading`]), and that is done only where no mounts cover it: with
+//! everything around it (see `rules/reading.rs`), and that is done only where no mounts cover it: with
 //! mounts, a second closing by rules would make everything unreadable that comes into being later
 //! beside a closed path, and nothing that a command may call takes a mount off.
 //!

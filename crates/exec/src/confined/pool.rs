@@ -14,13 +14,14 @@ use rustix::io::Errno;
 
 use super::{
     identity::Identities,
+    needed,
     supervisor::Supervisor,
     worker::{LONGEST, NoWorker, Worker},
 };
 use crate::{
     cancel::CancelSource,
     error::{ExecError, SpawnReason},
-    missing::{self, Missing},
+    missing::Missing,
     request::{ExecRequest, Sandbox},
 };
 
@@ -150,7 +151,7 @@ pub(crate) fn take_worker(
         source,
     };
     match lease {
-        Ok(lease) => match missing::missing(sandbox, &lease.worker().layers) {
+        Ok(lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => Ok(lease),
             Some(missing) => {
                 let mut lease = lease;
@@ -168,9 +169,7 @@ pub(crate) fn take_worker(
         }
         Err(reason) => {
             let missing = match &reason {
-                NoWorker::Failed(step, errno, _) => {
-                    Missing::step(*step, &io::Error::from_raw_os_error(*errno))
-                }
+                NoWorker::Failed(step, _, what) => Missing::step(*step, what.clone()),
                 reason => Missing::program(describe(reason)),
             };
             Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
@@ -306,13 +305,12 @@ impl State {
 
     /// Asks the supervisor, which is started if there is none.
     fn ask_for_worker(&mut self, plan: &Plan) -> io::Result<OwnedFd> {
-        let supervisor = match &self.supervisor {
-            Some(supervisor) => supervisor,
-            None => {
-                self.seen = Identities::now(plan);
-                let started = Supervisor::start(&order(plan, self.without_mounts))?;
-                self.supervisor.insert(started)
-            }
+        let supervisor = if let Some(supervisor) = &self.supervisor {
+            supervisor
+        } else {
+            self.seen = Identities::now(plan);
+            let started = Supervisor::start(&order(plan, self.without_mounts))?;
+            self.supervisor.insert(started)
         };
         supervisor.ask_for_worker()
     }

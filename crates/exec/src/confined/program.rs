@@ -29,19 +29,18 @@ enum Program {
 
 /// A path that executes the program.
 pub(crate) fn path() -> io::Result<PathBuf> {
-    let program = match FILE.get() {
-        Some(program) => program,
-        None => {
-            let made = match in_memory() {
-                Ok(file) => Program::Memory(file),
-                // The disk would be out of the same, or would be used for the rest of the host's life.
-                Err(error) if Errno::from_io_error(&error).is_some_and(is_shortage) => {
-                    return Err(error);
-                }
-                Err(_) => Program::Disk(on_disk()?),
-            };
-            FILE.get_or_init(|| made)
-        }
+    let program = if let Some(program) = FILE.get() {
+        program
+    } else {
+        let made = match in_memory() {
+            Ok(file) => Program::Memory(file),
+            // The disk would be out of the same, or would be used for the rest of the host's life.
+            Err(error) if Errno::from_io_error(&error).is_some_and(is_shortage) => {
+                return Err(error);
+            }
+            Err(_) => Program::Disk(on_disk()?),
+        };
+        FILE.get_or_init(|| made)
     };
     Ok(match program {
         Program::Memory(file) => format!("/proc/self/fd/{}", file.as_raw_fd()).into(),

@@ -8,7 +8,7 @@ use rustix::system::uname;
 /// system, and root must not be let near it; and no other way of telling is safe.
 const SINCE: (u32, u32) = (6, 14);
 
-/// Once numbers have gone round, those up to here are not given out again.
+/// Once numbers have gone round, those below this are not given out again.
 const RESERVED: u64 = 300;
 
 /// More than the kernel takes.
@@ -19,9 +19,11 @@ const SYSTEM: u64 = 0xEFFF_FFFC;
 
 const FILE: &str = "/proc/sys/kernel/pid_max";
 
+/// The number given out last: setting it makes the numbers begin where they will go round to.
+const LAST: &str = "/proc/sys/kernel/ns_last_pid";
+
 /// Bounds the namespace of the calling process, which must be the first in it and have its `/proc`.
-/// Beside that process there are then as many numbers as `most` says; and at first, until they have
-/// gone round, the reserved ones too.
+/// Beside that process there are then as many numbers as `most` says.
 pub(super) fn bound(most: u64) -> bool {
     let Some(limit) = limit(most) else { return false };
     if !is_ours() || !can_bound() {
@@ -30,6 +32,8 @@ pub(super) fn bound(most: u64) -> bool {
     let limit = limit.to_string();
     fs::write(FILE, &limit).is_ok()
         && fs::read_to_string(FILE).is_ok_and(|text| text.trim() == limit)
+        // Kernels without it give out the reserved numbers once, beyond the limit.
+        && (fs::write(LAST, (RESERVED - 1).to_string()).is_ok() || most > RESERVED)
 }
 
 /// What to write for so many processes.

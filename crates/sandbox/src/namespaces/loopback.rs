@@ -16,7 +16,8 @@ pub(super) fn up() -> Result<(), Errno> {
     // SAFETY: all of its bytes may be zero.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        // The type differs between architectures; the letters are in both.
+        *to = libc::c_char::try_from(*from).unwrap_or_default();
     }
     request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP).unwrap_or(1);
     // SAFETY: the request is what this number takes, and the name in it ends with a zero.

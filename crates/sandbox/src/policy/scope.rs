@@ -9,21 +9,37 @@ use super::Options;
 
 /// What of `/` belongs to the system.
 const SYSTEM: [&str; 16] = [
-    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin", "sys",
-    "tmp", "usr", "run",
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin",
+    "sys", "tmp", "usr", "run",
 ];
 
 /// Below the home directory, where toolchains put themselves.
 const TOOLCHAINS: [&str; 14] = [
-    ".cargo", ".rustup", ".nvm", ".volta", ".fnm", ".asdf", ".pyenv", ".rbenv", ".sdkman", ".bun",
-    ".deno", ".local/bin", ".local/share/mise", "go",
+    ".cargo",
+    ".rustup",
+    ".nvm",
+    ".volta",
+    ".fnm",
+    ".asdf",
+    ".pyenv",
+    ".rbenv",
+    ".sdkman",
+    ".bun",
+    ".deno",
+    ".local/bin",
+    ".local/share/mise",
+    "go",
 ];
 
 /// Of a toolchain's directory, what holds credentials.
 const SECRETS: [&str; 2] = [".cargo/credentials.toml", ".cargo/credentials"];
 
 /// Closes everything else.
-pub(super) fn narrow(options: &Options<'_>, closed: &mut Vec<PathBuf>, readable: &mut Vec<PathBuf>) {
+pub(super) fn narrow(
+    options: &Options<'_>,
+    closed: &mut Vec<PathBuf>,
+    readable: &mut Vec<PathBuf>,
+) {
     // A directory that cannot be listed cannot be read by commands either.
     for entry in fs::read_dir("/").into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -63,9 +79,7 @@ pub(super) fn narrow(options: &Options<'_>, closed: &mut Vec<PathBuf>, readable:
 /// Programs in a `bin` find their libraries beside it, unless that is where users' homes are.
 fn toolchain_of(directory: PathBuf) -> PathBuf {
     match directory.parent() {
-        Some(parent)
-            if directory.ends_with("bin") && parent.components().count() > 3 =>
-        {
+        Some(parent) if directory.ends_with("bin") && parent.components().count() > 3 => {
             parent.to_owned()
         }
         _ => directory,

@@ -121,16 +121,19 @@ fn stand(order: &Order) -> Standing {
     if layers.mount.holds() {
         match mounts::build(&order.plan) {
             Ok(built) => {
-                tree = Some(built);
-                watch = mounts::Watch::begin().ok();
-                if tree.as_ref().is_some_and(mounts::Tree::is_visible) {
+                watch = mounts::Watch::of(&built, &order.plan.root).ok();
+                if built.is_visible() {
                     idle_ms = idle_ms.min(IDLE_VISIBLE_MS);
                 }
+                tree = Some(built);
                 (layers.closed, layers.protected) = (Layer::Holds, Layer::Holds);
             }
             Err(error) => {
                 let what = error.to_string();
-                failed = Some(Reply::Failed(FailedStep::Mounts, error.errno, what));
+                // Doing without a tree must not be had by filling the disk, say.
+                let step =
+                    if error.step == "protect" { FailedStep::Other } else { FailedStep::Mounts };
+                failed = Some(Reply::Failed(step, error.errno, what));
             }
         }
     }
@@ -200,7 +203,13 @@ fn make_worker(
             // SAFETY: the child leaves without going back, so nobody uses the descriptor after this.
             unsafe { libc::close(inbox.as_fd().as_raw_fd()) };
             let temporary = standing.temporary.as_ref().map(|temporary| temporary.path.as_path());
-            let about = About { order, group: &group, temporary, idle_ms: standing.idle_ms };
+            let about = About {
+                order,
+                group: &group,
+                tree: standing.tree.as_ref(),
+                temporary,
+                idle_ms: standing.idle_ms,
+            };
             work(&about, standing.layers, socket);
             // SAFETY: ends the process, and leaves what the supervisor has made alone.
             unsafe { libc::_exit(0) }

@@ -71,9 +71,8 @@ impl Variables {
     /// For commands that can write to `reachable`, and have `private` for their temporary files if
     /// that is not where everybody looks.
     pub(crate) fn new(reachable: Vec<PathBuf>, private: Option<&Path>) -> Self {
-        let added = private.and_then(|path| {
-            CString::new([b"TMPDIR=", path.as_os_str().as_bytes()].concat()).ok()
-        });
+        let added = private
+            .and_then(|path| CString::new([b"TMPDIR=", path.as_os_str().as_bytes()].concat()).ok());
         Self { reachable, added }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct About<'a> {
     pub(crate) order: &'a Order,
     /// The control group to move to.
     pub(crate) group: &'a limits::Group,
+    /// The tree of files, where there is one of its own.
+    pub(crate) tree: Option<&'a mounts::Tree>,
     /// The temporary directory of commands, where the tree of files has none.
     pub(crate) temporary: Option<&'a Path>,
     /// How long to wait for a command.
@@ -86,7 +88,7 @@ pub(crate) struct Brokered {
 
 impl Worker {
     fn new(about: &About<'_>, layers: &mut Layers) -> Result<Self, Failure> {
-        let About { order, group, temporary, .. } = *about;
+        let About { order, group, tree, temporary, .. } = *about;
         let plan = &order.plan;
         let at = |step: FailedStep| move |error: io::Error| (step, error);
         let alone = layers.pid.holds();
@@ -150,7 +152,10 @@ impl Worker {
             }
             (Files::Confined, false) => Variables::new(plan.writable.clone(), temporary),
         };
-        let watch = mount.then(mounts::Watch::begin).transpose().map_err(other)?;
+        let watch = match tree.filter(|_| mount) {
+            Some(tree) => Some(mounts::Watch::of(tree, &plan.root).map_err(other)?),
+            None => None,
+        };
         Ok(Self {
             alone,
             watch,

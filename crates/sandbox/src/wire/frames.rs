@@ -77,8 +77,8 @@ impl Inbox {
     pub fn fill(&mut self, wait: bool) -> io::Result<Progress> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);
-        let flags = RecvFlags::CMSG_CLOEXEC
-            | if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        let flags =
+            RecvFlags::CMSG_CLOEXEC | if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         let old = self.bytes.len();
         self.bytes.resize(old + BLOCK, 0);
         let received = loop {

@@ -131,7 +131,7 @@ pub fn read_request_frame(content: &[u8]) -> Result<Told<'_>, Malformed> {
             };
             let (program, cwd) = (word()?, word()?);
             let words = from.0;
-            let found = words.iter().filter(|byte| **byte == 0).count();
+            let found = words.split(|byte| *byte == 0).count() - 1;
             let whole = words.last().is_none_or(|byte| *byte == 0);
             if found != count || !whole || arguments > count || arguments == 0 {
                 return Err(Malformed);

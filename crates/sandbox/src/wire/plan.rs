@@ -40,8 +40,7 @@ pub fn write_order(order: &Order) -> Vec<u8> {
         }
     }
     let limits = &plan.limits;
-    for limit in
-        [limits.processes, limits.memory_bytes, limits.cpu_seconds, limits.file_size_bytes]
+    for limit in [limits.processes, limits.memory_bytes, limits.cpu_seconds, limits.file_size_bytes]
     {
         to.byte(u8::from(limit.is_some()));
         to.long(limit.unwrap_or_default());
