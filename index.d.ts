@@ -147,6 +147,8 @@ export interface PublishOptions {
   allowInPlace: boolean
   /** How long to wait for other calls on the same file. */
   waitMs: number
+  /** Paths below the root that are not to be written, if not the usual ones. */
+  denyWrite?: Array<string>
 }
 
 /** Reads the regular file at `path` below `root` (absolute), at most `limit_bytes` of it. */
