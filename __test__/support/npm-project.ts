@@ -26,11 +26,16 @@ export async function makeNpmProject(packages: string[]): Promise<NpmProject> {
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   }
   await project.run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...packages])
+  putPackageInto(folder)
+  return project
+}
+
+/** Puts this package, as it is built here, into the project in `folder`. */
+export function putPackageInto(folder: string): void {
   const installed = join(folder, 'node_modules', 'toolwright')
   mkdirSync(installed, { recursive: true })
   const addons = readdirSync(checkout).filter((name) => name.endsWith('.node'))
   for (const name of ['dist', 'index.js', 'package.json', ...addons]) {
     cpSync(join(checkout, name), join(installed, name), { recursive: true })
   }
-  return project
 }
