@@ -10,6 +10,7 @@ import { workloads as searches } from './workloads/searches.mjs'
  * @property {string} id
  * @property {'node' | 'bun'} [runtime] @default 'node'
  * @property {number} [residentMb] size of the process it is done in; as it is without it
+ * @property {string} [without] system calls that fail in it, as `deny` of crates/attacks names them
  * @property {boolean} [alone] in a fresh process of its own, which nothing before has made larger
  * @property {{ quick: import('./rounds.mjs').Effort, full: import('./rounds.mjs').Effort }} effort
  * @property {(stage: object) => any} contenders
@@ -24,10 +25,10 @@ export const workloads = [...files, ...edits, ...searches, ...commands, ...impor
  */
 export function byProcess(chosen) {
   const groups = new Map()
-  for (const { id, runtime = 'node', residentMb = 0, alone = false } of chosen) {
+  for (const { id, runtime = 'node', residentMb = 0, alone = false, without } of chosen) {
     // What a workload leaves behind would make the next one's process larger than it asks for.
     const key = alone || residentMb > 0 ? id : runtime
-    const group = groups.get(key) ?? { runtime, residentMb, ids: [] }
+    const group = groups.get(key) ?? { runtime, residentMb, without, ids: [] }
     groups.set(key, group)
     group.ids.push(id)
   }

@@ -55,6 +55,7 @@ const together = {
 
 export const workloads = [
   { id: 'exec', alone: true, effort: often, contenders: running },
+  { id: 'exec-filters', alone: true, without: 'namespaces', effort: often, contenders: running },
   { id: 'exec-330', residentMb: 330, effort: often, contenders: running },
   { id: 'exec-1800', residentMb: 1_800, effort: often, contenders: running },
   { id: 'exec-bun', alone: true, runtime: 'bun', effort: often, contenders: running },

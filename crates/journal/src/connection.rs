@@ -1,0 +1,195 @@
+//! Opening the file: for writing, for reading, for moving the log into the database.
+
+use std::{
+    cell::Cell,
+    ffi::OsString,
+    fmt::Write,
+    io::{self, ErrorKind},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, OpenFlags, hooks::Wal};
+use rustix::fs::Access;
+
+use crate::{JournalError, busy::Patience, options::Synchronous};
+
+/// Statements kept ready on each connection.
+const STATEMENTS: usize = 32;
+/// The log is cut back to this size once all of it is in the database.
+const LOG_KEPT: u32 = 8 << 20;
+
+/// What a database is opened as.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// A file.
+    File(PathBuf),
+    /// A file on which nothing can be created beside it (a read-only directory) and which nobody
+    /// writes, so that `SQLite` may read it without its shared memory.
+    Frozen(PathBuf),
+}
+
+/// Opens for writing: creates the file where it is missing, and has it write ahead to a log.
+pub(crate) fn writer(
+    path: &Path,
+    synchronous: Synchronous,
+    patience: Patience,
+) -> Result<Connection, JournalError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
+    let retry = |operation, sql: &str| {
+        patience.retry(path, operation, || {
+            connection.query_row(sql, [], |row| row.get::<_, rusqlite::types::Value>(0))
+        })
+    };
+    prepare(&connection, path)?;
+    // Reads the first page, and so finds out whether this is a database.
+    let mode = retry("opening", "PRAGMA journal_mode")?;
+    // SQLite opens a file that cannot be written for reading, and says so only when asked.
+    if connection.is_readonly("main").unwrap_or(false) {
+        return Err(JournalError::ReadOnly { path: path.to_owned() });
+    }
+    let log = rusqlite::types::Value::Text("wal".to_owned());
+    if mode != log && retry("switching to a log", "PRAGMA journal_mode = WAL")? != log {
+        let reason = "the file system does not support a write-ahead log".to_owned();
+        return Err(JournalError::CannotOpen { path: path.to_owned(), reason });
+    }
+    let level = match synchronous {
+        Synchronous::Normal => "NORMAL",
+        Synchronous::Full => "FULL",
+    };
+    connection
+        .execute_batch(&format!(
+            "PRAGMA synchronous = {level}; PRAGMA journal_size_limit = {LOG_KEPT}"
+        ))
+        .map_err(|error| JournalError::of(path, "opening", error))?;
+    // Instead of moving the log into the database within a commit (with waits for the disk of many
+    // milliseconds, every few hundred calls), the size of the log is noted: see `log_pages`.
+    connection.wal_hook(Some(note_log_pages));
+    Ok(connection)
+}
+
+/// A database that nobody else sees.
+pub(crate) fn memory() -> Result<Connection, JournalError> {
+    let path = Path::new(":memory:");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)
+        .map_err(|error| JournalError::of(path, "opening", error))?;
+    prepare(&connection, path)?;
+    Ok(connection)
+}
+
+/// Opens for reading, and says how, so that it can be done again.
+pub(crate) fn first_reader(
+    path: &Path,
+    patience: Patience,
+) -> Result<(Connection, Source), JournalError> {
+    let file = Source::File(path.to_owned());
+    let frozen = Source::Frozen(path.to_owned());
+    match reader(&file, patience) {
+        Ok(connection) => Ok((connection, file)),
+        // The shared memory could not be created, and without a log there is nobody who writes.
+        Err(JournalError::CannotOpen { .. } | JournalError::ReadOnly { .. })
+            if path.exists() && !beside(path, "-wal").exists() =>
+        {
+            reader(&frozen, patience).map(|connection| (connection, frozen))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens for reading.
+pub(crate) fn reader(source: &Source, patience: Patience) -> Result<Connection, JournalError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (path, opened) = match source {
+        Source::File(path) => (path, Connection::open_with_flags(path, flags)),
+        Source::Frozen(path) => {
+            let address = format!("file:{}?immutable=1", encoded(path));
+            (path, Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI))
+        }
+    };
+    let connection = opened.map_err(|error| cannot_open(path, error))?;
+    prepare(&connection, path)?;
+    patience
+        .retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
+    Ok(connection)
+}
+
+/// The name of a file that belongs to the journal.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn prepare(connection: &Connection, path: &Path) -> Result<(), JournalError> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Waiting is ours: see `Patience`. And nothing that a file of unknown origin brings along
+    // (a trigger, a view) may call functions that reach further.
+    connection
+        .busy_timeout(std::time::Duration::ZERO)
+        .and_then(|()| connection.execute_batch("PRAGMA trusted_schema = OFF"))
+        .map_err(|error| JournalError::of(path, "opening", error))
+}
+
+thread_local! {
+    /// Set by a commit on this thread.
+    static LOG_PAGES: Cell<u32> = const { Cell::new(0) };
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of the hook")]
+fn note_log_pages(_: &Wal, pages: std::ffi::c_int) -> rusqlite::Result<()> {
+    LOG_PAGES.set(pages.try_into().unwrap_or(0));
+    Ok(())
+}
+
+/// How many pages the log had after the last commit on this thread.
+pub(crate) fn log_pages() -> u32 {
+    LOG_PAGES.take()
+}
+
+/// Why a file was not opened: `SQLite` says only that it was not. The file is never opened to find
+/// out: closing it again would take from this process all locks that other connections of it hold.
+fn cannot_open(path: &Path, error: rusqlite::Error) -> JournalError {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let may = |path, access| rustix::fs::access(path, access);
+    let path = path.to_owned();
+    match path.metadata() {
+        Ok(found) if found.is_dir() => {
+            JournalError::CannotOpen { path, reason: "it is a directory".to_owned() }
+        }
+        Ok(_) => match may(path.as_path(), Access::READ_OK) {
+            Ok(()) => JournalError::of(&path, "opening", error),
+            Err(errno) => {
+                JournalError::CannotOpen { path, reason: io::Error::from(errno).to_string() }
+            }
+        },
+        Err(missing)
+            if matches!(missing.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+        {
+            // It would have been created if that were possible.
+            match (directory.is_dir(), may(directory, Access::WRITE_OK)) {
+                (true, Err(_)) => JournalError::ReadOnly { path },
+                _ => JournalError::NotFound { path },
+            }
+        }
+        Err(other) => JournalError::CannotOpen { path, reason: other.to_string() },
+    }
+}
+
+/// A path within an address: everything but letters, digits and a few signs as `%XX`.
+fn encoded(path: &Path) -> String {
+    let mut text = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}

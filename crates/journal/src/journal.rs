@@ -1,0 +1,323 @@
+//! The journal: opening, writing, closing. Reading is in [`queries`](crate::queries) and the files
+//! named after what they read.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::SystemTime,
+};
+
+use rusqlite::Connection;
+
+use crate::{
+    Access, CallRef, Finish, Intent, JournalError, Location, Options, TaskId,
+    behind::Behind,
+    busy::Patience,
+    checkpoint::Checkpoint,
+    columns,
+    connection::{self, Source, beside},
+    lock_file::{Identity, LockFile, identity_of},
+    owner::Candidate,
+    readers::Readers,
+    schema,
+    statements::End,
+    writer::{Work, Writer},
+};
+
+/// Recorded calls, in a file that several processes share or in memory. Used from any number of
+/// threads at once.
+///
+/// Dropping it closes it; [`Journal::close`] does so too, and tells what went wrong.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    options: Options,
+    patience: Patience,
+    /// `None` for a journal that is only read.
+    writer: Option<Arc<Writer>>,
+    /// `None` for a journal in memory.
+    readers: Option<Readers>,
+    behind: Arc<Behind>,
+    /// Where locks are; `None` in memory.
+    locks: Option<PathBuf>,
+    /// Which file is open for writing.
+    file: Option<Identity>,
+    /// The columns to select, by what the table has.
+    pub(crate) columns: String,
+    owner: OnceLock<i64>,
+    owner_lock: Mutex<Option<LockFile>>,
+    /// Held while closing, so that who closes it a second time waits for the first.
+    closing: Mutex<()>,
+    /// Calls that began and have no outcome yet.
+    open_calls: AtomicI64,
+    /// The tasks locked in memory.
+    pub(crate) memory_locks: Arc<Mutex<HashSet<TaskId>>>,
+}
+
+impl Journal {
+    /// Opens a journal. A file is created, or brought up to date, unless it is opened for reading
+    /// only.
+    ///
+    /// Within one process the file must be opened by this crate alone, any number of times. A
+    /// second copy of `SQLite` (`bun:sqlite`, `node:sqlite`) that closes the same file takes the
+    /// locks of this one with it, and the file can be damaged; other processes may use what they
+    /// like. See <https://www.sqlite.org/howtocorrupt.html>, 2.2.
+    pub fn open(location: &Location, options: Options) -> Result<Self, JournalError> {
+        match (location, options.access) {
+            (Location::Memory, _) => Self::in_memory(options),
+            (Location::File(path), Access::ReadWrite) => Self::for_writing(path, options),
+            (Location::File(path), Access::ReadOnly) => Self::for_reading(path, options),
+        }
+    }
+
+    fn in_memory(options: Options) -> Result<Self, JournalError> {
+        let mut connection = connection::memory()?;
+        let (path, patience) = (PathBuf::from("memory:"), Patience(options.patience));
+        let columns = schema::complete(&mut connection, &path, patience)?;
+        let mut journal = Self::assembled(path, options, &columns);
+        journal.writer = Some(Arc::new(Writer::new(journal.path.clone(), connection, patience)));
+        Ok(journal)
+    }
+
+    fn for_writing(path: &Path, options: Options) -> Result<Self, JournalError> {
+        let patience = Patience(options.patience);
+        let mut connection = connection::writer(path, options.synchronous, patience)?;
+        let columns = schema::complete(&mut connection, path, patience)?;
+        let path = absolute(path);
+        let mut journal = Self::assembled(path.clone(), options, &columns);
+        journal.writer = Some(Arc::new(Writer::new(path.clone(), connection, patience)));
+        journal.readers = Some(Readers::new(path.clone(), Source::File(path.clone()), patience));
+        journal.locks = Some(beside(&path, ".locks"));
+        journal.file = identity_at(&path);
+        Ok(journal)
+    }
+
+    fn for_reading(path: &Path, options: Options) -> Result<Self, JournalError> {
+        let patience = Patience(options.patience);
+        let (connection, source) = connection::first_reader(path, patience)?;
+        let columns = schema::existing(&connection, path, patience)?;
+        let path = absolute(path);
+        let mut journal = Self::assembled(path.clone(), options, &columns);
+        let readers = Readers::new(path, source, patience);
+        readers.keep(connection);
+        journal.readers = Some(readers);
+        Ok(journal)
+    }
+
+    fn assembled(path: PathBuf, options: Options, columns: &[String]) -> Self {
+        Self {
+            patience: Patience(options.patience),
+            behind: Arc::new(Behind::new(path.clone(), options.flush_within, options.queue_rows)),
+            path,
+            options,
+            writer: None,
+            readers: None,
+            locks: None,
+            file: None,
+            columns: columns::select_list(columns),
+            owner: OnceLock::new(),
+            owner_lock: Mutex::default(),
+            closing: Mutex::default(),
+            open_calls: AtomicI64::new(0),
+            memory_locks: Arc::default(),
+        }
+    }
+
+    /// The file, or `memory:`.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Records that a call begins, with status `started`. The row is on disk when this returns, and
+    /// so before the call has done anything.
+    pub fn begin(&self, intent: Intent) -> Result<CallRef, JournalError> {
+        let writer = self.writer()?;
+        self.check_file()?;
+        let owner = self.owner()?;
+        let (attempt, seq, started_at_ms) = (intent.attempt, intent.seq, intent.started_at_ms);
+        let work = Work::Insert { intent: Box::new(intent), owner, end: None };
+        let row = writer.write(work)?;
+        self.count_open(1);
+        self.tend_log();
+        Ok(CallRef { row, attempt, seq, started_at_ms })
+    }
+
+    /// Records the outcome of a call that began. It is on disk when this returns.
+    pub fn finish(&self, call: CallRef, finish: Finish) -> Result<(), JournalError> {
+        let end = End::new(finish, self.options.output_limit);
+        self.check_file()?;
+        self.writer()?.write(Work::Finish { call, end })?;
+        self.count_open(-1);
+        self.tend_log();
+        Ok(())
+    }
+
+    /// Records a call that is over, in one row. One without a side effect is written behind: within
+    /// [`Options::flush_within`], and before the journal is closed or listed; a process that is
+    /// killed before loses it. One with a side effect is on disk when this returns.
+    pub fn record(&self, intent: Intent, finish: Finish) -> Result<(), JournalError> {
+        let writer = self.writer()?;
+        let end = End::new(finish, self.options.output_limit);
+        let bytes = end.len() + intent.input_json.as_ref().map_or(0, String::len);
+        let behind = !intent.side_effect;
+        let work = Work::Insert { intent: Box::new(intent), owner: None, end: Some(end) };
+        if behind && self.start_thread(writer) {
+            return self.behind.push(work, bytes);
+        }
+        self.check_file()?;
+        writer.write(work)?;
+        self.tend_log();
+        Ok(())
+    }
+
+    /// Waits until everything recorded so far is on disk.
+    pub fn flush(&self) -> Result<(), JournalError> {
+        self.behind.flush()
+    }
+
+    /// Writes what waits, and closes the file. Calls that are still running have no outcome in the
+    /// journal; whoever recovers it finds them. Closing again does nothing.
+    pub fn close(&self) -> Result<(), JournalError> {
+        let _closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        let flushed = self.behind.stop();
+        let ended = self.end_owner();
+        if let Some(readers) = &self.readers {
+            readers.close();
+        }
+        let closed =
+            self.writer.as_ref().and_then(|writer| writer.close()).map_or(Ok(()), |connection| {
+                connection
+                    .close()
+                    .map_err(|(_, error)| JournalError::of(&self.path, "closing", error))
+            });
+        flushed.and(ended).and(closed)
+    }
+
+    /// An owner whose calls all have their outcome needs no recovery.
+    fn end_owner(&self) -> Result<(), JournalError> {
+        let Some(lock) = self.owner_lock().take() else { return Ok(()) };
+        if self.open_calls.load(Ordering::Relaxed) > 0 {
+            lock.release_visibly();
+            return Ok(());
+        }
+        let owner = self.owner.get();
+        self.writer()?.transaction("ending", |connection| {
+            connection.execute(
+                "UPDATE _toolwright_owners SET ended_at_ms = ?1 WHERE id = ?2",
+                (now_ms(), owner),
+            )
+        })?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// A command of an agent may well remove the journal (`git clean`), and `SQLite` goes on writing
+    /// to a file that nobody will find again.
+    fn check_file(&self) -> Result<(), JournalError> {
+        if self.file.is_some() && self.file != identity_at(&self.path) {
+            return Err(JournalError::Removed { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn writer(&self) -> Result<&Arc<Writer>, JournalError> {
+        self.writer.as_ref().ok_or_else(|| JournalError::ReadOnly { path: self.path.clone() })
+    }
+
+    /// The directory of the locks; `None` in memory.
+    pub(crate) fn locks(&self) -> Option<&Path> {
+        self.locks.as_deref()
+    }
+
+    /// This journal as an owner of rows. `None` in memory, where nobody can find them afterwards.
+    pub(crate) fn owner(&self) -> Result<Option<i64>, JournalError> {
+        let Some(locks) = &self.locks else { return Ok(None) };
+        if let Some(id) = self.owner.get() {
+            return Ok(Some(*id));
+        }
+        let mut lock = self.owner_lock();
+        if let Some(id) = self.owner.get() {
+            return Ok(Some(*id));
+        }
+        let candidate = Candidate::new(locks)?;
+        let id = self.writer()?.transaction("becoming an owner", |connection| {
+            candidate.insert(connection, now_ms())
+        })?;
+        *lock = Some(candidate.lock);
+        Ok(Some(*self.owner.get_or_init(|| id)))
+    }
+
+    /// This journal as an owner, if it has become one.
+    pub(crate) fn owner_if_any(&self) -> Option<i64> {
+        self.owner.get().copied()
+    }
+
+    /// Counts what nobody else can complete.
+    pub(crate) fn count_open(&self, more: i64) {
+        self.open_calls.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// Reads, after what waits has been written. What cannot be written is not seen; `flush` tells
+    /// why.
+    pub(crate) fn read<T>(
+        &self,
+        operation: &'static str,
+        act: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, JournalError> {
+        self.behind.settle();
+        match (&self.readers, &self.writer) {
+            (Some(readers), _) => readers.read(operation, act),
+            (None, Some(writer)) => writer.read(operation, act),
+            (None, None) => Err(JournalError::Closed { path: self.path.clone() }),
+        }
+    }
+
+    fn start_thread(&self, writer: &Arc<Writer>) -> bool {
+        if self.behind.is_running() {
+            return true;
+        }
+        let checkpoint = self
+            .locks
+            .is_some()
+            .then(|| Checkpoint::new(&self.path, self.options.synchronous, self.patience));
+        self.behind.start(writer, checkpoint).is_ok() && self.behind.is_running()
+    }
+
+    fn tend_log(&self) {
+        if let Some(writer) = &self.writer
+            && writer.log_became_long()
+            && self.start_thread(writer)
+        {
+            self.behind.move_log();
+        }
+    }
+
+    fn owner_lock(&self) -> MutexGuard<'_, Option<LockFile>> {
+        self.owner_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
+fn identity_at(path: &Path) -> Option<Identity> {
+    std::fs::metadata(path).ok().map(|metadata| identity_of(&metadata))
+}
+
+/// By its full name and not by a link to it, so that every process finds the same locks.
+fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

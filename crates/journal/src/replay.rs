@@ -1,0 +1,57 @@
+//! The recorded result of a call that was made before.
+
+use std::collections::HashMap;
+
+use crate::{Call, Journal, JournalError, Status, TaskId, keys::args_hash};
+
+/// The result of an identical call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The call, from the latest attempt that finished it.
+    pub call: Call,
+    /// Whether its output is in the row in full. One that was cut cannot be given back.
+    pub is_whole: bool,
+}
+
+impl Journal {
+    /// The identical call of this task that succeeded last: the same tool, arguments with the same
+    /// hash, and the same number among its attempt's calls with these. One that was undone since
+    /// does not count.
+    ///
+    /// Rows of programs that store neither hash nor number are compared by their arguments and
+    /// counted in their order.
+    pub fn recorded(
+        &self,
+        task: &TaskId,
+        tool: &str,
+        hash: &str,
+        ordinal: i64,
+    ) -> Result<Option<Recorded>, JournalError> {
+        let calls = self.calls(
+            "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 AND tool_name = ?4
+             ORDER BY attempt, seq",
+            &(&task.run_id, &task.node_id, task.iteration, tool),
+        )?;
+        let mut counts: HashMap<i64, i64> = HashMap::new();
+        let mut found = None;
+        for call in calls {
+            let same = match (&call.args_hash, &call.input_json) {
+                (Some(own), _) => own == hash,
+                (None, Some(input)) => args_hash(input) == hash,
+                (None, None) => false,
+            };
+            if !same || !call.acted {
+                continue;
+            }
+            let count = counts.entry(call.attempt).or_default();
+            *count += 1;
+            if call.ordinal.unwrap_or(*count) == ordinal
+                && call.status == Status::Success
+                && call.revert_status.is_none()
+            {
+                found = Some(call);
+            }
+        }
+        Ok(found.map(|call| Recorded { is_whole: !call.is_cut(), call }))
+    }
+}

@@ -1,0 +1,191 @@
+//! The statements that write a call. Each is prepared once for a connection and kept.
+
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, ffi, params};
+
+use crate::{
+    JournalError,
+    call::{CallRef, Finish, Intent, Outcome, Status},
+    truncate::{Fitted, fit_json},
+};
+
+/// What is written of an outcome, cut to the limit.
+#[derive(Debug)]
+pub(crate) struct End {
+    status: &'static str,
+    output: Option<Fitted>,
+    error: Option<Fitted>,
+    acted: Option<bool>,
+    finished_at_ms: i64,
+}
+
+impl End {
+    pub(crate) fn new(finish: Finish, limit: usize) -> Self {
+        let fit = |json: Option<String>| json.map(|json| fit_json(json, limit));
+        let (status, output, error, acted) = match finish.outcome {
+            Outcome::Success { output_json } => ("success", fit(output_json), None, None),
+            Outcome::Error { error_json } => ("error", None, fit(error_json), None),
+            Outcome::Rejected { error_json } => ("error", None, fit(error_json), Some(false)),
+            Outcome::Unknown { error_json } => ("unknown", None, fit(error_json), None),
+        };
+        Self { status, output, error, acted, finished_at_ms: finish.finished_at_ms }
+    }
+
+    fn output_bytes(&self) -> Option<i64> {
+        self.output.as_ref().map(|output| i64::try_from(output.bytes).unwrap_or(i64::MAX))
+    }
+
+    /// How many bytes it keeps.
+    pub(crate) fn len(&self) -> usize {
+        let length = |text: &Option<Fitted>| text.as_ref().map_or(0, |text| text.json.len());
+        length(&self.output) + length(&self.error)
+    }
+}
+
+/// What a statement did to its row. An error of the database itself is the outer one: after it the
+/// transaction is worth nothing.
+pub(crate) type Written<T> = rusqlite::Result<Result<T, JournalError>>;
+
+/// Writes a call that begins, or with `end` one that is over. Gives the row's number.
+pub(crate) fn insert(
+    connection: &Connection,
+    path: &Path,
+    intent: &Intent,
+    owner: Option<i64>,
+    end: Option<&End>,
+) -> Written<i64> {
+    let token = intent.call_token.as_deref();
+    let inserted = match insert_with(connection, intent, token, owner, end) {
+        Err(error) if is_constraint(&error, ffi::SQLITE_CONSTRAINT_UNIQUE) => {
+            let task = &intent.task;
+            let unique = format!(
+                "{} {}/{}/{}/{}/{}",
+                token.unwrap_or_default(),
+                task.run_id,
+                task.node_id,
+                task.iteration,
+                intent.attempt,
+                intent.seq
+            );
+            insert_with(connection, intent, Some(&unique), owner, end)
+        }
+        other => other,
+    };
+    match inserted {
+        Ok(()) => Ok(Ok(connection.last_insert_rowid())),
+        Err(error) if is_constraint(&error, 0) => Ok(Err(JournalError::Duplicate {
+            path: path.to_owned(),
+            call: format!(
+                "attempt {}, call {} of task `{}` in run `{}`",
+                intent.attempt, intent.seq, intent.task.node_id, intent.task.run_id
+            ),
+        })),
+        Err(error) => Err(error),
+    }
+}
+
+fn insert_with(
+    connection: &Connection,
+    intent: &Intent,
+    token: Option<&str>,
+    owner: Option<i64>,
+    end: Option<&End>,
+) -> rusqlite::Result<()> {
+    // By position, since each name would be looked up among all names.
+    connection
+        .prepare_cached(
+            "INSERT INTO _smithers_tool_calls (run_id, node_id, iteration, attempt, seq,
+                 call_token, tool_name, input_json, output_json, started_at_ms, finished_at_ms,
+                 status, error_json, side_effect, idempotent, accepts_idempotency_key,
+                 has_revert, idempotency_key, tw_args_hash, tw_ordinal, tw_output_bytes, tw_acted,
+                 tw_owner, kind)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18, ?19, ?20, ?21, ?22, ?23, 'tool')",
+        )?
+        .execute(params![
+            intent.task.run_id,
+            intent.task.node_id,
+            intent.task.iteration,
+            intent.attempt,
+            intent.seq,
+            token,
+            intent.tool_name,
+            intent.input_json,
+            end.and_then(|end| end.output.as_ref()).map(|output| &output.json),
+            intent.started_at_ms,
+            end.map(|end| end.finished_at_ms),
+            end.map_or("started", |end| end.status),
+            end.and_then(|end| end.error.as_ref()).map(|error| &error.json),
+            intent.side_effect,
+            intent.idempotent,
+            intent.accepts_idempotency_key,
+            intent.has_revert,
+            intent.idempotency_key,
+            intent.args_hash,
+            intent.ordinal,
+            end.and_then(End::output_bytes),
+            end.and_then(|end| end.acted),
+            owner,
+        ])
+        .map(drop)
+}
+
+/// Writes the outcome of a call that began. One that was given up as unknown may still get its true
+/// outcome; an outcome that is known is never replaced. A call that ends after it was undone makes
+/// that stale, in smithers-orchestrator's word for it.
+pub(crate) fn finish(
+    connection: &Connection,
+    path: &Path,
+    call: CallRef,
+    end: &End,
+) -> Written<i64> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE _smithers_tool_calls SET status = ?1, output_json = ?2, error_json = ?3,
+                 finished_at_ms = ?4, tw_output_bytes = ?5, tw_acted = ?6,
+                 revert_status = CASE WHEN revert_status IN ('reverting', 'reverted')
+                     THEN 'revert-stale' ELSE revert_status END
+             WHERE rowid = ?7 AND attempt = ?8 AND seq = ?9 AND started_at_ms = ?10
+                 AND status IN ('started', 'intended', 'unknown')",
+        )?
+        .execute(params![
+            end.status,
+            end.output.as_ref().map(|output| &output.json),
+            end.error.as_ref().map(|error| &error.json),
+            end.finished_at_ms,
+            end.output_bytes(),
+            end.acted,
+            call.row,
+            call.attempt,
+            call.seq,
+            call.started_at_ms,
+        ])?;
+    if changed > 0 {
+        return Ok(Ok(call.row));
+    }
+    let found: Option<String> = connection
+        .prepare_cached(
+            "SELECT status FROM _smithers_tool_calls
+             WHERE rowid = ?1 AND attempt = ?2 AND seq = ?3 AND started_at_ms = ?4",
+        )?
+        .query_row((call.row, call.attempt, call.seq, call.started_at_ms), |row| {
+            crate::columns::text_at(row, 0)
+        })
+        .optional()?
+        .flatten();
+    let path = path.to_owned();
+    Ok(Err(match found {
+        Some(status) if Status::of(&status) != Status::Started => {
+            JournalError::Finished { path, row: call.row, status }
+        }
+        _ => JournalError::Missing { path, row: call.row },
+    }))
+}
+
+/// With `extended` 0 any constraint.
+fn is_constraint(error: &rusqlite::Error, extended: i32) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(code, _)
+        if code.code == ErrorCode::ConstraintViolation
+            && (extended == 0 || code.extended_code == extended))
+}
