@@ -10,6 +10,8 @@ mod needed;
 mod pool;
 mod program;
 mod supervisor;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub(crate) use leader::ConfinedLeader;

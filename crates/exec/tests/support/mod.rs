@@ -2,6 +2,8 @@
 
 #![expect(dead_code, reason = "every test binary uses a part of it")]
 
+pub(crate) mod place;
+
 use std::{
     env, fs,
     path::Path,
@@ -74,7 +76,7 @@ pub(crate) fn pids(output: &[u8]) -> Vec<u32> {
 }
 
 /// What follows the name in a process's `stat`: its state, its parent, its group.
-fn stat(pid: &str) -> Option<Vec<String>> {
+pub(crate) fn stat(pid: &str) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(stat.rsplit(')').next()?.split_whitespace().map(str::to_owned).collect())
 }
@@ -129,6 +131,45 @@ pub(crate) fn done_alone(test: &str, shell: &str) -> bool {
     assert!(output.status.success(), "{}\n{said}{errors}", output.status);
     assert!(said.contains("1 passed"), "{said}");
     true
+}
+
+const OTHER: &str = "TOOLWRIGHT_EXEC_OTHER";
+
+/// The command that runs another one as a user without any privilege. `None`, with a word about it,
+/// where this process cannot become that user or is one already.
+pub(crate) fn as_another_user() -> Option<Command> {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.arg(env::current_exe().expect("path"));
+    let mut trial = Command::new(command.get_program());
+    let works = trial.args(command.get_args()).arg("--list").output();
+    let works = works.is_ok_and(|output| output.status.success());
+    if !rustix::process::getuid().is_root() || !works {
+        eprintln!("skipped: this needs root, setpriv, and a directory that everybody can enter");
+        return None;
+    }
+    Some(command)
+}
+
+/// Runs all tests of this binary once more as a user without any privilege. To be called by a test
+/// of that name, which does nothing there.
+pub(crate) fn all_as_another_user(test: &str) {
+    if env::var_os(OTHER).is_some() {
+        return;
+    }
+    let Some(mut command) = as_another_user() else { return };
+    let temporary = tempfile::tempdir().expect("dir");
+    std::os::unix::fs::chown(temporary.path(), Some(65534), Some(65534)).expect("owner");
+    let output = command
+        .args(["--skip", test])
+        .env(OTHER, "1")
+        .env("TMPDIR", temporary.path())
+        .env("HOME", temporary.path())
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "as another user: {}\n{said}{errors}", output.status);
 }
 
 pub(crate) fn descriptors() -> usize {

@@ -1,0 +1,198 @@
+//! Commands end the same way, confined or not, and confined ones leave nothing whatever they do.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use support::{LATE, all_as_another_user, place::Place, strings, text};
+use toolwright_exec::{Cancel, CancelSource, ExecError, ExecRequest, Exit, Finished, Streams, run};
+
+const SHORT: Duration = Duration::from_millis(200);
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn confined_as_another_user() {
+    all_as_another_user("confined_as_another_user");
+}
+
+/// The script must time out in time, and nothing may be left of it.
+fn is_ended(place: &Place, script: &str) -> String {
+    let started = Instant::now();
+    let output = place.timed_out(SHORT, script);
+    let took = started.elapsed();
+    assert!(took >= SHORT && took < SHORT + LATE, "{took:?}: {script}");
+    assert!(place.is_clear(), "{:?} left of {script}", place.processes());
+    String::from_utf8_lossy(&output.bytes).into_owned()
+}
+
+#[test]
+fn the_end_of_the_shell_is_the_end_of_the_call() {
+    for place in Place::both() {
+        let started = Instant::now();
+        let finished = place.sh("sleep 60 & (trap '' TERM HUP; sleep 61) & echo hi; exit 4");
+        let finished = finished.expect("runs");
+        assert_eq!((text(&finished).as_str(), finished.exit), ("hi\n", Exit::Code(4)));
+        assert!(started.elapsed() < SECOND, "{:?}", started.elapsed());
+        assert!(place.is_clear());
+    }
+}
+
+#[test]
+fn a_quiet_background_child_is_killed_without_a_grace() {
+    for place in Place::both() {
+        // One of some has to be quick on a busy machine too.
+        let took = |_| {
+            let started = Instant::now();
+            assert!(place.sh("sleep 30 >/dev/null 2>&1 & :").is_ok());
+            started.elapsed()
+        };
+        let quickest = (0..10).map(took).min().expect("some");
+        assert!(quickest < Duration::from_millis(18), "{quickest:?}");
+        assert!(place.is_clear());
+    }
+}
+
+#[test]
+fn a_late_writer_is_still_heard() {
+    for place in Place::both() {
+        // On a busy machine it may be too late for once.
+        let says = |script: &str, expected: &str| {
+            let heard = |_| place.sh(script).is_ok_and(|finished| text(&finished) == expected);
+            assert!((0..20).any(heard), "{script}");
+        };
+        says("(sleep 0.002; echo late) & echo early", "early\nlate\n");
+        // What `> >(tee log)` is made of.
+        let tee = "mkfifo pipe; tee log < pipe & exec > pipe; rm pipe; echo teed";
+        says(tee, "teed\n");
+        assert_eq!(place.says("cat log"), "teed");
+    }
+}
+
+#[test]
+fn a_background_flood_does_not_hold_the_call() {
+    for place in Place::both() {
+        let started = Instant::now();
+        let script = "(while :; do echo x; done) & (while :; do echo y >&2; done) & exit 5";
+        assert_eq!(place.sh(script).expect("runs").exit, Exit::Code(5));
+        assert!(started.elapsed() < SECOND);
+        assert!(place.is_clear());
+    }
+}
+
+#[test]
+fn a_timeout_kills_all_and_keeps_the_output() {
+    for place in Place::both() {
+        for script in [
+            "echo before; sleep 30 & sleep 31",
+            "echo before; trap '' HUP INT QUIT TERM USR1 USR2 ALRM PIPE CHLD; while :; do sleep 1; done",
+            "echo before; kill -STOP $$; echo after",
+            "echo before; sleep 60 & (trap '' TERM; sleep 60) & kill -STOP 0",
+            "echo before; (sh -c 'sleep 60 & sleep 60 &' &); sleep 60",
+            "echo before; exec >&- 2>&-; sleep 60",
+        ] {
+            assert_eq!(is_ended(&place, script), "before\n", "{script}");
+        }
+        // Still forking when the time is up.
+        is_ended(&place, "while :; do sleep 0.05 & sleep 0.002; done");
+        let output = place.timed_out(SHORT, "yes");
+        assert!(output.truncated && output.bytes.len() <= 1 << 20);
+        assert!(place.timed_out(Duration::ZERO, "sleep 30").bytes.is_empty());
+        assert!(place.is_clear());
+    }
+}
+
+/// What leaves the group, or is nobody's child any more.
+#[test]
+fn nothing_escapes_confined() {
+    let place = Place::confined();
+    let escapes = "setsid sleep 60 & setsid sh -c 'trap \"\" HUP TERM; sleep 61 & sleep 62' &
+        (setsid sh -c 'sleep 63 & kill -STOP $$' &) ; nohup sleep 64 >/dev/null 2>&1 &
+        setsid setsid -f sleep 65; sleep 0.05";
+    let started = Instant::now();
+    let finished = place.sh(&format!("{escapes}; echo out; exit 3")).expect("runs");
+    assert_eq!((text(&finished).as_str(), finished.exit), ("out\n", Exit::Code(3)));
+    assert!(started.elapsed() < SECOND, "{:?}", started.elapsed());
+    assert!(place.is_clear());
+    is_ended(&place, &format!("{escapes}; sleep 60"));
+    is_ended(&place, "exec setsid -w sleep 60");
+    let storm = "i=0; while [ $i -lt 200 ]; do setsid sleep 60 & i=$((i+1)); done; echo all";
+    assert_eq!(place.says(storm), "all");
+    assert!(place.is_clear());
+    // The first process of its namespace is nothing that a command can end or stop.
+    let signals = "for signal in TERM KILL STOP SEGV INT HUP USR1 CHLD; do kill -$signal 1; done";
+    place.says(&format!("({signals}) 2>/dev/null; kill -KILL -1 2>/dev/null"));
+    assert_eq!(place.says("echo after"), "after");
+}
+
+#[test]
+fn a_cancel_kills_all_and_keeps_the_output() {
+    for place in Place::both() {
+        let (cancel, flag) = (Cancel::new(), AtomicBool::new(false));
+        let sources: [(&dyn CancelSource, &(dyn Fn() + Sync)); 2] =
+            [(&cancel, &|| cancel.cancel()), (&flag, &|| flag.store(true, Ordering::Relaxed))];
+        for (cancel, set) in sources {
+            let args = strings(&["-c", "echo before; sleep 30 & trap '' TERM; sleep 31; sleep 32"]);
+            let request = ExecRequest { cancel, ..place.request("sh", &args) };
+            thread::scope(|scope| {
+                let call = scope.spawn(|| (run(&request), Instant::now()));
+                thread::sleep(SHORT);
+                let cancelled = Instant::now();
+                set();
+                let (result, returned) = call.join().expect("no panic");
+                let Err(ExecError::Cancelled { output, .. }) = result else { panic!("{result:?}") };
+                assert_eq!(output.bytes, b"before\n");
+                assert!(returned - cancelled < LATE, "{:?}", returned - cancelled);
+            });
+            assert!(place.is_clear());
+            // Set before the call: nothing is started.
+            let result = run(&request);
+            assert!(
+                matches!(&result, Err(ExecError::Cancelled { output, .. }) if output.bytes.is_empty()),
+                "{result:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn it_closes_its_pipes_and_runs_on() {
+    for place in Place::both() {
+        for streams in [Streams::Joined, Streams::Apart] {
+            let args = strings(&["-c", "echo a; exec >&- 2>&-; sleep 0.2; exit 6"]);
+            let finished = run(&ExecRequest { streams, ..place.request("sh", &args) });
+            let Finished { exit, output, duration, .. } = finished.expect("runs");
+            assert_eq!((exit, output.bytes), (Exit::Code(6), b"a\n".to_vec()));
+            assert!(duration >= Duration::from_millis(200));
+        }
+        let args = strings(&["-c", "exec >&-; sleep 0.1; echo late >&2"]);
+        let request = ExecRequest { streams: Streams::Apart, ..place.request("sh", &args) };
+        assert_eq!(run(&request).expect("runs").stderr.expect("apart").bytes, b"late\n");
+    }
+}
+
+#[test]
+fn it_floods_one_stream() {
+    for place in Place::both() {
+        let args = strings(&["-c", "head -c 30000000 /dev/zero >&2; echo out"]);
+        let (streams, max_output_bytes) = (Streams::Apart, 200_000);
+        let request = ExecRequest { streams, max_output_bytes, ..place.request("sh", &args) };
+        let finished = run(&request).expect("runs");
+        assert_eq!(finished.output.bytes, b"out\n");
+        let stderr = finished.stderr.expect("apart");
+        assert_eq!((stderr.total_bytes, stderr.bytes.len()), (30_000_000, 200_000));
+        let endless = strings(&["-c", "echo out; yes >&2"]);
+        match run(&ExecRequest { args: &endless, timeout: SHORT, ..request }) {
+            Err(ExecError::TimedOut { output, stderr: Some(stderr), .. }) => {
+                assert_eq!((output.bytes, stderr.truncated), (b"out\n".to_vec(), true));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(place.is_clear());
+    }
+}

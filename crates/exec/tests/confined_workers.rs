@@ -1,0 +1,191 @@
+//! Workers run one command after the other, and nothing of one is left for the next.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::{
+    collections::HashSet,
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
+
+use support::{
+    all_as_another_user,
+    place::{Place, WORKER},
+    strings,
+};
+use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, run};
+
+#[test]
+fn confined_as_another_user() {
+    all_as_another_user("confined_as_another_user");
+}
+
+#[test]
+fn one_worker_runs_one_command_after_the_other() {
+    let place = Place::confined();
+    let workers: HashSet<String> = (0..8).map(|_| place.says(WORKER)).collect();
+    assert_eq!(workers.len(), 1, "{workers:?}");
+    // Also after commands that end otherwise.
+    assert!(place.sh("kill -9 $$").is_ok());
+    assert!(place.run("no-such-program", &[]).is_err());
+    assert!(place.run("/proc/version", &[]).is_err());
+    assert!(place.run("true", &[&"x".repeat(200_000)]).is_err());
+    place.timed_out(Duration::from_millis(50), "setsid sleep 60 & sleep 60");
+    assert!(workers.contains(&place.says(WORKER)));
+}
+
+#[test]
+fn calls_at_once_have_workers_of_their_own() {
+    let place = Place::confined();
+    let together = Barrier::new(6);
+    let workers: HashSet<String> = thread::scope(|scope| {
+        let call = || {
+            together.wait();
+            place.says(&format!("{WORKER}; sleep 0.3; set -- /proc/[0-9]*; echo $#"))
+        };
+        let calls: Vec<_> = (0..6).map(|_| scope.spawn(call)).collect();
+        calls.into_iter().map(|call| call.join().expect("no panic")).collect()
+    });
+    assert_eq!(workers.len(), 6, "{workers:?}");
+    // The worker and the shell: none sees another's.
+    assert!(workers.iter().all(|said| said.ends_with("\n2")), "{workers:?}");
+    // Which are used again.
+    let later = place.says(WORKER);
+    assert!(workers.iter().any(|said| said.starts_with(&later)));
+}
+
+/// What a command can see of its surroundings, but for numbers of processes.
+const SURROUNDINGS: &str = "umask; pwd; ulimit -a; ulimit -aH; env | grep -v MARK; nice
+    grep -E '^(Sig|Shd|Cap|Cpus_allowed|NoNew|Seccomp|Threads|Groups|Uid|Gid)' /proc/self/status
+    cat /proc/self/fdinfo/0 | grep -v ino; cat /proc/self/oom_score_adj /proc/self/timerslack_ns
+    ls /proc/self/fd; set -- /proc/[0-9]*; echo $#; taskset -p $$ | cut -d: -f2; ionice
+    chrt -p $$ | cut -d: -f2; ls -A; cat /proc/self/mountinfo /proc/net/dev | cksum";
+
+#[test]
+fn nothing_is_left_for_the_next_command() {
+    let place = Place::confined();
+    let before = place.says(SURROUNDINGS);
+    let worker = place.says(WORKER);
+    place.says(
+        "umask 077; cd /tmp; ulimit -n 17; ulimit -t 100; trap '' TERM INT HUP; export LEFT=1
+        exec 5>/tmp/file 6</dev/null; dd iflag=nonblock count=0 2>/dev/null; renice -n 5 $$
+        setsid sleep 60 & (sleep 60 &); taskset -p 1 $$; ionice -c 3 -p $$; chrt -b -p 0 $$; :",
+    );
+    assert_eq!(place.says(SURROUNDINGS), before);
+    assert_eq!(place.says(WORKER), worker);
+    // And those of a worker that has run nothing are the same.
+    let mut other = Place::confined();
+    other.isolated = true;
+    let of_other = other.says(SURROUNDINGS);
+    let same = |text: &str| {
+        let about_root = |line: &&str| !line.contains("/root") && !line.ends_with(" 0");
+        text.lines().filter(about_root).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(same(&of_other).len(), same(&before).len());
+}
+
+/// The first process of its namespace is the worker, which is this user's.
+#[test]
+#[ignore = "the system call filter lets a command change its worker's limits and priorities"]
+fn a_command_cannot_change_its_worker() {
+    let place = Place::confined();
+    let before = place.says(SURROUNDINGS);
+    place.says(
+        "(prlimit --pid 1 --nofile=50:50; renice -n 5 -p 1; renice -n 6 -u $(id -u)
+        taskset -p 1 1; chrt -b -p 0 1; ionice -c 3 -p 1) >/dev/null 2>&1; :",
+    );
+    assert_eq!(place.says(SURROUNDINGS), before);
+}
+
+#[test]
+fn only_the_pipes_are_open() {
+    let place = Place::confined();
+    for _ in 0..2 {
+        // The fourth is what `ls` lists with.
+        assert_eq!(place.says("ls /proc/self/fd"), "0\n1\n2\n3");
+        assert_eq!(place.says("readlink /proc/self/fd/0"), "/dev/null");
+        let [out, error] = [1, 2].map(|fd| place.says(&format!("readlink /proc/self/fd/{fd}")));
+        assert!(out.starts_with("pipe:") && error.starts_with("pipe:"), "{out} {error}");
+    }
+}
+
+/// The host says that it wants a command killed while the worker has yet to read what it is.
+#[test]
+fn a_call_that_is_over_at_once_leaves_its_worker_in_order() {
+    let place = Place::confined();
+    let worker = place.says(WORKER);
+    let large = vec!["x".repeat(100_000); 12];
+    for args in [&large[..], &large[..1]] {
+        for _ in 0..10 {
+            let cancel = Cancel::new();
+            let request = ExecRequest { cancel: &cancel, ..place.request("sleep", args) };
+            let request = ExecRequest { timeout: Duration::ZERO, ..request };
+            let started = Instant::now();
+            let result = run(&request);
+            assert!(matches!(result, Err(ExecError::TimedOut { .. })), "{result:?}");
+            assert!(started.elapsed() < Duration::from_millis(700), "{:?}", started.elapsed());
+        }
+    }
+    assert_eq!(place.says(WORKER), worker, "none was killed for being slow");
+}
+
+/// A command may end in the moment in which it is given up. What the worker is told next must not be
+/// lost between the two.
+#[test]
+fn ends_and_timeouts_race() {
+    let place = Place::confined();
+    let typical = (0..20).map(|_| place.run("true", &[]).expect("runs").duration).min();
+    let typical = typical.expect("some");
+    for number in 0..150 {
+        let args = [];
+        let timeout = typical * (50 + number) / 100;
+        match run(&ExecRequest { timeout, ..place.request("true", &args) }) {
+            Ok(finished) => assert_eq!(finished.exit, Exit::Code(0)),
+            Err(ExecError::TimedOut { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+        let started = Instant::now();
+        assert_eq!(place.says("echo next"), "next");
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn a_worker_is_not_waited_for_longer_than_the_call_has() {
+    for number in 0..12 {
+        let place = Place::confined();
+        let args = strings(&["-c", "echo out"]);
+        let timeout = Duration::from_micros(number * 700);
+        let started = Instant::now();
+        match run(&ExecRequest { timeout, ..place.request("sh", &args) }) {
+            Ok(_) | Err(ExecError::TimedOut { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+        assert_eq!(place.says("echo out"), "out");
+    }
+}
+
+#[test]
+fn a_call_is_cancelled_while_its_worker_is_made() {
+    for number in 0..12 {
+        let (place, cancel) = (Place::confined(), Cancel::new());
+        let args = strings(&["-c", "sleep 60"]);
+        let request = ExecRequest { cancel: &cancel, ..place.request("sh", &args) };
+        thread::scope(|scope| {
+            let call = scope.spawn(|| (run(&request), Instant::now()));
+            thread::sleep(Duration::from_micros(number * 700));
+            let cancelled = Instant::now();
+            cancel.cancel();
+            let (result, returned) = call.join().expect("no panic");
+            assert!(matches!(result, Err(ExecError::Cancelled { .. })), "{result:?}");
+            let late = returned.saturating_duration_since(cancelled);
+            assert!(late < Duration::from_millis(500), "{late:?}");
+        });
+        assert_eq!(place.says("echo out"), "out");
+        assert!(place.is_clear());
+    }
+}
