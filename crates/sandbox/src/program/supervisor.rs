@@ -4,11 +4,14 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
+    thread,
+    time::{Duration, Instant},
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
+    process::{Pid, Signal, getppid, kill_process},
 };
 use toolwright_sandbox::{
     layers::{Layer, Layers},
@@ -34,6 +37,10 @@ const IDLE_VISIBLE_MS: u32 = 1_000;
 /// Those that mean nothing to the system included.
 const LAST_SIGNAL: libc::c_int = 64;
 
+/// How long workers may take to end after their host, and how often that is looked at.
+const LAST_WORD: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(10);
+
 /// What stands around the workers.
 struct Standing {
     layers: Layers,
@@ -52,6 +59,7 @@ struct Standing {
 
 /// Runs until the host closes its socket, or has had no use for a worker for a while.
 pub(crate) fn supervise() -> io::Result<()> {
+    let host = getppid();
     let socket = take_over()?;
     let mut inbox = Inbox::new(socket);
     let Some(message) = inbox.wait()? else { return Ok(()) };
@@ -61,15 +69,35 @@ pub(crate) fn supervise() -> io::Result<()> {
     let mut workers = HashMap::new();
     let outcome = serve(&mut inbox, &order, &mut standing, &mut workers);
     drop(inbox);
-    // Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
-    // are closed too. One that still runs a command of a living host has this tree and directory.
-    // SAFETY: no memory is involved.
-    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) } > 0 {}
+    wait_for_workers(&mut workers, host);
     drop(workers);
     if let Some(tree) = standing.tree {
         tree.remove_placeholders();
     }
     outcome
+}
+
+/// Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
+/// are closed too. One that still runs a command of a living host has this tree and directory, and
+/// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
+fn wait_for_workers(workers: &mut HashMap<i32, limits::Group>, host: Option<Pid>) {
+    let mut alone_since = None;
+    loop {
+        collect(workers);
+        if workers.is_empty() {
+            return;
+        }
+        // Its children are given to somebody else when a process ends.
+        if getppid() != host {
+            let since = *alone_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > LAST_WORD {
+                for worker in workers.keys().filter_map(|worker| Pid::from_raw(*worker)) {
+                    let _ = kill_process(worker, Signal::KILL);
+                }
+            }
+        }
+        thread::sleep(LOOK);
+    }
 }
 
 /// Makes this process independent of what it was started from, and takes the socket.
