@@ -149,7 +149,7 @@ fn five_hundred_and_twelve_at_once() {
 fn no_more_processes() {
     let user = "ulimit -u 1 2>/dev/null || ulimit -p 1";
     let shell = if rustix::process::getuid().is_root() {
-        let as_other = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+        let as_other = "setpriv --reuid=65533 --regid=65533 --clear-groups";
         let works = format!("{as_other} \"$0\" --list >/dev/null 2>&1");
         let skipped = "{ echo 'test result: 1 passed (skipped)'; exit 0; }";
         format!(
