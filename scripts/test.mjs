@@ -9,7 +9,7 @@ const HELP = `Usage: npm test -- [options] [filter …]
 Runs the Rust tests with cargo, then the tests in __test__ under Node and under Bun.
 A filter is a part of a test file's path for Node and Bun, and of a test's name for cargo.
 
-  --only SUITE   run one suite: cargo, node, bun or systems (repeatable, or a,b)
+  --only SUITE   run one suite: cargo, node, bun, systems or systems-bun (repeatable, or a,b)
   --soak         ten times the repetitions (TOOLWRIGHT_SOAK_FACTOR=10)
   --help         show this text
 
@@ -26,8 +26,12 @@ const suites = {
     title: 'systems',
     run: options => runVitest({ ...options, runtime: 'node', systems: true }),
   },
+  'systems-bun': {
+    title: 'attacks on the sandbox, under Bun',
+    run: options => runVitest({ ...options, runtime: 'bun', systems: true }),
+  },
 }
-/** The systems suite needs programs that npm and cargo do not bring. */
+/** The systems suites need programs that npm and cargo do not bring, or much time. */
 const BY_DEFAULT = ['cargo', 'node', 'bun']
 
 function readArguments() {

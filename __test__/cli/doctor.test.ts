@@ -1,0 +1,95 @@
+import { sandboxReport } from 'toolwright'
+import { describe, expect, test } from 'vitest'
+import { programs } from '../confinement/stage/programs.ts'
+import { runCli } from '../support/run-cli.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+
+const ROWS = {
+  files: 'files',
+  fileMetadata: 'file metadata',
+  network: 'network',
+  loopback: 'loopback',
+  unixSockets: 'unix sockets',
+  processKill: 'process kill',
+  limits: 'limits',
+  env: 'environment',
+} as const
+
+describe('toolwright doctor', () => {
+  test('has a row for everything that is held or not: its name, how well, by what, and what would give more', async () => {
+    const { root } = makeSandbox()
+    const report = await sandboxReport({ rootDir: root })
+    const { code, stdout, stderr } = await runCli(['doctor'], { cwd: root })
+    const rows = Object.entries(ROWS).flatMap(([kind, name]) => {
+      const { level, mechanism, advice } = report[kind as keyof typeof ROWS]
+      const row = `${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}`
+      return advice === '' ? [row] : [row, `${' '.repeat(28)}→ ${advice}`]
+    })
+    expect(stdout).toBe([...rows, '', report.summary, ''].join('\n'))
+    expect(stderr).toBe('')
+    expect(code).toBe(report.network.level === 'kernel' ? 0 : 1)
+  })
+
+  test('--json is the report of sandboxReport(), and --root and --allow-network are its options', async () => {
+    const { root } = makeSandbox()
+    const { code, stdout, stderr } = await runCli(['doctor', '--json', '--allow-network', '--root', root])
+    const told = JSON.parse(stdout) as Record<string, unknown>
+    expect(told).toEqual(await sandboxReport({ rootDir: root, allowNetwork: true }))
+    expect(Object.keys(told)).toEqual([...Object.keys(ROWS), 'summary'])
+    expect(stderr).toBe('')
+    // A network that is allowed need not be held.
+    expect(code).toBe(0)
+  })
+
+  test.skipIf(process.platform !== 'linux')('ends with 1 where a blocked network would not hold, and says what to do', async () => {
+    const under = [(await programs()).deny, 'seccomp', '--']
+    const { code, stdout } = await runCli(['doctor'], { under })
+    expect(stdout).toMatch(/^network +none .+\n +→ .+$/mu)
+    expect(code).toBe(1)
+    expect((await runCli(['doctor', '--allow-network'], { under })).code).toBe(0)
+  }, 120_000)
+
+  test('ends with 1 and one line where there is nothing to report on', async () => {
+    const { code, stdout, stderr } = await runCli(['doctor', '--root', '/no/such/directory'])
+    expect(stderr).toMatch(/^toolwright: .*`\/no\/such\/directory` \[TOOL_ROOT_INVALID\].*\n$/u)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+  })
+
+  test.each([
+    [['--jsn'], '--jsn'],
+    [['here'], 'here'],
+    [['--root'], '--root'],
+    [['--json=yes'], '--json'],
+  ])('doctor %j ends with 2 and one line that names the mistake', async (args, named) => {
+    const { code, stdout, stderr } = await runCli(['doctor', ...args])
+    expect(stderr).toMatch(/^toolwright: .+; see toolwright --help\n$/u)
+    expect(stderr).toContain(named)
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+
+  test.each(['--help', '-h'])('%s shows the options and does nothing else', async (help) => {
+    const { code, stdout, stderr } = await runCli(['doctor', '--root', '/no/such/directory', help])
+    expect(stdout).toMatch(/^Usage: toolwright doctor \[options\]\n/u)
+    for (const option of ['--root', '--allow-network', '--json', '--help']) expect(stdout).toContain(`  ${option}`)
+    expect(stderr).toBe('')
+    expect(code).toBe(0)
+  })
+})
+
+describe('toolwright', () => {
+  test.each([[['--help'], 0], [['-h'], 0], [['help'], 0], [[], 2]])('%j lists the commands and ends with %d', async (args, code) => {
+    const ended = await runCli(args)
+    expect(ended).toMatchObject({ code, stderr: '' })
+    expect(ended.stdout).toMatch(/^Usage: toolwright <command> \[options\]\n/u)
+    expect(ended.stdout).toMatch(/^ {2}doctor +\S/mu)
+  })
+
+  test.each(['doktor', 'toString', '--json'])('%s is no command: one line, and 2', async (name) => {
+    const { code, stdout, stderr } = await runCli([name])
+    expect(stderr).toBe(`toolwright: unknown command ${JSON.stringify(name)}; see toolwright --help\n`)
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+})
