@@ -4,7 +4,6 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -39,7 +38,7 @@ const LAST_SIGNAL: libc::c_int = 64;
 
 /// How long workers may take to end after their host, and how often that is looked at.
 const LAST_WORD: Duration = Duration::from_millis(200);
-const LOOK: Duration = Duration::from_millis(10);
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// What stands around the workers.
 struct Standing {
@@ -67,9 +66,10 @@ pub(crate) fn supervise() -> io::Result<()> {
     let mut standing = stand(&order);
     // With their control groups, which go when they go.
     let mut workers = HashMap::new();
-    let outcome = serve(&mut inbox, &order, &mut standing, &mut workers);
+    let ended = child_signals()?;
+    let outcome = serve(&mut inbox, &ended, &order, &mut standing, &mut workers);
     drop(inbox);
-    wait_for_workers(&mut workers, host);
+    wait_for_workers(&mut workers, &ended, host);
     drop(workers);
     if let Some(tree) = standing.tree {
         tree.remove_placeholders();
@@ -80,7 +80,7 @@ pub(crate) fn supervise() -> io::Result<()> {
 /// Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
 /// are closed too. One that still runs a command of a living host has this tree and directory, and
 /// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
-fn wait_for_workers(workers: &mut HashMap<i32, limits::Group>, host: Option<Pid>) {
+fn wait_for_workers(workers: &mut HashMap<i32, limits::Group>, ended: &OwnedFd, host: Option<Pid>) {
     let mut alone_since = None;
     loop {
         collect(workers);
@@ -96,7 +96,8 @@ fn wait_for_workers(workers: &mut HashMap<i32, limits::Group>, host: Option<Pid>
                 }
             }
         }
-        thread::sleep(LOOK);
+        let _ = poll(&mut [PollFd::new(ended, PollFlags::IN)], Some(&LOOK));
+        forget_signals(ended);
     }
 }
 
@@ -174,11 +175,11 @@ fn stand(order: &Order) -> Standing {
 
 fn serve(
     inbox: &mut Inbox,
+    ended: &OwnedFd,
     order: &Order,
     standing: &mut Standing,
     workers: &mut HashMap<i32, limits::Group>,
 ) -> io::Result<()> {
-    let ended = child_signals()?;
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
             let Some(socket) = inbox.take_descriptor().filter(|_| message == WORKER) else {
@@ -194,7 +195,7 @@ fn serve(
                 workers.extend(make_worker(order, standing, inbox, socket));
             }
         }
-        let mut fds = [PollFd::new(&*inbox, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+        let mut fds = [PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
         let wait = workers.is_empty().then_some(&IDLE);
         match poll(&mut fds, wait) {
             Ok(0) => return Ok(()),
@@ -203,7 +204,7 @@ fn serve(
         }
         let [said, ended_one] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
         if ended_one {
-            forget_signals(&ended);
+            forget_signals(ended);
             collect(workers);
         }
         if said && inbox.fill(false)? == Progress::Closed {
