@@ -15,6 +15,20 @@ export declare class BashStream {
   next(): Promise<BashEvent>
 }
 
+/** Gives the calls of one attempt their identities. */
+export declare class CallKeys {
+  /** For an attempt that has made no calls yet. */
+  constructor(task: JournalTask)
+  /** The identity of a call that begins, with these arguments as JSON. */
+  take(tool: string, inputJson: string): CallIdentity
+  /** Arguments with `[redacted]` in place of the values of keys that look like secrets. */
+  withoutSecrets(inputJson: string): string
+  /** Gives the number of a call that was refused before it acted to the next one. */
+  giveBack(tool: string, argsHash: string, ordinal: number): void
+  /** Marks the number of a call that this attempt made before, in another process. */
+  occupy(tool: string, argsHash: string, ordinal: number): void
+}
+
 /** Stops the calls it is given to. One handle belongs to one call. */
 export declare class CancelHandle {
   /** A handle that has not been used. */
@@ -25,6 +39,62 @@ export declare class CancelHandle {
    */
   cancel(): void
 }
+
+/** A journal. Open it before anything else. */
+export declare class NativeJournal {
+  /** The calls of a task, by attempt and sequence number. */
+  list(task: JournalTask): Promise<JournalOutcome>
+  /** The calls of a run as they began, or the other way round. */
+  listRun(runId: string, reverse: boolean): Promise<JournalOutcome>
+  /** All runs, the earliest first: `value` is an array. */
+  listRuns(): Promise<JournalOutcome>
+  /** At most so many rows written after the row with this number. */
+  tail(after: number, limit: number): Promise<JournalOutcome>
+  /** These rows as they are now. */
+  rows(numbers: Array<number>): Promise<JournalOutcome>
+  /** The number of the last row: `value.row`. */
+  lastRow(): Promise<JournalOutcome>
+  /** One call by its place, in `rows`. */
+  find(task: JournalTask, attempt: number, seq: number): Promise<JournalOutcome>
+  /** The latest attempt of a task that made a call, and its highest sequence number. */
+  lastAttempt(task: JournalTask): Promise<JournalOutcome>
+  /** The effects of earlier attempts that must not be repeated blindly, in `rows`. */
+  priorEffects(task: JournalTask, attempt: number): Promise<JournalOutcome>
+  /** The identical call that succeeded last, in `rows`. */
+  recorded(task: JournalTask, tool: string, argsHash: string, ordinal: number): Promise<JournalOutcome>
+  /** Claims a call, to undo it: the row if the claim was won, else `value` says why not. */
+  claimRevert(row: number): Promise<JournalOutcome>
+  /** Records how undoing ended; `value` is false when the row says something else meanwhile. */
+  finishRevert(row: number, errorJson?: string | undefined | null): Promise<JournalOutcome>
+  /** Records that a call begins: `row` completes it. */
+  begin(call: NewCall): WriteOutcome | Promise<WriteOutcome>
+  /** Records the outcome of a call that began. */
+  finish(row: number, attempt: number, seq: number, startedAtMs: number, end: CallEnd): WriteOutcome | Promise<WriteOutcome>
+  /** Records a call that is over, in one row. */
+  record(call: NewCall, end: CallEnd): WriteOutcome | Promise<WriteOutcome>
+  /** A journal that is not open yet. */
+  constructor()
+  /** Opens it: `memory:`, `file:PATH` or a path. */
+  open(location: string, options: JournalOpenOptions): Promise<JournalOutcome>
+  /** Waits until everything recorded so far is on disk. */
+  flush(): Promise<JournalOutcome>
+  /** Writes what waits, gives back every lock and closes the file. */
+  close(): Promise<JournalOutcome>
+  /**
+   * Closes it on this thread, for a process that exits: nobody is left who could be told how that
+   * went.
+   */
+  closeNow(): void
+  /** Marks what dead processes left without an outcome. */
+  recover(): Promise<JournalOutcome>
+  /** Locks a task for one of its attempts; `value.lock` is for `unlockTask`. */
+  lockTask(task: JournalTask, attempt: number): Promise<JournalOutcome>
+  /** Gives a lock back; nothing happens the second time. */
+  unlockTask(lock: number): void
+}
+
+/** The hash of arguments given as JSON. */
+export declare function argsHash(json: string): string
 
 /** Runs a command in a directory below `root` (absolute). */
 export declare function bash(root: string, request: BashRequest, cancel: CancelHandle): Promise<BashOutcome>
@@ -72,6 +142,30 @@ export interface BashRequest {
 
 /** Starts a command in a directory below `root` (absolute). */
 export declare function bashStream(root: string, request: BashRequest, cancel: CancelHandle): BashStream
+
+/** How a call ended. */
+export interface CallEnd {
+  /** `success`, `error` or `unknown`. */
+  status: string
+  /** False for a call that was refused before it did anything. */
+  acted: boolean
+  /** The output of a success. */
+  outputJson?: string
+  /** The error of anything else. */
+  errorJson?: string
+  /** When it ended. */
+  finishedAtMs: number
+}
+
+/** What identifies one call among all calls of its task. */
+export interface CallIdentity {
+  /** The hash of the arguments: equal for JSON texts that mean the same. */
+  argsHash: string
+  /** Its number among the attempt's calls with the same tool and arguments, from 1. */
+  ordinal: number
+  /** A key for interfaces that do the same thing once, however often they are asked. */
+  key: string
+}
 
 /** What became of a `write` or an `edit`. */
 export interface ChangeOutcome {
@@ -125,6 +219,38 @@ export interface GrepOutcome {
   error?: NativeError
 }
 
+/** How a journal is opened. */
+export interface JournalOpenOptions {
+  /** Wait for the disk with each row, so that it survives a loss of power. */
+  full: boolean
+  /** Read only. */
+  readOnly: boolean
+  /** The most bytes of an output or an error that a row keeps. */
+  outputLimitBytes: number
+  /** How long to wait for other processes. */
+  patienceMs: number
+}
+
+/** What became of a question to the journal: rows, a value, or an error. */
+export interface JournalOutcome {
+  /** Rows, in order: JSON texts of arrays of rows, so that a long list can be taken in parts. */
+  rows?: Array<string>
+  /** What else there is to say. */
+  value?: any
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/** A task of a run. */
+export interface JournalTask {
+  /** The run. */
+  runId: string
+  /** The task within the run. */
+  nodeId: string
+  /** The iteration, for a task in a loop. */
+  iteration: number
+}
+
 /** What went wrong, ready to be turned into a `ToolError`. */
 export interface NativeError {
   /** The public code; every code is in `docs/errors.md`. */
@@ -137,6 +263,42 @@ export interface NativeError {
   hint: string
   /** Facts for programs, by name. */
   details: Record<string, any>
+}
+
+/** A call before it begins. */
+export interface NewCall {
+  /** The run. */
+  runId: string
+  /** The task within the run. */
+  nodeId: string
+  /** The iteration of the task. */
+  iteration: number
+  /** The attempt of the task. */
+  attempt: number
+  /** The number of the call within the attempt. */
+  seq: number
+  /** The tool. */
+  toolName: string
+  /** The arguments. */
+  inputJson?: string
+  /** When it begins. */
+  startedAtMs: number
+  /** Whether it changes anything outside. */
+  sideEffect: boolean
+  /** Whether doing it twice is the same as doing it once. */
+  idempotent: boolean
+  /** Whether the tool can use a key. */
+  acceptsIdempotencyKey: boolean
+  /** Whether the tool can undo it. */
+  hasRevert: boolean
+  /** The key. */
+  idempotencyKey?: string
+  /** An identity from outside. */
+  callToken?: string
+  /** The hash of the arguments. */
+  argsHash?: string
+  /** Its number among the attempt's equal calls. */
+  ordinal?: number
 }
 
 /** How a changed file is published. */
@@ -254,6 +416,14 @@ export declare function stopCommands(): void
  * and call `writeWaiting` when the answer is `TOOL_FILE_BUSY`.
  */
 export declare function write(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+
+/** What became of a row. */
+export interface WriteOutcome {
+  /** The row's number, of a call that begins. */
+  row?: number
+  /** What went wrong. */
+  error?: NativeError
+}
 
 /** As `write`, on a thread of its own, which may wait for long. */
 export declare function writeWaiting(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>

@@ -195,7 +195,8 @@ fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError)
     }
     let summary = format!("Failed to spawn {}", request.cmd);
     let place = format!("{summary}: {said}");
-    described(NativeError::new("PROCESS_FAILED", summary, &place, hint))
+    let started = matches!(error, ExecError::Lost { .. });
+    described(NativeError::new("PROCESS_FAILED", summary, &place, hint)).with("started", started)
 }
 
 /// The working directory cannot be had.

@@ -13,9 +13,10 @@ use napi::bindgen_prelude::Object;
 use napi::bindgen_prelude::ToNapiValue;
 use napi::bindgen_prelude::TypeName;
 use napi::bindgen_prelude::spawn;
-use napi::bindgen_prelude::spawn_blocking;
 
 use crate::error::NativeError;
+use crate::threads;
+use crate::threads::Ending;
 
 /// An outcome object: it can say that the work panicked.
 pub(crate) trait Outcome: ToNapiValue + TypeName + Send + 'static {
@@ -49,11 +50,11 @@ impl<T: Outcome> Task for Job<T> {
     }
 }
 
-/// How many long calls run at once; more wait for their turn.
+/// How many commands are followed at once while they run; more wait for their turn.
 const THREADS: usize = 2048;
 
 /// Threads are started when there is work for them. One of the runtime's own is enough: all it does
-/// is to pass on that a call has ended.
+/// is to pass on what happens on others.
 #[napi_derive::module_init]
 fn start_runtime() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -82,17 +83,26 @@ pub(crate) fn long<T: Outcome>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Object<'_>> {
     let (deferred, promise) = env.create_deferred()?;
-    let run = move || {
+    let run = Box::new(move || {
         let outcome = caught(work);
         RUNNING.fetch_sub(1, Ordering::Relaxed);
-        deferred.resolve(move |_env| Ok(outcome));
-    };
-    if RUNNING.fetch_add(1, Ordering::Relaxed) < HANDED_OVER {
-        drop(spawn_blocking(run));
-    } else {
-        drop(spawn(async move { drop(spawn_blocking(run)) }));
+        Box::new(move || deferred.resolve(move |_env| Ok(outcome))) as Ending
+    });
+    if RUNNING.fetch_add(1, Ordering::Relaxed) >= HANDED_OVER {
+        hand_over(run);
+    } else if let Err(run) = threads::run(run) {
+        hand_over(run);
     }
     Ok(promise)
+}
+
+/// Leaves it to the runtime's own thread to find one; where there is none to be had, it is the one.
+fn hand_over(work: threads::Work) {
+    drop(spawn(async move {
+        if let Err(work) = threads::run(work) {
+            work()();
+        }
+    }));
 }
 
 /// Runs `work`; a panic in it becomes an outcome.

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `toolwright` command. */
+import { calls } from './cli/calls.js'
 import { doctor } from './cli/doctor.js'
 import { UsageError } from './cli/usage-error.js'
 import { ToolError } from './errors.js'
@@ -7,12 +8,13 @@ import { ToolError } from './errors.js'
 const HELP = `Usage: toolwright <command> [options]
 
 Commands:
+  calls     shows the recorded calls of a journal
   doctor    shows what holds around commands of bash on this system, and what would give more
 
 toolwright <command> --help shows the options of a command.
 `
 
-const commands: Record<string, (args: string[]) => Promise<number>> = { doctor }
+const commands: Record<string, (args: string[]) => Promise<number>> = { calls, doctor }
 
 async function main([name = '', ...args]: string[]): Promise<number> {
   if (['', 'help', '--help', '-h'].includes(name)) {

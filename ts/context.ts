@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Journal } from './journal/journal.js'
 
 /** What a recorder is told about one call of a tool, before it runs and after it ended. */
 export interface ToolCallRecord {
@@ -57,6 +58,8 @@ export interface ToolContext {
   signal?: AbortSignal | undefined
   /** The AI SDK's id of the call being made, under the name the original uses. */
   toolUseId?: string | undefined
+  /** Where calls are recorded, unless `recordToolCall` does that. */
+  journal?: Journal | undefined
   /** Called before and after every call of a tool. */
   recordToolCall?: ((record: ToolCallRecord) => unknown) | undefined
   /** Called after a tool with a side effect has succeeded. */

@@ -1,4 +1,5 @@
-import { checkOptions, checkSwitch, type ToolOptions } from './settings.js'
+import { checkJournal } from './journal/open-journal.js'
+import { type BoundToolOptions, checkOptions, checkSwitch } from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
@@ -18,7 +19,7 @@ export type ToolwrightTools = {
 export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: StreamingBashTool }
 
 /** Options of one tool set. */
-export interface CreateToolsOptions extends ToolOptions {
+export interface CreateToolsOptions extends BoundToolOptions {
   /**
    * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK.
    * A slow reader holds the command back; one that breaks off stops it. @default false
@@ -37,6 +38,7 @@ export function createTools(options: CreateToolsOptions): StreamingToolwrightToo
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
   const { streamOutput = false, ...bound } = options ?? {}
   checkOptions(bound)
+  if (bound.journal !== undefined) checkJournal(bound.journal)
   checkSwitch('streamOutput', streamOutput)
   const files = {
     read: createReadTool(bound),

@@ -1,7 +1,8 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
-import { type DefinedToolContext, runCall, streamCall, type ToolCallOptions } from './run-call.js'
+import type { DefinedToolContext } from './call-context.js'
+import { runCall, streamCall, type ToolCallOptions } from './run-call.js'
 import { invalid } from './option-checks.js'
-import { checkSwitch, type ToolOptions } from './settings.js'
+import { type BoundToolOptions, checkSwitch } from './settings.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
 /** What {@link defineTool} takes. */
@@ -58,17 +59,30 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
 ): DefinedTool<SCHEMA, RESULT> {
-  return defineBoundTool(options, {})
+  return define(options, { bound: {}, builtIn: false })
 }
 
 /**
- * As {@link defineTool}, with the options of the tool set the tool belongs to, and with what a record
- * shows of its arguments.
+ * As {@link defineTool}, for a built-in tool: with the options of the tool set it belongs to, and with
+ * what a record shows of its arguments.
  */
 export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
-  bound: ToolOptions,
+  bound: BoundToolOptions,
   recordedInput?: (args: InferSchema<SCHEMA>) => unknown,
+): DefinedTool<SCHEMA, RESULT> {
+  return define(options, { bound, builtIn: true, recordedInput })
+}
+
+interface Belonging<ARGS> {
+  bound: BoundToolOptions
+  builtIn: boolean
+  recordedInput?: ((args: ARGS) => unknown) | undefined
+}
+
+function define<SCHEMA extends FlexibleSchema, RESULT>(
+  options: DefineToolOptions<SCHEMA, RESULT>,
+  { bound, builtIn, recordedInput }: Belonging<InferSchema<SCHEMA>>,
 ): DefinedTool<SCHEMA, RESULT> {
   const metadata = describe(options)
   warnWithoutContext(metadata)
@@ -82,6 +96,7 @@ export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
         execute: (input, ctx) => options.execute(input, ctx),
         metadata,
         bound,
+        builtIn,
         args,
         recordedInput,
         callOptions: callOptions ?? {},

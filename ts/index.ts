@@ -11,4 +11,23 @@ export { ToolError, toolErrorCodes, type ToolErrorCode, type ToolErrorOptions } 
 export { configureTools, type EnvironmentOption, type ToolOptions } from './settings.js'
 export type { SandboxLimits, SandboxOptions } from './sandbox.js'
 export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './sandbox-report.js'
+export type { Journal, OnJournalFailure, TailOptions } from './journal/journal.js'
+export type {
+  Awaitable,
+  JournalStore,
+  NewToolCall,
+  RecoveredCalls,
+  RevertClaim,
+  RunSummary,
+  TaskId,
+  TaskLock,
+  ToolCallEnd,
+  ToolCallKey,
+  ToolCallRef,
+  ToolCallRow,
+  ToolCallStatus,
+} from './journal/journal-store.js'
+export { openJournal, type OpenJournalOptions } from './journal/open-journal.js'
+export { runTask, type RunTaskOptions } from './journal/run-task.js'
+export type { Task, WarningMessage } from './journal/task.js'
 export * from './tools.js'

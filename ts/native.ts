@@ -23,7 +23,10 @@ async function load(): Promise<typeof Addon> {
     if (loaded === undefined) {
       loaded = native
       // The addon hears of the end of an environment by itself in Node, and does not in Bun.
-      process.once('exit', () => native.stopCommands())
+      process.once('exit', () => {
+        native.stopCommands()
+        for (const journal of journals) journal.deref()?.closeNow()
+      })
     }
     return loaded
   } catch (cause) {
@@ -150,6 +153,40 @@ export async function callPatiently<O extends Outcome>(
     const outcome = await quickly(native, cancel)
     return outcome.error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
   })
+}
+
+/** Journals that this environment has open: what waits to be written is written when it ends. */
+const journals = new Set<WeakRef<Addon.NativeJournal>>()
+
+/** Opens a journal, and gives what the addon tells about it. */
+export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
+  const addon = loaded ?? (await load())
+  const native = new addon.NativeJournal()
+  const { value } = unwrap(await native.open(location, options))
+  for (const journal of journals) if (journal.deref() === undefined) journals.delete(journal)
+  journals.add(new WeakRef(native))
+  return { native, value: value as unknown }
+}
+
+/** What gives the calls of one attempt of a task their identities. */
+export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.CallKeys> {
+  const addon = loaded ?? (await load())
+  return new addon.CallKeys(task)
+}
+
+/** The hash of arguments given as JSON. */
+export async function nativeArgsHash(json: string): Promise<string> {
+  return (loaded ?? (await load())).argsHash(json)
+}
+
+/**
+ * The outcome without its error.
+ *
+ * @throws {ToolError} for the error.
+ */
+export function unwrap<O extends { error?: Addon.NativeError }>(outcome: O): O {
+  if (outcome.error !== undefined) throw toToolError(outcome.error)
+  return outcome
 }
 
 /** How long a command that is stopped may take to be gone before it is no longer waited for. */

@@ -1,36 +1,8 @@
-import {
-  getToolContext,
-  getToolIdempotencyKey,
-  nextToolSeq,
-  runWithToolContext,
-  type ToolCallRecord,
-  type ToolContext,
-} from './context.js'
-import { resolveSettings, type ToolOptions } from './settings.js'
+import { completeContext, type DefinedToolContext } from './call-context.js'
+import { getToolContext, runWithToolContext, type ToolContext } from './context.js'
+import { startRecord } from './record-call.js'
+import type { BoundToolOptions } from './settings.js'
 import type { DefinedToolMetadata } from './tool-metadata.js'
-
-/** The second argument of `execute`: the task's context, completed with defaults. */
-export interface DefinedToolContext extends ToolContext {
-  runId: string
-  nodeId: string
-  iteration: number
-  attempt: number
-  rootDir: string
-  allowNetwork: boolean
-  maxOutputBytes: number
-  timeoutMs: number
-  /** Number of calls made before this one. */
-  seq: number
-  /** Stable across retries and resumes of the same task iteration; `null` outside of a task. */
-  idempotencyKey: string | null
-  /** The name the tool was defined with. */
-  toolName: string
-  sideEffect: boolean
-  idempotent: boolean
-  /** The AI SDK's id of this call, where an agent made it. */
-  toolCallId?: string | undefined
-  durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
-}
 
 /** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
 export interface ToolCallOptions {
@@ -42,8 +14,10 @@ export interface ToolCallOptions {
 export interface Call<ARGS> {
   execute: (args: ARGS, ctx: DefinedToolContext) => unknown
   metadata: DefinedToolMetadata
-  bound: ToolOptions
+  bound: BoundToolOptions
   args: ARGS
+  /** Whether it is one of our own tools, whose errors say whether anything was done. */
+  builtIn: boolean
   /** What the record shows of the arguments. @default all of them */
   recordedInput?: ((args: ARGS) => unknown) | undefined
   callOptions: ToolCallOptions
@@ -61,12 +35,15 @@ export const partialOutputs = new WeakMap<ToolContext, unknown>()
  */
 export async function runCall<ARGS>(call: Call<ARGS>): Promise<unknown> {
   const started = await start(call, getToolContext())
+  if (started.recorded !== undefined) return started.recorded.output
   let output: unknown
+  let acted = false
   try {
     started.ctx.signal?.throwIfAborted()
+    acted = true
     output = await lastOf(await call.execute(call.args, started.ctx))
   } catch (error) {
-    await started.failed(error)
+    await started.failed(error, acted)
     throw error
   }
   await started.succeeded(output)
@@ -111,106 +88,54 @@ async function* stream<ARGS>(
   ambient: ToolContext | undefined,
 ): AsyncGenerator<unknown, void, undefined> {
   const started = await start(call, ambient)
+  if (started.recorded !== undefined) {
+    yield started.recorded.output
+    return
+  }
   let output: unknown
+  let acted = false
   let ended = false
   try {
     started.ctx.signal?.throwIfAborted()
+    acted = true
     for await (output of call.execute(call.args, started.ctx) as AsyncIterable<unknown>) yield output
     ended = true
   } catch (error) {
     ended = true
-    await started.failed(error)
+    await started.failed(error, acted)
     throw error
   } finally {
-    if (!ended) await started.failed(new DOMException('The results were no longer wanted', 'AbortError'))
+    if (!ended) await started.failed(new DOMException('The results were no longer wanted', 'AbortError'), acted)
   }
   await started.succeeded(output)
 }
 
 interface StartedCall {
   ctx: DefinedToolContext
+  /** What an identical call gave before: this one is not made. */
+  recorded?: { output: unknown } | undefined
   succeeded(output: unknown): Promise<void>
-  failed(error: unknown): Promise<void>
+  /** `acted` is false for a call that was not made. */
+  failed(error: unknown, acted: boolean): Promise<void>
 }
 
 async function start<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): Promise<StartedCall> {
   const { metadata } = call
   const ctx = completeContext(call, ambient)
   ctx.signal?.throwIfAborted()
-  const seq = nextToolSeq(ambient)
-  const record = await recordStart(call, ctx, seq, ambient)
+  const record = await startRecord(call, ctx, ambient)
+  ctx.callIdempotencyKey = record.key
   return {
     ctx,
-    failed: async (error) => {
+    recorded: record.recorded,
+    failed: async (error, acted) => {
       const partial = partialOutputs.has(ctx) ? { output: partialOutputs.get(ctx) } : {}
-      await record?.({ phase: 'failed', effectStatus: 'unknown', error, ...partial })
+      await record.failed(error, { acted, ...partial })
     },
     succeeded: async (output) => {
-      await record?.({ phase: 'finished', effectStatus: 'succeeded', output })
+      await record.succeeded(output)
       if (metadata.sideEffect) await offerSnapshot(ctx, metadata.name)
     },
-  }
-}
-
-type Ending = Pick<ToolCallRecord, 'phase' | 'effectStatus' | 'output' | 'error'>
-
-/** Records the start where somebody keeps records, and gives what records the end. */
-async function recordStart<ARGS>(
-  call: Call<ARGS>,
-  ctx: DefinedToolContext,
-  seq: number,
-  ambient: ToolContext | undefined,
-): Promise<((ending: Ending) => Promise<void>) | undefined> {
-  if (ambient?.recordToolCall === undefined) return undefined
-  const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = call.metadata
-  const entry = {
-    seq,
-    input: call.recordedInput?.(call.args) ?? call.args,
-    kind: 'tool',
-    sideEffect,
-    idempotent,
-    acceptsIdempotencyKey,
-    hasRevert,
-    toolName: name,
-    idempotencyKey: acceptsIdempotencyKey ? ctx.idempotencyKey : null,
-    ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
-  } as const
-  const end = async (ending: Ending): Promise<void> => {
-    try {
-      await ambient.recordToolCall?.({ ...entry, ...ending })
-    } catch (error) {
-      console.warn(`[toolwright] recording the end of ${name} (call ${seq}) failed:`, error)
-    }
-  }
-  const started = Promise.resolve(ambient.recordToolCall({ phase: 'started', effectStatus: 'intended', ...entry }))
-  try {
-    await unlessAborted(started, ctx.signal)
-  } catch (error) {
-    // What was recorded as started gets its end too, once the recorder has answered; a recorder
-    // that refused the start has nothing to end.
-    if (ctx.signal?.aborted === true) {
-      started.then(() => end({ phase: 'failed', effectStatus: 'unknown', error })).catch(() => undefined)
-    }
-    throw error
-  }
-  return end
-}
-
-/** A recorder that does not answer must not hold a call that nobody waits for any more. */
-async function unlessAborted(recorded: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return void (await recorded)
-  let stop: () => void = () => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
-  })
-  // The recorder itself may have aborted, before anybody could listen.
-  if (signal.aborted) stop()
-  else signal.addEventListener('abort', stop, { once: true })
-  try {
-    await Promise.race([recorded, aborted])
-    signal.throwIfAborted()
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }
 
@@ -220,58 +145,4 @@ async function offerSnapshot(ctx: DefinedToolContext, name: string): Promise<voi
   } catch {
     // A snapshot is an offer to the host; the tool has succeeded with or without it.
   }
-}
-
-function completeContext<ARGS>(
-  { metadata, bound, callOptions }: Call<ARGS>,
-  ambient: ToolContext | undefined,
-): DefinedToolContext {
-  const settings = resolveSettings(ambient, bound)
-  const ctx: DefinedToolContext = {
-    db: {},
-    runId: ambient?.runId ?? '',
-    nodeId: ambient?.nodeId ?? '',
-    iteration: ambient?.iteration ?? 0,
-    attempt: ambient?.attempt ?? 0,
-    seq: ambient?.seq ?? 0,
-    durabilitySnapshot: ambient?.durabilitySnapshot?.bind(ambient) ?? skipSnapshot,
-    rootDir: settings.rootDir,
-    allowNetwork: settings.allowNetwork,
-    maxOutputBytes: settings.maxOutputBytes,
-    timeoutMs: settings.timeoutMs,
-    idempotencyKey: getToolIdempotencyKey(ambient),
-    toolName: metadata.name,
-    sideEffect: metadata.sideEffect,
-    idempotent: metadata.idempotent,
-  }
-  if (ambient !== undefined) passOn(ambient, ctx)
-  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
-  if (signal !== undefined) ctx.signal = signal
-  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
-  if (toolCallId !== undefined) {
-    ctx.toolCallId = toolCallId
-    ctx.toolUseId = toolCallId
-  }
-  return ctx
-}
-
-/** What else a host has put into its context is for its own tools to see. */
-function passOn(ambient: ToolContext, ctx: DefinedToolContext): void {
-  const own: Record<string, unknown> = { ...ambient }
-  const known = ctx as unknown as Record<string, unknown>
-  for (const name of Object.keys(own)) {
-    if (own[name] !== undefined && (known[name] === undefined || name === 'db')) known[name] = own[name]
-  }
-}
-
-async function skipSnapshot(): Promise<{ skipped: true }> {
-  return { skipped: true }
-}
-
-function eitherSignal(
-  a: AbortSignal | null | undefined,
-  b: AbortSignal | null | undefined,
-): AbortSignal | undefined {
-  if (!a || !b || a === b) return a ?? b ?? undefined
-  return AbortSignal.any([a, b])
 }

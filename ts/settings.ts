@@ -2,6 +2,7 @@ import { constants } from 'node:buffer'
 import { resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
+import type { Journal } from './journal/journal.js'
 import { invalid } from './option-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
@@ -46,6 +47,15 @@ export interface ToolOptions {
    * then leave a mixture. @default false
    */
   allowInPlace?: boolean | undefined
+}
+
+/** Options of one set of tools. */
+export interface BoundToolOptions extends ToolOptions {
+  /**
+   * Where calls are recorded: what `openJournal` gave. Inside `runTask` they are recorded as calls of
+   * that task; outside, as those of a run of this set of tools, of node `agent`.
+   */
+  journal?: Journal | undefined
 }
 
 /** Which variables of the environment reach commands. */

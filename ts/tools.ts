@@ -21,7 +21,8 @@ export {
   type DefineToolOptions,
   type StreamingTool,
 } from './define-tool.js'
-export type { DefinedToolContext, ToolCallOptions } from './run-call.js'
+export type { DefinedToolContext } from './call-context.js'
+export type { ToolCallOptions } from './run-call.js'
 export {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,

@@ -28,7 +28,15 @@ describe('§1 exports', () => {
 
   test('toolwright exports the same objects, and what configures them', () => {
     const own = Object.keys(main).filter((name) => !names.includes(name))
-    expect(own.sort()).toEqual(['ToolError', 'configureTools', 'createTools', 'sandboxReport', 'toolErrorCodes'])
+    expect(own.sort()).toEqual([
+      'ToolError',
+      'configureTools',
+      'createTools',
+      'openJournal',
+      'runTask',
+      'sandboxReport',
+      'toolErrorCodes',
+    ])
     for (const name of names) {
       expect(fromMain?.[name], name).toBe(fromSurface?.[name])
     }

@@ -123,6 +123,7 @@ describe('§4 execute ctx', () => {
       seq: 0,
       durabilitySnapshot: expect.any(Function),
       idempotencyKey: null,
+      callIdempotencyKey: null,
       toolName: 'tool',
       sideEffect: false,
       idempotent: true,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { eventually, expectGone, sleepingMark } from '../support/processes.ts'
+import { runCli } from '../support/run-cli.ts'
 import { type EngineProject, type EngineRun, makeEngineProject, type Row } from './engine-workflows/engine-run.ts'
 import { installedEngine, RegistryUnreachable } from './engine-workflows/installed-engine.ts'
 
@@ -47,7 +48,7 @@ const warning = (...effects: string[]): string =>
   ].join('\n')
 
 test('a plain run: our tools see the context of the engine, which writes one row for each of their calls', async () => {
-  const { status, seen } = await run.finish('plain')
+  const { status, seen, ours } = await run.finish('plain')
   expect(status).toBe('finished')
   expect(seen).toEqual({
     runId: 'run',
@@ -82,8 +83,8 @@ test('a plain run: our tools see the context of the engine, which writes one row
     idempotency_key: KEY,
     revert_status: null,
   })
-  // One row for each call and no other: what our own journal would write has other words for a
-  // status, and no token of the engine's.
+  // One row for each call and no other, and none in a journal of ours.
+  expect(ours).toEqual([])
   const rows = calls()
   expect(rows).toMatchObject([
     of('look', {}, 'seen', 0),
@@ -200,4 +201,22 @@ test('a killed run, resumed: the finished task stays, the other is warned, and i
   expect(calls().slice(3)).toMatchObject([
     { node_id: 'chore', attempt: 2, seq: 1, tool_name: 'email.send', status: 'succeeded', idempotency_key: KEY },
   ])
+})
+
+test('our command shows the calls that the engine has recorded', async () => {
+  await run.finish('retry')
+  const { code, stdout, stderr } = await runCli(['calls', run.database])
+  const times = /\d{4}-\d\d-\d\d|\d\d:\d\d:[\d.]+|\b\d[\d.]*m?s\b/gu
+  const lines = stdout.split('\n').map((line) => line.replaceAll(times, '').replaceAll(/ +/gu, ' '))
+  expect(lines).toEqual([
+    'run run 4 calls ',
+    ' chore',
+    ' 1 email.send success 12B→13B {"to":"ann"}',
+    ' 2 read success 23B→9B greeting.txt',
+    ' 3 write success 13B→4B made.txt',
+    ' chore, attempt 2',
+    ' 1 email.send success 12B→13B {"to":"ann"}',
+    '',
+  ])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })

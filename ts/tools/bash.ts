@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
 import { z } from 'zod'
 import type { BashRequest } from '../../index.js'
+import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import {
   type CallableTool,
@@ -9,10 +10,10 @@ import {
   type StreamingTool,
 } from '../define-tool.js'
 import { call, stream } from '../native.js'
-import { type DefinedToolContext, partialOutputs } from '../run-call.js'
+import { partialOutputs } from '../run-call.js'
 import { invalid } from '../option-checks.js'
 import { sandboxRequest } from '../sandbox.js'
-import { checkBashLimits, type ToolOptions } from '../settings.js'
+import { type BoundToolOptions, checkBashLimits, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -52,12 +53,12 @@ const definition = {
 }
 
 /** Makes the `bash` tool of a tool set. */
-export function createBashTool(bound: ToolOptions): BashTool {
+export function createBashTool(bound: BoundToolOptions): BashTool {
   return defineBoundTool({ ...definition, execute: (input, ctx) => runCommand(input, ctx, bound) }, bound)
 }
 
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
-export function createStreamingBashTool(bound: ToolOptions): StreamingBashTool {
+export function createStreamingBashTool(bound: BoundToolOptions): StreamingBashTool {
   return defineBoundTool(
     {
       ...definition,

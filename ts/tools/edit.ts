@@ -3,7 +3,7 @@ import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
-import type { ToolOptions } from '../settings.js'
+import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
 import { recordedText } from './recorded-text.js'
 
@@ -22,7 +22,7 @@ const schema = z.object({
 export type EditTool = CallableTool<EditInput, 'ok'>
 
 /** Makes the `edit` tool of a tool set. */
-export function createEditTool(bound: ToolOptions): EditTool {
+export function createEditTool(bound: BoundToolOptions): EditTool {
   return defineBoundTool(
     {
       name: 'edit',

@@ -3,7 +3,7 @@ import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { callInTurn } from '../native.js'
 import { invalid } from '../option-checks.js'
-import type { ToolOptions } from '../settings.js'
+import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
 
 /** Input of the `grep` tool. */
@@ -21,7 +21,7 @@ const schema = z.object({
 export type GrepTool = CallableTool<GrepInput, string>
 
 /** Makes the `grep` tool of a tool set. */
-export function createGrepTool(bound: ToolOptions): GrepTool {
+export function createGrepTool(bound: BoundToolOptions): GrepTool {
   return defineBoundTool(
     {
       name: 'grep',

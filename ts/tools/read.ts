@@ -3,7 +3,7 @@ import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { call } from '../native.js'
 import { callPlan } from './call-plan.js'
-import type { ToolOptions } from '../settings.js'
+import type { BoundToolOptions, ToolOptions } from '../settings.js'
 
 /** Input of the `read` tool. */
 export interface ReadInput {
@@ -18,7 +18,7 @@ const schema = z.object({
 export type ReadTool = CallableTool<ReadInput, string>
 
 /** Makes the `read` tool of a tool set. */
-export function createReadTool(bound: ToolOptions): ReadTool {
+export function createReadTool(bound: BoundToolOptions): ReadTool {
   return defineBoundTool(
     {
       name: 'read',

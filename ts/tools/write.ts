@@ -3,7 +3,7 @@ import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
-import type { ToolOptions } from '../settings.js'
+import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
 import { recordedText } from './recorded-text.js'
 
@@ -22,7 +22,7 @@ const schema = z.object({
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
 /** Makes the `write` tool of a tool set. */
-export function createWriteTool(bound: ToolOptions): WriteTool {
+export function createWriteTool(bound: BoundToolOptions): WriteTool {
   return defineBoundTool(
     {
       name: 'write',

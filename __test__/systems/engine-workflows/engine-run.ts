@@ -27,6 +27,8 @@ export interface Report extends Record<string, unknown> {
 
 /** Places of one run of a workflow, and its database. */
 export interface EngineRun {
+  /** The engine's database. */
+  database: string
   /** The absolute path of a name in the root directory. */
   at(path: string): string
   /** Runs a program under Bun to its end; rejects when it fails. */
@@ -60,6 +62,7 @@ export function makeEngineProject(engine: string): EngineProject {
 
 function openRun(folder: string, place: string): EngineRun {
   const at = (path: string): string => join(place, 'root', path)
+  const database = join(place, 'run.db')
   mkdirSync(at(''))
   writeFileSync(at('greeting.txt'), 'hello\n')
   const start: EngineRun['start'] = (program, args = []) =>
@@ -70,6 +73,7 @@ function openRun(folder: string, place: string): EngineRun {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
   return {
+    database,
     at,
     start,
     async finish(program, args) {
@@ -81,11 +85,11 @@ function openRun(folder: string, place: string): EngineRun {
       return JSON.parse(readFileSync(join(place, 'report.json'), 'utf8')) as Report
     },
     rows(table) {
-      const database = new DatabaseSync(join(place, 'run.db'), { readOnly: true })
+      const opened = new DatabaseSync(database, { readOnly: true })
       try {
-        return database.prepare(`SELECT * FROM ${table} ORDER BY rowid`).all() as Row[]
+        return opened.prepare(`SELECT * FROM ${table} ORDER BY rowid`).all() as Row[]
       } finally {
-        database.close()
+        opened.close()
       }
     },
   }

@@ -10,7 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use support::{LATE, all_as_another_user, place::Place, strings, text};
+use support::{
+    LATE, all_as_another_user,
+    place::{Place, has_namespaces},
+    strings, text,
+};
 use toolwright_exec::{Cancel, CancelSource, ExecError, ExecRequest, Exit, Finished, Streams, run};
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -52,8 +56,7 @@ fn a_quiet_background_child_is_killed_without_a_grace() {
             assert!(place.sh("sleep 30 >/dev/null 2>&1 & :").is_ok());
             started.elapsed()
         };
-        let quickest = (0..10).map(took).min().expect("some");
-        assert!(quickest < Duration::from_millis(18), "{quickest:?}");
+        assert!((0..60).map(took).any(|took| took < Duration::from_millis(18)));
         assert!(place.is_clear());
     }
 }
@@ -87,22 +90,35 @@ fn a_background_flood_does_not_hold_the_call() {
 
 #[test]
 fn a_timeout_kills_all_and_keeps_the_output() {
-    for place in Place::both() {
-        for script in [
-            "echo before; sleep 30 & sleep 31",
-            "echo before; trap '' HUP INT QUIT TERM USR1 USR2 ALRM PIPE CHLD; while :; do sleep 1; done",
-            "echo before; kill -STOP $$; echo after",
-            "echo before; sleep 60 & (trap '' TERM; sleep 60) & kill -STOP 0",
-            "echo before; (sh -c 'sleep 60 & sleep 60 &' &); sleep 60",
-            "echo before; exec >&- 2>&-; sleep 60",
-        ] {
-            assert_eq!(is_ended(&place, script), "before\n", "{script}");
+    let scripts = [
+        "echo before; sleep 30 & sleep 31",
+        "echo before; trap '' HUP INT QUIT TERM USR1 USR2 ALRM PIPE CHLD; while :; do sleep 1; done",
+        "echo before; kill -STOP $$; echo after",
+        "echo before; sleep 60 & (trap '' TERM; sleep 60) & kill -STOP 0",
+        "echo before; (sh -c 'sleep 60 & sleep 60 &' &); sleep 60",
+        "echo before; exec >&- 2>&-; sleep 60",
+    ];
+    thread::scope(|scope| {
+        for script in scripts {
+            scope.spawn(move || {
+                for place in Place::both() {
+                    assert_eq!(is_ended(&place, script), "before\n", "{script}");
+                }
+            });
         }
+    });
+    for place in Place::both() {
         // Still forking when the time is up.
         is_ended(&place, "while :; do sleep 0.05 & sleep 0.002; done");
-        let output = place.timed_out(SHORT, "yes");
-        assert!(output.truncated && output.bytes.len() <= 1 << 20);
         assert!(place.timed_out(Duration::ZERO, "sleep 30").bytes.is_empty());
+        let args = strings(&["-c", "yes"]);
+        let flood = ExecRequest { timeout: SHORT, ..place.request("sh", &args) };
+        match run(&ExecRequest { max_output_bytes: 1000, ..flood }) {
+            Err(ExecError::TimedOut { output, .. }) => {
+                assert!(output.truncated && output.bytes.len() <= 1000);
+            }
+            other => panic!("{other:?}"),
+        }
         assert!(place.is_clear());
     }
 }
@@ -124,6 +140,10 @@ fn nothing_escapes_confined() {
     let storm = "i=0; while [ $i -lt 200 ]; do setsid sleep 60 & i=$((i+1)); done; echo all";
     assert_eq!(place.says(storm), "all");
     assert!(place.is_clear());
+    // Elsewhere those are others' processes.
+    if !has_namespaces() {
+        return;
+    }
     // The first process of its namespace is nothing that a command can end or stop.
     let signals = "for signal in TERM KILL STOP SEGV INT HUP USR1 CHLD; do kill -$signal 1; done";
     place.says(&format!("({signals}) 2>/dev/null; kill -KILL -1 2>/dev/null"));
@@ -187,7 +207,8 @@ fn it_floods_one_stream() {
         let stderr = finished.stderr.expect("apart");
         assert_eq!((stderr.total_bytes, stderr.bytes.len()), (30_000_000, 200_000));
         let endless = strings(&["-c", "echo out; yes >&2"]);
-        match run(&ExecRequest { args: &endless, timeout: SHORT, ..request }) {
+        let max_output_bytes = 1000;
+        match run(&ExecRequest { args: &endless, timeout: SHORT, max_output_bytes, ..request }) {
             Err(ExecError::TimedOut { output, stderr: Some(stderr), .. }) => {
                 assert_eq!((output.bytes, stderr.truncated), (b"out\n".to_vec(), true));
             }

@@ -15,7 +15,7 @@ use std::{
 
 use support::{
     all_as_another_user, descriptors, done_alone,
-    place::{Place, WORKER, supervisors, workers},
+    place::{Place, WORKER, has_namespaces, supervisors, workers},
     soon, text,
 };
 use toolwright_exec::{ExecError, SpawnReason, report};
@@ -28,6 +28,9 @@ fn confined_as_another_user() {
 
 #[test]
 fn equal_plans_share_and_others_do_not() {
+    if !has_namespaces() {
+        return;
+    }
     let mut place = Place::confined();
     let shared = |place: &Place| place.says("cat /tmp/shared /dev/shm/shared 2>/dev/null");
     place.says("echo tmp > /tmp/shared; echo shm > /dev/shm/shared");
@@ -53,13 +56,14 @@ fn equal_plans_share_and_others_do_not() {
 
 #[test]
 fn isolated_calls_share_nothing_and_leave_nothing() {
-    if done_alone("isolated_calls_share_nothing_and_leave_nothing", "") {
+    if !has_namespaces() || done_alone("isolated_calls_share_nothing_and_leave_nothing", "") {
         return;
     }
     let (mut place, host) = (Place::confined(), std::process::id());
     place.isolated = true;
     place.plan.protected.push(place.root.join("kept"));
-    let script = format!("ls -A /tmp /dev/shm /var/tmp; : > /tmp/x; : > /dev/shm/x; {WORKER}");
+    let script =
+        format!("ls -A /tmp /dev/shm /var/tmp; : > /tmp/left; : > /dev/shm/left; {WORKER}");
     place.says("true");
     let before = descriptors();
     let mut all: Vec<String> = (0..4).map(|_| place.says(&script)).collect();
@@ -67,7 +71,7 @@ fn isolated_calls_share_nothing_and_leave_nothing() {
         let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| place.says(&script))).collect();
         all.extend(calls.into_iter().map(|call| call.join().expect("no panic")));
     });
-    let is_alone = |said: &String| !said.contains("x\n");
+    let is_alone = |said: &String| !said.contains("left");
     assert!(all.iter().all(is_alone), "{all:?}");
     place.timed_out(Duration::from_millis(100), "setsid sleep 60 & sleep 60");
     assert!(place.run("no-such-program", &[]).is_err());
@@ -88,8 +92,8 @@ fn a_root_that_is_made_anew() {
             format!("{name}\n{}\n{inode}", place.root.display())
         });
         assert_eq!(fs::read_to_string(place.root.join(name)).expect("written"), "new\n");
-        let mounts = report(&place.plan, false, &AtomicBool::new(false));
-        assert_eq!(mounts.file_metadata.level, Level::Kernel);
+        let mounts = report(&place.plan, false, &AtomicBool::new(false)).file_metadata;
+        assert!(mounts.level == Level::Kernel || !has_namespaces(), "{mounts:?}");
     };
     works("first");
     let (root, old) = (&place.root, place.outside.join("old"));
@@ -118,6 +122,9 @@ fn a_root_that_is_made_anew() {
 /// Programs save a file by renaming another over it, or by moving it away first.
 #[test]
 fn a_protected_file_that_is_replaced_stays_protected() {
+    if !has_namespaces() {
+        return;
+    }
     let mut place = Place::confined();
     let (kept, absent) = (place.root.join("kept"), place.root.join("sub/absent"));
     fs::write(&kept, "kept\n").expect("written");
@@ -152,6 +159,9 @@ fn a_protected_file_that_is_replaced_stays_protected() {
 /// As a program does that saves its settings again and again.
 #[test]
 fn a_protected_file_that_is_replaced_all_the_time_does_not_stop_commands() {
+    if !has_namespaces() {
+        return;
+    }
     let mut place = Place::confined();
     let (kept, new) = (place.root.join("kept"), place.outside.join("new"));
     fs::write(&kept, "0").expect("written");
@@ -181,10 +191,10 @@ fn a_tree_that_cannot_be_built_is_done_without_by_all() {
     place.plan.closed.push("/".into());
     thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| {
-                let result = place.run("true", &[]);
-                let reason = SpawnReason::Hidden;
-                assert!(matches!(&result, Err(ExecError::Spawn { reason: told, .. }) if *told == reason), "{result:?}");
+            scope.spawn(|| match place.run("true", &[]) {
+                Err(ExecError::Spawn { reason: SpawnReason::Hidden, .. }) => {}
+                Err(ExecError::Unconfined { missing, .. }) if missing.layer == "Landlock" => {}
+                other => panic!("{other:?}"),
             });
         }
     });

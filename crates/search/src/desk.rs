@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    io,
+    io::Write,
     path::Path,
 };
 
@@ -46,9 +46,32 @@ impl<'a> Desk<'a> {
         self.findings.borrow_mut().enter(path);
     }
 
-    /// Takes what was written as a line. False: nothing more is wanted.
-    pub(crate) fn commit(&self, matched: bool) -> bool {
+    /// Takes a matching line of the file at hand. False: nothing more is wanted.
+    pub(crate) fn found(&self, path: &[u8], number: u64, line: &[u8]) -> bool {
+        let mut digits = [0; 20];
+        let mut rest = &mut digits[..];
+        let _ = write!(rest, "{number}"); // no number is longer
+        let unused = rest.len();
+        let number = &digits[..digits.len() - unused];
+        let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
+        self.take_line(&[path, b":", number, b":", line, end], true)
+    }
+
+    /// Takes what there is to say about the file at hand.
+    pub(crate) fn say(&self, path: &[u8], text: &str) {
+        self.take_line(&[path, b": ", text.as_bytes(), b"\n"], false);
+    }
+
+    /// Takes a line and ends it.
+    pub(crate) fn line(&self, line: &[u8]) -> bool {
+        self.take_line(&[line, b"\n"], true)
+    }
+
+    fn take_line(&self, pieces: &[&[u8]], matched: bool) -> bool {
         let mut findings = self.findings.borrow_mut();
+        for piece in pieces {
+            findings.push(piece);
+        }
         findings.commit(matched);
         if findings.output_size() < self.held && !findings.is_closed() {
             return true;
@@ -74,15 +97,6 @@ impl<'a> Desk<'a> {
     /// Why nothing more was wanted, unless it is that the output is full.
     pub(crate) fn stopped(&self) -> Option<Stopped> {
         self.stopped.get()
-    }
-
-    /// Takes a line and ends it.
-    pub(crate) fn line(&self, line: &[u8]) -> bool {
-        let mut findings = self.findings.borrow_mut();
-        findings.push(line);
-        findings.push(b"\n");
-        drop(findings);
-        self.commit(true)
     }
 
     /// After a file. Without other threads its lines are handed over at once, so that no file is
@@ -115,19 +129,5 @@ impl<'a> Desk<'a> {
     /// What was found and not handed over.
     pub(crate) fn take(&self) -> Findings {
         self.findings.replace(Findings::new(self.board.limit()))
-    }
-}
-
-/// Lends the desk to a printer, which owns its writer.
-#[derive(Clone, Copy)]
-pub(crate) struct Writer<'a>(pub(crate) &'a Desk<'a>);
-
-impl io::Write for Writer<'_> {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.0.findings.borrow_mut().write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

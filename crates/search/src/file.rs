@@ -7,29 +7,34 @@ use std::{
     path::Path,
 };
 
-use grep_printer::{Standard, StandardBuilder};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::{FileType, fstat};
-use termcolor::NoColor;
 
 use crate::{
     crew::Errand,
-    desk::{Desk, Writer},
+    desk::Desk,
     grep::{GrepRequest, LINE_LIMIT, OpenFile},
     listing::{displayed, has_moved},
-    sink::Committing,
+    sink::Printing,
     tree::Visit,
     watch::{ReadEnd, Stopped, Watch, Watched},
 };
+
+/// Files up to this size are searched in one piece. In it the searcher looks for binary data as it
+/// does in the first block of a larger file, which is as long.
+const PIECE: u64 = 64 << 10;
 
 pub(crate) struct FileSearch<'a> {
     request: &'a GrepRequest<'a>,
     open: &'a OpenFile<'a>,
     watch: Watch<'a>,
     regex: RegexMatcher,
-    searcher: Searcher,
-    printer: Standard<NoColor<Writer<'a>>>,
+    binary: BinaryDetection,
+    /// For files in one piece. The other one fills a whole block with zeros before it reads anything.
+    pieces: Searcher,
+    piece: Vec<u8>,
+    blocks: Option<Searcher>,
     desk: &'a Desk<'a>,
 }
 
@@ -42,9 +47,8 @@ impl<'a> FileSearch<'a> {
         binary: BinaryDetection,
         desk: &'a Desk<'a>,
     ) -> Self {
-        let searcher = searcher(binary);
-        let printer = StandardBuilder::new().build_no_color(Writer(desk));
-        Self { request, open, watch, regex, searcher, printer, desk }
+        let pieces = searcher(&binary, 1).bom_sniffing(false).build();
+        Self { request, open, watch, regex, binary, pieces, piece: Vec::new(), blocks: None, desk }
     }
 
     /// Searches an open file of `size` bytes, called `path` relative to the root.
@@ -63,20 +67,17 @@ impl<'a> FileSearch<'a> {
             &shown
         };
         let plain = Watched::new(file, size, self.watch, &end);
-        let sink =
-            Committing { printer: self.printer.sink_with_path(&self.regex, path), desk: self.desk };
-        let mut ended = self.searcher.search_reader(&self.regex, plain, sink);
+        let mut ended = if size > 0 && size <= PIECE && self.binary.quit_byte().is_some() {
+            self.search_piece(plain, size, path)
+        } else {
+            self.search_blocks(plain, path)
+        };
         if end.get() == ReadEnd::Utf16 {
             let mut file = file;
             if let Err(error) = file.rewind() {
                 return Ok(Err(Unread::Failed(error)));
             }
-            let sink = Committing {
-                printer: self.printer.sink_with_path(&self.regex, path),
-                desk: self.desk,
-            };
-            let marked = Watched::unmarked(file, self.watch, &end);
-            ended = self.searcher.search_reader(&self.regex, marked, sink);
+            ended = self.search_blocks(Watched::unmarked(file, self.watch, &end), path);
         }
         if let Some(stopped) = self.desk.stopped() {
             return Err(stopped);
@@ -90,6 +91,21 @@ impl<'a> FileSearch<'a> {
             // The file was read without an error and the writer has none: the line buffer is full.
             ReadEnd::Fine | ReadEnd::Utf16 => Ok(Err(Unread::LongLine)),
         }
+    }
+
+    fn search_piece(&mut self, file: Watched<'_, &File>, size: u64, path: &Path) -> io::Result<()> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if self.piece.len() < size {
+            self.piece.resize(size, 0);
+        }
+        let text = file.whole(&mut self.piece[..size])?;
+        self.pieces.search_slice(&self.regex, text, Printing::new(self.desk, path))
+    }
+
+    fn search_blocks(&mut self, file: Watched<'_, &File>, path: &Path) -> io::Result<()> {
+        let binary = &self.binary;
+        let blocks = self.blocks.get_or_insert_with(|| searcher(binary, LINE_LIMIT).build());
+        blocks.search_reader(&self.regex, file, Printing::new(self.desk, path))
     }
 
     /// Notes that a file was not searched, or not to its end.
@@ -142,13 +158,14 @@ fn size_of(file: &File) -> Option<u64> {
 }
 
 /// As ripgrep builds it without flags, but never with a memory map and with bounded memory.
-fn searcher(binary: BinaryDetection) -> Searcher {
-    SearcherBuilder::new()
+fn searcher(binary: &BinaryDetection, memory: usize) -> SearcherBuilder {
+    let mut searcher = SearcherBuilder::new();
+    searcher
         .line_number(true)
         .memory_map(MmapChoice::never())
-        .heap_limit(Some(LINE_LIMIT))
-        .binary_detection(binary)
-        .build()
+        .heap_limit(Some(memory))
+        .binary_detection(binary.clone());
+    searcher
 }
 
 /// Why a file was not searched to its end.

@@ -179,7 +179,7 @@ impl<'a> Ignores<'a> {
                 path
             };
             // The first answer from below stands.
-            let ask = |found: &mut Match<()>, rules: &Option<Gitignore>| {
+            let ask = |found: &mut Match<()>, rules: &Option<Arc<Gitignore>>| {
                 if let (true, Some(rules)) = (found.is_none(), rules) {
                     *found = rules.matched(path, is_dir).map(|_| ());
                 }

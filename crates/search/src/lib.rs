@@ -1,8 +1,8 @@
 //! Searches the files below a directory for a regular expression, in process, and prints what
 //! `rg -n --no-heading --color never -H PATTERN` prints there, with files in path order.
 //!
-//! The matching, the line handling, the encodings and the printing are ripgrep's own crates. Three
-//! things are ours, because a library inside somebody's process has other duties than a program:
+//! The matching, the line handling and the encodings are ripgrep's own crates. Three things are ours,
+//! because a library inside somebody's process has other duties than a program:
 //!
 //! * **Nothing outside the root is shown.** The caller passes a function that opens a path below
 //!   the root and never leaves it. Directories are listed, ignore files read and contents searched
@@ -13,7 +13,8 @@
 //!   which names are skipped and are never shown.
 //! * **Memory is bounded.** At most `max_output_bytes` of output are held, the search stops where
 //!   they are reached, and a single line never takes more than [`LINE_LIMIT`]. What is found ahead
-//!   of its turn is held up to some megabytes.
+//!   of its turn is held up to some megabytes, and the last patterns and ignore files are kept
+//!   compiled, which takes some more.
 //! * **It stops when told to.** A cancel flag and a deadline are polled per directory and per block
 //!   read inside a file.
 //!
@@ -57,6 +58,7 @@ mod findings;
 mod glob;
 mod grep;
 mod ignores;
+mod kept;
 mod listing;
 mod matcher;
 mod output;

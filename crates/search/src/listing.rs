@@ -155,13 +155,14 @@ impl Listing {
     }
 }
 
-/// One buffer on the stack instead of one that grows with each directory.
+/// With a buffer that is not written to before the system does: one on the stack would be, page by
+/// page, for each directory.
 #[cfg(target_os = "linux")]
 fn each_entry(
     dir: &File,
     mut each: impl FnMut(&std::ffi::CStr, FileType) -> Result<(), ListError>,
 ) -> Result<(), ListError> {
-    let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 << 10];
+    let mut buffer = Box::new_uninit_slice(16 << 10);
     let mut entries = rustix::fs::RawDir::new(dir, &mut buffer);
     while let Some(entry) = entries.next() {
         let entry = entry?;

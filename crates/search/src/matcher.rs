@@ -2,11 +2,22 @@
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 
-use crate::error::GrepError;
+use crate::{error::GrepError, kept::Kept};
 
 /// A lazy DFA starts afresh when its cache is full, so this bounds memory and changes no result.
 /// ripgrep's own bound, 1 GB, is for a program that has the machine to itself.
 const DFA_CACHE: usize = 32 << 20;
+
+/// So many patterns are kept compiled: one with a class of Unicode takes milliseconds.
+const KEPT: usize = 8;
+/// A pattern with a larger automaton is not kept: with all that is built from it, one of this size
+/// has taken up to 2 MB.
+const KEPT_SIZE: usize = 256 << 10;
+/// Nor is one that is longer itself.
+const KEPT_LENGTH: usize = 1024;
+
+/// As they were compiled: what a search learns about a pattern stays with the search.
+static PATTERNS: Kept<String, RegexMatcher> = Kept::new(KEPT);
 
 /// A message longer than this is cut in the middle: it repeats the pattern, and says what is wrong
 /// at its end.
@@ -17,27 +28,36 @@ const TEXT: &str = "\n\nConsider enabling text mode with the --text flag (or -a 
 const PCRE2: &str = "\n\nConsider enabling PCRE2 with the --pcre2 flag, which can handle backreferences\nand look-around.";
 
 pub(crate) fn matcher(pattern: &str) -> Result<RegexMatcher, GrepError> {
-    RegexMatcherBuilder::new()
+    if let Some(kept) = PATTERNS.find(|known| known == pattern) {
+        return Ok(kept);
+    }
+    let mut builder = RegexMatcherBuilder::new();
+    builder
         .multi_line(true)
         .unicode(true)
         .octal(false)
         .line_terminator(Some(b'\n'))
         .dot_matches_new_line(false)
         .ban_byte(Some(b'\0'))
-        .dfa_size_limit(DFA_CACHE)
-        .build_many(&[pattern])
-        .map_err(|error| {
-            let mut message = error.to_string();
-            match error.kind() {
-                ErrorKind::NotAllowed(_) => message.push_str(MULTILINE),
-                ErrorKind::Banned(0) => message.push_str(TEXT),
-                _ if message.contains("backreferences") || message.contains("look-around") => {
-                    message.push_str(PCRE2);
-                }
-                _ => {}
+        .dfa_size_limit(DFA_CACHE);
+    if pattern.len() <= KEPT_LENGTH
+        && let Ok(small) = builder.clone().size_limit(KEPT_SIZE).build_many(&[pattern])
+    {
+        PATTERNS.keep(pattern.to_owned(), small.clone(), 1);
+        return Ok(small);
+    }
+    builder.build_many(&[pattern]).map_err(|error| {
+        let mut message = error.to_string();
+        match error.kind() {
+            ErrorKind::NotAllowed(_) => message.push_str(MULTILINE),
+            ErrorKind::Banned(0) => message.push_str(TEXT),
+            _ if message.contains("backreferences") || message.contains("look-around") => {
+                message.push_str(PCRE2);
             }
-            GrepError::Pattern { pattern: pattern.to_owned(), message: shortened(message) }
-        })
+            _ => {}
+        }
+        GrepError::Pattern { pattern: pattern.to_owned(), message: shortened(message) }
+    })
 }
 
 fn shortened(message: String) -> String {

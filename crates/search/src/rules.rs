@@ -6,13 +6,25 @@ use std::{
     io::{self, Read},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Mode, OFlags};
 
+use crate::kept::Kept;
+
 /// No ignore file is this large, but a hostile one could be; it is then no ignore file.
 const IGNORE_FILE_LIMIT: u64 = 512 << 10;
+
+/// Files of rules are kept up to this size in all: building their automata takes much longer than
+/// reading them again.
+const KEPT_SIZE: usize = 64 << 10;
+/// A rule counts as so many bytes at least, and a file as so many.
+const KEPT_RULE: usize = 32;
+const KEPT_FILE: usize = 2 << 10;
+
+static FILES: Kept<(PathBuf, Vec<u8>), Arc<Gitignore>> = Kept::new(KEPT_SIZE);
 
 /// What a directory holds that decides about the names in and below it: a set of the names below.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +72,10 @@ impl Present {
 /// What the ignore files of one directory say.
 #[derive(Default)]
 pub(crate) struct Rules {
-    pub(crate) rgignore: Option<Gitignore>,
-    pub(crate) ignore: Option<Gitignore>,
-    pub(crate) gitignore: Option<Gitignore>,
-    pub(crate) exclude: Option<Gitignore>,
+    pub(crate) rgignore: Option<Arc<Gitignore>>,
+    pub(crate) ignore: Option<Arc<Gitignore>>,
+    pub(crate) gitignore: Option<Arc<Gitignore>>,
+    pub(crate) exclude: Option<Arc<Gitignore>>,
 }
 
 impl Rules {
@@ -77,8 +89,8 @@ impl Rules {
         read: &dyn Fn(&Path) -> Option<Vec<u8>>,
     ) -> Self {
         let mut rules = |names: Present, content: &dyn Fn() -> Option<Vec<u8>>| {
-            let found = if present.has(names) { parse(dir, &content()?, room) } else { None };
-            room -= found.as_ref().map_or(0, Gitignore::len);
+            let found = if present.has(names) { built(dir, content()?, room) } else { None };
+            room -= found.as_deref().map_or(0, Gitignore::len);
             found
         };
         Self {
@@ -91,7 +103,7 @@ impl Rules {
 
     pub(crate) fn len(&self) -> usize {
         let files = [&self.rgignore, &self.ignore, &self.gitignore, &self.exclude];
-        files.into_iter().flatten().map(Gitignore::len).sum()
+        files.into_iter().flatten().map(|rules| rules.len()).sum()
     }
 }
 
@@ -134,6 +146,20 @@ fn first_line(content: &[u8]) -> &[u8] {
 
 fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
+}
+
+/// The rules of a file with this content, kept for as long as it has it.
+fn built(dir: &Path, content: Vec<u8>, room: usize) -> Option<Arc<Gitignore>> {
+    let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();
+    if lines <= room
+        && let Some(kept) = FILES.find(|(of, known)| *known == content && of == dir)
+    {
+        return Some(kept);
+    }
+    let rules = Arc::new(parse(dir, &content, room)?);
+    let takes = content.len().max(lines * KEPT_RULE).max(KEPT_FILE);
+    FILES.keep((dir.to_owned(), content), Arc::clone(&rules), takes);
+    Some(rules)
 }
 
 /// One rule per line; a line that is no rule is passed over, and a line that is not UTF-8 ends the

@@ -1,48 +1,54 @@
-//! Between the searcher and the printer: commits each printed line and ends the search when nothing
-//! more is wanted.
+//! What the searcher finds, line by line, printed as `rg -n --no-heading` prints it.
+//!
+//! ripgrep's own printer asks the file system for the full path of every file that has a match, below
+//! the host's working directory, in case somebody wants a hyperlink.
 
-use std::io;
+use std::{io, os::unix::ffi::OsStrExt, path::Path};
 
-use grep_matcher::Matcher;
-use grep_printer::StandardSink;
-use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
-use termcolor::WriteColor;
+use grep_searcher::{Searcher, Sink, SinkFinish, SinkMatch};
 
 use crate::desk::Desk;
 
-pub(crate) struct Committing<'a, 'p, 's, M: Matcher, W> {
-    pub(crate) printer: StandardSink<'p, 's, M, W>,
-    pub(crate) desk: &'a Desk<'a>,
+/// The lines of one file. Ends the search when nothing more is wanted.
+pub(crate) struct Printing<'a> {
+    desk: &'a Desk<'a>,
+    path: &'a [u8],
+    matched: bool,
+    /// Where the first NUL byte is.
+    binary: Option<u64>,
 }
 
-impl<M: Matcher, W: WriteColor> Sink for Committing<'_, '_, '_, M, W> {
+impl<'a> Printing<'a> {
+    pub(crate) fn new(desk: &'a Desk<'a>, path: &'a Path) -> Self {
+        Self { desk, path: path.as_os_str().as_bytes(), matched: false, binary: None }
+    }
+}
+
+impl Sink for Printing<'_> {
     type Error = io::Error;
 
-    fn matched(&mut self, searcher: &Searcher, line: &SinkMatch<'_>) -> io::Result<bool> {
-        let more = self.printer.matched(searcher, line)?;
-        Ok(self.desk.commit(true) && more)
+    fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> io::Result<bool> {
+        self.matched = true;
+        // Of a binary file that was asked for by name it is only said that it matches.
+        Ok(self.binary.is_none()
+            && self.desk.found(self.path, line.line_number().unwrap_or(0), line.bytes()))
     }
 
-    fn context(&mut self, searcher: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
-        self.printer.context(searcher, context)
+    fn binary_data(&mut self, _: &Searcher, offset: u64) -> io::Result<bool> {
+        self.binary = Some(offset);
+        Ok(true)
     }
 
-    fn context_break(&mut self, searcher: &Searcher) -> io::Result<bool> {
-        self.printer.context_break(searcher)
-    }
-
-    fn binary_data(&mut self, searcher: &Searcher, offset: u64) -> io::Result<bool> {
-        self.printer.binary_data(searcher, offset)
-    }
-
-    fn begin(&mut self, searcher: &Searcher) -> io::Result<bool> {
-        self.printer.begin(searcher)
-    }
-
-    fn finish(&mut self, searcher: &Searcher, finish: &SinkFinish) -> io::Result<()> {
-        self.printer.finish(searcher, finish)?;
-        // The printer may have said here that the file is binary.
-        self.desk.commit(false);
+    fn finish(&mut self, searcher: &Searcher, _: &SinkFinish) -> io::Result<()> {
+        if let (true, Some(offset)) = (self.matched, self.binary) {
+            let said = if searcher.binary_detection().quit_byte().is_some() {
+                "WARNING: stopped searching binary file after match"
+            } else {
+                "binary file matches"
+            };
+            let said = format!("{said} (found \"\\0\" byte around offset {offset})");
+            self.desk.say(self.path, &said);
+        }
         Ok(())
     }
 }

@@ -90,6 +90,22 @@ impl<'a, R: Read> Watched<'a, R> {
         Self { mark: &[], fresh: false, ..Self::new(inner, 0, watch, end) }
     }
 
+    /// Reads a file for which `buf` has room, in one piece, and gives its text without a mark.
+    pub(crate) fn whole(mut self, buf: &mut [u8]) -> io::Result<&[u8]> {
+        let filled = self.fill(buf, 0)?;
+        let text = &buf[..filled];
+        self.refuse_utf16(text)?;
+        Ok(text.strip_prefix(&UTF8_MARK).unwrap_or(text))
+    }
+
+    fn refuse_utf16(&self, first: &[u8]) -> io::Result<()> {
+        if UTF16_MARKS.iter().any(|mark| first.starts_with(mark)) {
+            self.end.set(ReadEnd::Utf16);
+            return Err(io::Error::other("UTF-16"));
+        }
+        Ok(())
+    }
+
     /// Fills `buf` from `filled` on, as far as there is something to read.
     fn fill(&mut self, buf: &mut [u8], mut filled: usize) -> io::Result<usize> {
         while filled < buf.len() && !self.ended {
@@ -127,10 +143,7 @@ impl<R: Read> Read for Watched<'_, R> {
         let mut filled = self.fill(buf, 0)?;
         if std::mem::take(&mut self.fresh) {
             let first = &buf[..filled];
-            if UTF16_MARKS.iter().any(|mark| first.starts_with(mark)) {
-                self.end.set(ReadEnd::Utf16);
-                return Err(io::Error::other("UTF-16"));
-            }
+            self.refuse_utf16(first)?;
             if first.starts_with(&UTF8_MARK) {
                 buf.copy_within(UTF8_MARK.len()..filled, 0);
                 filled = self.fill(buf, filled - UTF8_MARK.len())?;

@@ -143,6 +143,31 @@ fn one_of_everything() {
     }
 }
 
+/// Files just small enough to be searched in one piece, and just too large.
+#[test]
+fn files_of_about_64_kib() {
+    let Some(program) = oracle() else { return };
+    let tree = Tree::new(&[]);
+    for size in (0..3).chain(65_530..65_543) {
+        for (kind, mark) in
+            [("plain", &b""[..]), ("bom", b"\xef\xbb\xbf"), ("both", b"\xef\xbb\xbf\xff\xfe")]
+        {
+            let mut content = [mark, &b"hit\n"[..], &b"x".repeat(size)[..]].concat();
+            content.truncate(size);
+            tree.write(&format!("{kind}/{size}"), &content);
+            content.extend(b"\nhit");
+            tree.write(&format!("{kind}/{size}-hit"), &content);
+            if let Some(last) = content.get_mut(size.saturating_sub(1)) {
+                *last = 0;
+                tree.write(&format!("{kind}/{size}-nul"), &content);
+            }
+        }
+    }
+    for pattern in ["hit", "^x", "x$", "\\Ah"] {
+        compare(&program, &tree.root, "", pattern);
+    }
+}
+
 fn ignore_zoo(git: bool) -> Tree {
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for dir in ["", "a/", "a/b/", "target/", "target/a/", "a/target/", "sub/repo/", ".dot/", "x.d/"]

@@ -5,7 +5,7 @@
 mod support;
 
 use std::{
-    io,
+    fs, io,
     os::unix::{ffi::OsStrExt, fs::symlink},
     path::Path,
     process::Command,
@@ -85,6 +85,23 @@ fn encodings() {
     let found = tree.run(&tree.request("(?-u)gr\\xfc", &cancel)).expect("searched");
     assert_eq!(found.text, b"latin1:1:gr\xfc\xdfe\n");
     assert_eq!(found.matches, 1);
+}
+
+#[test]
+fn a_changed_ignore_file_is_seen() {
+    let tree = Tree::new(&[("a", b"hit\n"), ("b", b"hit\n"), ("sub/a", b"hit\n")]);
+    for _ in 0..2 {
+        tree.write(".ignore", b"a\n");
+        assert_eq!(text_in(&tree, "", "hit"), "b:1:hit\n");
+        tree.write(".ignore", b"b\n");
+        assert_eq!(text_in(&tree, "", "hit"), "a:1:hit\nsub/a:1:hit\n");
+        tree.write(".ignore", b"/a\n");
+        assert_eq!(text_in(&tree, "", "hit"), "b:1:hit\nsub/a:1:hit\n");
+        // The same words in another place are other rules.
+        tree.write("sub/.ignore", b"/a\n");
+        assert_eq!(text_in(&tree, "", "hit"), "b:1:hit\n");
+        fs::remove_file(tree.root.join("sub/.ignore")).expect("removed");
+    }
 }
 
 #[test]

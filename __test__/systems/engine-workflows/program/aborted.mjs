@@ -20,4 +20,4 @@ const agent = {
     throw new Error('aborted')
   },
 }
-await runTasks([{ id: 'chore', agent }], { signal: controller.signal }, told.promise)
+await runTasks([{ id: 'chore', agent }], { signal: controller.signal }, () => told.promise)

@@ -1,9 +1,13 @@
-import { bash, configureTools, defineTool, edit, getToolContext, read, write } from 'toolwright'
+import { configureTools, createTools, defineTool, getToolContext, openJournal } from 'toolwright'
 import { z } from 'zod'
 import { runTasks, scriptedAgent } from './run-tasks.mjs'
 
 // The engine keeps these options of a run to itself; what is configured here holds instead.
 configureTools({ maxOutputBytes: 4_096 })
+// Where the engine records, our own journal has nothing to record.
+const journal = await openJournal('file:ours.db')
+const { read, write, edit, bash } = createTools({ journal })
+
 const seen = {}
 const look = defineTool({
   name: 'look',
@@ -30,4 +34,8 @@ const turns = [
   '{"done":true}',
 ]
 const agent = scriptedAgent({ look, read, write, edit, bash }, turns)
-await runTasks([{ id: 'chore', agent }], { maxOutputBytes: 100_000 }, { seen })
+await runTasks([{ id: 'chore', agent }], { maxOutputBytes: 100_000 }, async () => {
+  await journal.flush()
+  return { seen, ours: await journal.listRuns() }
+})
+await journal.close()

@@ -23,5 +23,5 @@ await runTasks(
     { id: 'chore', agent: scriptedAgent(tools, turns.chore), retries: 1 },
   ],
   options,
-  { keys },
+  () => ({ keys }),
 )

@@ -12,4 +12,4 @@ const turns = [
   '{"done":true}',
 ]
 const agent = scriptedAgent({ email: keyedEmail(keys), read, write }, turns)
-await runTasks([{ id: 'chore', agent, retries: 1 }], {}, { keys })
+await runTasks([{ id: 'chore', agent, retries: 1 }], {}, () => ({ keys }))

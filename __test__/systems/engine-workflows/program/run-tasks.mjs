@@ -34,9 +34,9 @@ export function scriptedAgent(tools, turns) {
 /**
  * Runs a workflow of the engine and writes `report.json`. Database and root directory are in the
  * current directory. `tasks` are the properties of its tasks, in order; `options` go to the run;
- * `report` is what else is reported.
+ * `report` gives what else is reported, when the run has ended.
  */
-export async function runTasks(tasks, options = {}, report = {}) {
+export async function runTasks(tasks, options = {}, report = () => ({})) {
   const { Workflow, Task, smithers, outputs } = createSmithers(
     { result: z.object({ done: z.boolean() }) },
     { dbPath: resolve('run.db') },
@@ -59,5 +59,5 @@ export async function runTasks(tasks, options = {}, report = {}) {
   const run = { input: {}, runId: 'run', rootDir: resolve('root'), logDir: null, ...options }
   const { status } = await Effect.runPromise(runWorkflow(workflow, run))
   await closeSingleRunnerRuntime()
-  writeFileSync('report.json', JSON.stringify({ status, prompts, ...(await report) }))
+  writeFileSync('report.json', JSON.stringify({ status, prompts, ...(await report()) }))
 }

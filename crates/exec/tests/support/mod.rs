@@ -95,7 +95,7 @@ pub(crate) fn members(group: u32) -> usize {
 }
 
 /// Waits until `condition` holds, for two seconds at most.
-pub(crate) fn soon(condition: impl Fn() -> bool) -> bool {
+pub(crate) fn soon(mut condition: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(2) {
         if condition() {
@@ -161,7 +161,8 @@ pub(crate) fn all_as_another_user(test: &str) {
     let temporary = tempfile::tempdir().expect("dir");
     std::os::unix::fs::chown(temporary.path(), Some(65534), Some(65534)).expect("owner");
     let output = command
-        .args(["--skip", test])
+        // Most of them wait most of the time.
+        .args(["--test-threads=4", "--skip", test])
         .env(OTHER, "1")
         .env("TMPDIR", temporary.path())
         .env("HOME", temporary.path())

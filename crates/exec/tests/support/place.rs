@@ -5,13 +5,19 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Sandbox, run};
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Sandbox, report, run};
+use toolwright_sandbox::{
+    plan::{Files, Limits, Network, Plan},
+    report::Level,
+};
 
 use super::{LONG, soon, stat, strings, text};
 
@@ -19,8 +25,9 @@ use super::{LONG, soon, stat, strings, text};
 /// another namespace.
 const MARK: &str = "TOOLWRIGHT_EXEC_MARK";
 
-/// Which worker runs the command that says this: its process namespace, and since when.
-pub(crate) const WORKER: &str = "readlink /proc/self/ns/pid; cut -d' ' -f22 /proc/1/stat";
+/// Which worker runs the shell that says this: its namespace and number, and since when it is there.
+pub(crate) const WORKER: &str =
+    "readlink /proc/self/ns/pid; echo $PPID; cut -d' ' -f22 /proc/$PPID/stat";
 
 pub(crate) struct Place {
     /// Beside the root, where commands may not write.
@@ -140,13 +147,39 @@ impl Place {
 
     /// The worker of a command that runs.
     pub(crate) fn worker(&self) -> u32 {
-        assert!(soon(|| !self.processes().is_empty()), "nothing runs");
-        let mut process = self.processes()[0];
-        while !is_of_sandbox(process) {
-            process = parent(process).expect("it runs");
-        }
-        process
+        let of = |process: &u32| {
+            let mut process = *process;
+            while !is_of_sandbox(process) {
+                process = parent(process)?;
+            }
+            Some(process)
+        };
+        // One that has just ended has no parent.
+        let mut found = None;
+        assert!(soon(|| self
+            .processes()
+            .iter()
+            .find_map(of)
+            .inspect(|of| found = Some(*of))
+            .is_some()));
+        found.expect("it was found")
     }
+}
+
+/// Whether this system has namespaces for processes and for files. Says so if not: a container may
+/// have neither, and then not all that is asked here can be had.
+pub(crate) fn has_namespaces() -> bool {
+    static HAS: LazyLock<bool> = LazyLock::new(|| {
+        let mut place = Place::confined();
+        place.isolated = true;
+        let own = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).expect("a link");
+        let theirs = |kind| place.says(&format!("readlink /proc/self/ns/{kind}"));
+        ["pid", "mnt"].into_iter().all(|kind| own(kind).display().to_string() != theirs(kind))
+    });
+    if !*HAS {
+        eprintln!("skipped: there are no namespaces for processes and files");
+    }
+    *HAS
 }
 
 /// The processes with this mark; a zombie has no environment.

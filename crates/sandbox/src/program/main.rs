@@ -4,6 +4,8 @@
 //! gets its order. When the socket is closed, because the host is done or dead, everything ends.
 
 #[cfg(target_os = "linux")]
+mod children;
+#[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
 mod signals;

@@ -1,7 +1,6 @@
 //! The supervisor: enters what can be entered once, and makes workers.
 
 use std::{
-    collections::HashMap,
     io,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
     time::{Duration, Instant},
@@ -10,7 +9,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::{Pid, Signal, getppid, kill_process},
+    process::{Pid, getppid},
 };
 use toolwright_sandbox::{
     layers::{Layer, Layers},
@@ -21,6 +20,7 @@ use toolwright_sandbox::{
 };
 
 use crate::{
+    children::Children,
     signals::{child_signals, forget_signals},
     temporary::Temporary,
     worker::{About, work},
@@ -64,8 +64,7 @@ pub(crate) fn supervise() -> io::Result<()> {
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
     let mut standing = stand(&order);
-    // With their control groups, which go when they go.
-    let mut workers = HashMap::new();
+    let mut workers = Children::new();
     let ended = child_signals()?;
     let outcome = serve(&mut inbox, &ended, &order, &mut standing, &mut workers);
     drop(inbox);
@@ -80,20 +79,17 @@ pub(crate) fn supervise() -> io::Result<()> {
 /// Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
 /// are closed too. One that still runs a command of a living host has this tree and directory, and
 /// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
-fn wait_for_workers(workers: &mut HashMap<i32, limits::Group>, ended: &OwnedFd, host: Option<Pid>) {
+fn wait_for_workers(workers: &mut Children, ended: &OwnedFd, host: Option<Pid>) {
     let mut alone_since = None;
     loop {
-        collect(workers);
-        if workers.is_empty() {
+        if workers.collect() {
             return;
         }
         // Its children are given to somebody else when a process ends.
         if getppid() != host {
             let since = *alone_since.get_or_insert_with(Instant::now);
             if since.elapsed() > LAST_WORD {
-                for worker in workers.keys().filter_map(|worker| Pid::from_raw(*worker)) {
-                    let _ = kill_process(worker, Signal::KILL);
-                }
+                workers.kill();
             }
         }
         let _ = poll(&mut [PollFd::new(ended, PollFlags::IN)], Some(&LOOK));
@@ -178,7 +174,7 @@ fn serve(
     ended: &OwnedFd,
     order: &Order,
     standing: &mut Standing,
-    workers: &mut HashMap<i32, limits::Group>,
+    workers: &mut Children,
 ) -> io::Result<()> {
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
@@ -191,12 +187,12 @@ fn serve(
             } else if standing.watch.as_ref().is_some_and(is_stale) {
                 let _ = send(&socket, &Reply::Stale.frame(), &[]);
                 return Ok(());
-            } else {
-                workers.extend(make_worker(order, standing, inbox, socket));
+            } else if let Some((worker, group)) = make_worker(order, standing, inbox, socket) {
+                workers.add(worker, group);
             }
         }
         let mut fds = [PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        let wait = workers.is_empty().then_some(&IDLE);
+        let wait = workers.are_none().then_some(&IDLE);
         match poll(&mut fds, wait) {
             Ok(0) => return Ok(()),
             Ok(_) | Err(Errno::INTR) => {}
@@ -205,7 +201,7 @@ fn serve(
         let [said, ended_one] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
         if ended_one {
             forget_signals(ended);
-            collect(workers);
+            workers.collect();
         }
         if said && inbox.fill(false)? == Progress::Closed {
             return Ok(());
@@ -249,18 +245,5 @@ fn make_worker(
             let _ = send(&socket, &reply.frame(), &[]);
             None
         }
-    }
-}
-
-/// Collects workers that have ended.
-fn collect(workers: &mut HashMap<i32, limits::Group>) {
-    loop {
-        // SAFETY: no memory is involved.
-        let ended =
-            unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
-        if ended <= 0 {
-            return;
-        }
-        workers.remove(&ended);
     }
 }

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { errorOf } from '../../ts/cli/calls/call-error.ts'
+import { inputBytesOf, outputBytesOf, targetOf } from '../../ts/cli/calls/call-input.ts'
+import { wantsColours } from '../../ts/cli/calls/colours.ts'
+import { durationOf } from '../../ts/cli/calls/ending.ts'
+import { jsonLine } from '../../ts/cli/calls/json-line.ts'
+import { cut, printable } from '../../ts/cli/calls/printable.ts'
+import { formatBytes, formatDuration } from '../../ts/cli/calls/quantities.ts'
+import { NOON, recorded } from './recorded-calls.ts'
+
+const given = (input: unknown) => recorded({ inputJson: JSON.stringify(input) })
+
+describe('the target of a call', () => {
+  test.each([
+    [{ path: 'src/a b.ts' }, 'src/a b.ts'],
+    [{ path: 'a', contentBytes: 5, contentHash: 'h' }, 'a'],
+    [{ cmd: 'ls' }, 'ls'],
+    [{ cmd: 'sh', args: ['-c', "echo 'it' | wc -l", ''] }, String.raw`sh -c 'echo '\''it'\'' | wc -l' ''`],
+    [{ cmd: 'node', args: 'no list', opts: { cwd: 'x' } }, 'node'],
+    [{ command: 'ls | wc -l' }, 'ls | wc -l'],
+    [{ pattern: 'TODO' }, 'TODO'],
+    [{ pattern: 'a b', path: 'src' }, "'a b' in src"],
+    [{ to: 'ann' }, '{"to":"ann"}'],
+    [{ path: 7 }, '{"path":7}'],
+    [[1, 2], '[1,2]'],
+    [null, 'null'],
+    ['text', '"text"'],
+  ])('%j is %s', (input, target) => {
+    expect(targetOf(given(input))).toBe(target)
+  })
+
+  test('of arguments that are no JSON is what was recorded', () => {
+    expect(targetOf(recorded({ inputJson: '{"path":' }))).toBe('{"path":')
+    expect(targetOf(recorded({ inputJson: null }))).toBe('')
+  })
+})
+
+test('bytes: of a content its own size, of anything else the length as recorded, before it was cut', () => {
+  expect(inputBytesOf(given({ path: 'a', contentBytes: 150_000 }))).toBe(150_000)
+  expect(inputBytesOf(given({ path: 'a', patchBytes: 0 }))).toBe(0)
+  expect(inputBytesOf(given('é'))).toBe(4)
+  expect(inputBytesOf(recorded({ inputJson: null }))).toBeNull()
+  expect(outputBytesOf(recorded({ outputJson: '"é"' }))).toBe(4)
+  expect(outputBytesOf(recorded({ outputJson: '"é"', outputBytes: 9_000 }))).toBe(9_000)
+  expect(outputBytesOf(recorded({ outputJson: null }))).toBeNull()
+})
+
+test.each([
+  [null, '–'], [0, '0B'], [999, '999B'], [1_000, '1.0KB'], [9_949, '9.9KB'], [9_950, '10KB'], [200_000, '200KB'],
+  [999_499, '999KB'], [999_500, '1.0MB'], [10_485_760, '10MB'], [5e15, '5000TB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text)
+})
+
+test.each([
+  [null, '–'], [0, '0ms'], [999, '999ms'], [1_000, '1.00s'], [59_994, '59.99s'], [59_995, '1m00s'], [185_000, '3m05s'],
+  [3_599_400, '59m59s'], [3_599_500, '1h00m'], [7_500_000, '2h05m'],
+])('%d ms are %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text)
+})
+
+test('a call lasts no less than nothing, and nobody knows how long before it ended', () => {
+  expect(durationOf(recorded({ finishedAtMs: NOON - 5 }))).toBe(0)
+  expect(durationOf(recorded({ finishedAtMs: null }))).toBeNull()
+})
+
+test.each([
+  [null, ''],
+  ['{"name":"Error","message":"first\\nsecond"}', 'Error: first'],
+  ['{"name":"ToolError","code":"X","summary":"short","message":"short and long"}', 'X: short'],
+  ['{"code":5,"message":"m"}', 'm'],
+  ['{}', ''],
+  ['null', ''],
+  ['"text"', 'text'],
+  ['{"name":"Er', '{"name":"Er'],
+])('the error %s is %s', (errorJson, text) => {
+  expect(errorOf(recorded({ errorJson }))).toBe(text)
+})
+
+describe('text for a terminal', () => {
+  test('is in one line, obeyed nowhere, and otherwise as it was', () => {
+    expect(printable('größe 漢字 😀')).toBe('größe 漢字 😀')
+    expect(printable('a\tb\r\nc\0')).toBe(String.raw`a\tb\r\nc\u0000`)
+    expect(printable('\ud83d \u2028 \u{e0041}')).toBe(String.raw`\ud83d \u2028 \udb40\udc41`)
+  })
+
+  test('is cut at characters', () => {
+    expect(cut('abc', 3)).toBe('abc')
+    expect(cut('abcd', 3)).toBe('ab…')
+    expect(cut('😀😀😀', 3)).toBe('😀😀😀')
+    expect(cut('😀😀😀😀', 3)).toBe('😀😀…')
+    expect(cut('x'.repeat(1e7), 1)).toBe('…')
+  })
+})
+
+test('a line of JSON has the row, and what the timeline shows besides', () => {
+  const call = recorded({ inputJson: '{"path":"\u009b\u202e"}', outputBytes: 12 })
+  const line = jsonLine(call)
+  expect(line).toMatch(/^[ -~]+\n$/u)
+  expect(JSON.parse(line)).toEqual({ ...call, target: '\u009b\u202e', durationMs: 15, inputBytes: 16, outputBytes: 12 })
+})
+
+test('only a terminal is coloured, and only if its user wants that', () => {
+  expect(wantsColours({ isTTY: true }, {})).toBe(true)
+  expect(wantsColours({ isTTY: true }, { NO_COLOR: '' })).toBe(true)
+  expect(wantsColours({ isTTY: true }, { NO_COLOR: '1' })).toBe(false)
+  expect(wantsColours({ isTTY: true }, { TERM: 'dumb' })).toBe(false)
+  expect(wantsColours({ isTTY: false }, {})).toBe(false)
+  expect(wantsColours({}, {})).toBe(false)
+})

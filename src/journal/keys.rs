@@ -1,0 +1,94 @@
+//! What identifies a call: the hash of its arguments, its number among equal calls, its key.
+#![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
+
+use napi_derive::napi;
+use toolwright_journal::Mask;
+use toolwright_journal::Ordinals;
+use toolwright_journal::TaskId;
+use toolwright_journal::keys;
+use toolwright_journal::masked;
+
+use super::JournalTask;
+use super::integer;
+use super::number;
+
+/// What identifies one call among all calls of its task.
+#[napi(object)]
+#[derive(Debug)]
+pub struct CallIdentity {
+    /// The hash of the arguments: equal for JSON texts that mean the same.
+    pub args_hash: String,
+    /// Its number among the attempt's calls with the same tool and arguments, from 1.
+    pub ordinal: f64,
+    /// A key for interfaces that do the same thing once, however often they are asked.
+    pub key: String,
+}
+
+/// Gives the calls of one attempt their identities.
+#[napi]
+#[derive(Debug)]
+pub struct CallKeys {
+    task: TaskId,
+    ordinals: Ordinals,
+}
+
+#[napi]
+impl CallKeys {
+    /// For an attempt that has made no calls yet.
+    #[napi(constructor, catch_unwind)]
+    #[must_use]
+    pub fn new(task: JournalTask) -> Self {
+        Self { task: task.into(), ordinals: Ordinals::new() }
+    }
+
+    /// The identity of a call that begins, with these arguments as JSON.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn take(&self, tool: String, input_json: String) -> CallIdentity {
+        let args_hash = keys::args_hash(&input_json);
+        let ordinal = self.ordinals.take(&tool, &args_hash);
+        let key = keys::call_idempotency_key(&self.task, &tool, &args_hash, ordinal);
+        CallIdentity { args_hash, ordinal: number(ordinal), key }
+    }
+
+    /// Arguments with `[redacted]` in place of the values of keys that look like secrets.
+    #[napi(catch_unwind)]
+    #[must_use]
+    #[expect(clippy::unused_self, reason = "found where the keys are, at no price")]
+    pub fn without_secrets(&self, input_json: String) -> String {
+        masked(&input_json, Mask { hashed: &[], secrets: true })
+    }
+
+    /// Gives the number of a call that was refused before it acted to the next one.
+    #[napi(catch_unwind)]
+    pub fn give_back(&self, tool: String, args_hash: String, ordinal: f64) {
+        self.ordinals.give_back(&tool, &args_hash, integer(ordinal));
+    }
+
+    /// Marks the number of a call that this attempt made before, in another process.
+    #[napi(catch_unwind)]
+    pub fn occupy(&self, tool: String, args_hash: String, ordinal: f64) {
+        let ordinal = integer(ordinal);
+        let mut others = Vec::new();
+        loop {
+            match self.ordinals.take(&tool, &args_hash) {
+                taken if taken == ordinal => break,
+                taken if taken > ordinal => {
+                    self.ordinals.give_back(&tool, &args_hash, taken);
+                    break;
+                }
+                taken => others.push(taken),
+            }
+        }
+        for other in others {
+            self.ordinals.give_back(&tool, &args_hash, other);
+        }
+    }
+}
+
+/// The hash of arguments given as JSON.
+#[napi(catch_unwind)]
+#[must_use]
+pub fn args_hash(json: String) -> String {
+    keys::args_hash(&json)
+}

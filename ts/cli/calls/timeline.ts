@@ -1,0 +1,127 @@
+import type { ToolCallRow } from '../../journal/journal-store.js'
+import { errorOf } from './call-error.js'
+import { inputBytesOf, outputBytesOf, targetOf } from './call-input.js'
+import { type Look, painter } from './colours.js'
+import { durationOf, type Ending, endingOf } from './ending.js'
+import { cut, printable } from './printable.js'
+import { formatBytes, formatDate, formatDuration, formatTime } from './quantities.js'
+
+/** The most characters of a name, a target or a reason, however wide the terminal is. */
+const LONGEST = 200
+/** The widest that a column of tools gets. A longer name moves the rest of its line. */
+const TOOL_WIDTH = 16
+
+const looks: Record<Ending, Look> = {
+  started: 'yellow',
+  success: 'green',
+  error: 'red',
+  refused: 'yellow',
+  unknown: 'yellow',
+}
+const ENDING_WIDTH = Math.max(...Object.keys(looks).map(({ length }) => length))
+
+/** Calls as lines: a heading for each run, one for each attempt of a task, a line for each call. */
+export interface Timeline {
+  /** All calls of a run, in the order in which they began. */
+  run(calls: readonly ToolCallRow[]): string
+  /** The next call of a journal that is being followed, below the headings that it needs. */
+  next(call: ToolCallRow): string
+}
+
+/** Makes a timeline for a terminal with so many columns, or for what is no terminal. */
+export function makeTimeline(options: { isColoured: boolean; columns?: number | undefined }): Timeline {
+  const paint = painter(options.isColoured)
+  const columns = options.columns ?? Number.POSITIVE_INFINITY
+  let run: string | undefined
+  let task: string | undefined
+  let toolWidth = 0
+
+  const fit = (text: string, taken: number): string =>
+    cut(printable(text), Math.min(LONGEST, Math.max(10, columns - taken)))
+
+  const runHeading = (first: ToolCallRow, calls: readonly ToolCallRow[]): string => {
+    const gap = run === undefined ? '' : '\n'
+    run = first.runId
+    task = undefined
+    toolWidth = 0
+    const rest = [formatDate(first.startedAtMs), ...summary(calls)].join('  ')
+    return `${gap}${paint('bold', fit(`run ${first.runId}`, 0))}  ${rest}\n`
+  }
+
+  const taskHeading = (call: ToolCallRow): string => {
+    const name = taskOf(call)
+    if (name === task) return ''
+    task = name
+    return ` ${fit(name, 1)}\n`
+  }
+
+  const widen = (call: ToolCallRow): void => {
+    toolWidth = Math.max(toolWidth, Math.min(TOOL_WIDTH, toolOf(call).length))
+  }
+
+  const line = (call: ToolCallRow): string => {
+    const ending = endingOf(call)
+    widen(call)
+    const bytes = `${formatBytes(inputBytesOf(call))}→${formatBytes(outputBytesOf(call))}`
+    const before = `  ${formatTime(call.startedAtMs)} ${String(call.seq).padStart(2)} ${toolOf(call).padEnd(toolWidth)} `
+    const after = ` ${formatDuration(durationOf(call)).padStart(6)} ${bytes.padStart(11)}  `
+    const target = `${call.revertStatus ? `[${call.revertStatus}] ` : ''}${targetOf(call)}`
+    const taken = before.length + ENDING_WIDTH + after.length
+    const status = paint(looks[ending], ending.padEnd(ENDING_WIDTH))
+    return `${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd() + '\n' + reason(call, ending)
+  }
+
+  /** Below the call, since both target and reason need their room. */
+  const reason = (call: ToolCallRow, ending: Ending): string => {
+    const why = errorOf(call)
+    const indent = ' '.repeat('  00:00:00.000 00 '.length)
+    return why === '' ? '' : `${indent}${paint(looks[ending], fit(why, indent.length))}\n`
+  }
+
+  return {
+    run(calls) {
+      const [first] = calls
+      if (first === undefined) return ''
+      const heading = runHeading(first, calls)
+      for (const call of calls) widen(call)
+      return heading + calls.map((call) => taskHeading(call) + line(call)).join('')
+    },
+    next(call) {
+      const heading = call.runId === run ? '' : runHeading(call, [])
+      return heading + taskHeading(call) + line(call)
+    },
+  }
+}
+
+function toolOf({ kind, toolName }: ToolCallRow): string {
+  return kind === 'task' ? 'task' : cut(printable(toolName), LONGEST)
+}
+
+/** The task of a call and which time it is done, where that is not the first. */
+function taskOf({ nodeId, iteration, attempt }: ToolCallRow): string {
+  return [
+    nodeId,
+    ...(iteration > 0 ? [`iteration ${iteration}`] : []),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+  ].join(', ')
+}
+
+/** How many calls, how many of them did not succeed, and how long it took; nothing of no calls. */
+function summary(calls: readonly ToolCallRow[]): string[] {
+  if (calls.length === 0) return []
+  const counts = new Map<Ending, number>()
+  let began = Number.POSITIVE_INFINITY
+  let ended = 0
+  for (const call of calls) {
+    const ending = endingOf(call)
+    counts.set(ending, (counts.get(ending) ?? 0) + 1)
+    began = Math.min(began, call.startedAtMs)
+    ended = Math.max(ended, call.finishedAtMs ?? 0)
+  }
+  const others = (['error', 'refused', 'unknown', 'started'] as const).flatMap((ending) => {
+    const count = counts.get(ending)
+    return count === undefined ? [] : [`${count} ${ending}`]
+  })
+  const all = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}`
+  return [[all, ...others].join(', '), formatDuration(ended === 0 ? null : Math.max(0, ended - began))]
+}

@@ -1,0 +1,190 @@
+import type { CallEnd, JournalTask, NativeJournal, NewCall } from '../../index.js'
+import { openNativeJournal, unwrap } from '../native.js'
+import type {
+  Awaitable,
+  JournalStore,
+  NewToolCall,
+  RecoveredCalls,
+  RevertClaim,
+  RunSummary,
+  TaskId,
+  TaskLock,
+  ToolCallEnd,
+  ToolCallRef,
+  ToolCallRow,
+} from './journal-store.js'
+import { parseRows } from './native-rows.js'
+
+/** How the addon's journal is opened. */
+export interface NativeStoreOptions {
+  synchronous: 'normal' | 'full'
+  readOnly: boolean
+  maxOutputBytes: number
+  busyTimeoutMs: number
+}
+
+/** The journal of the addon: SQLite in a file, which several processes may share, or in memory. */
+export async function openNativeStore(
+  location: string,
+  { synchronous, readOnly, maxOutputBytes, busyTimeoutMs }: NativeStoreOptions,
+): Promise<JournalStore & { path: string }> {
+  const { native, value } = await openNativeJournal(location, {
+    full: synchronous === 'full',
+    readOnly,
+    outputLimitBytes: maxOutputBytes,
+    patienceMs: busyTimeoutMs,
+  })
+  return new NativeStore(native, (value as { path: string }).path)
+}
+
+type Told = Awaited<ReturnType<NativeJournal['list']>>
+
+class NativeStore implements JournalStore {
+  readonly path: string
+  readonly #native: NativeJournal
+
+  constructor(native: NativeJournal, path: string) {
+    this.#native = native
+    this.path = path
+  }
+
+  insertToolCall(call: NewToolCall): Awaitable<ToolCallRef> {
+    const { runId, nodeId, iteration = 0, attempt, seq, status = 'started' } = call
+    const intent = asIntent(call)
+    const ref = { runId, nodeId, iteration, attempt, seq, startedAtMs: intent.startedAtMs }
+    if (status !== 'started') {
+      const told = this.#native.record(intent, asEnd({ ...call, status }))
+      if (told instanceof Promise) return told.then((outcome) => (unwrap(outcome), ref))
+      unwrap(told)
+      return ref
+    }
+    const told = this.#native.begin(intent)
+    if (told instanceof Promise) return told.then((outcome) => ({ ...ref, row: unwrap(outcome).row }))
+    return { ...ref, row: unwrap(told).row }
+  }
+
+  updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void> {
+    const { row, startedAtMs, attempt, seq } = call
+    if (row === undefined || startedAtMs === undefined) return this.#updateByKey(call, end)
+    const told = this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end))
+    if (told instanceof Promise) return told.then((outcome) => void unwrap(outcome))
+    unwrap(told)
+  }
+
+  async #updateByKey(call: ToolCallRef, end: ToolCallEnd): Promise<void> {
+    const { attempt, seq } = call
+    const [found] = await this.#rows(this.#native.find(asTask(call), attempt, seq))
+    // A row that is not there has no number, and the addon says so.
+    const { row = 0, startedAtMs = 0 } = found ?? {}
+    unwrap(await this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end)))
+  }
+
+  listToolCalls(runId: string, nodeId: string, iteration: number): Promise<ToolCallRow[]> {
+    return this.#rows(this.#native.list({ runId, nodeId, iteration }))
+  }
+
+  listRun(runId: string, { reverse = false }: { reverse?: boolean | undefined } = {}): Promise<ToolCallRow[]> {
+    return this.#rows(this.#native.listRun(runId, reverse))
+  }
+
+  async listRuns(): Promise<RunSummary[]> {
+    return unwrap(await this.#native.listRuns()).value as RunSummary[]
+  }
+
+  readRows(after: number, limit: number): Promise<ToolCallRow[]> {
+    return this.#rows(this.#native.tail(after, limit))
+  }
+
+  rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
+    return this.#rows(this.#native.rows([...numbers]))
+  }
+
+  async lastRow(): Promise<number> {
+    return (unwrap(await this.#native.lastRow()).value as { row: number }).row
+  }
+
+  async lastAttempt(task: TaskId): Promise<{ attempt: number; seq: number } | undefined> {
+    const { value } = unwrap(await this.#native.lastAttempt(asTask(task)))
+    return (value as { attempt: number; seq: number } | null) ?? undefined
+  }
+
+  priorEffects(task: TaskId, attempt: number): Promise<ToolCallRow[]> {
+    return this.#rows(this.#native.priorEffects(asTask(task), attempt))
+  }
+
+  async recordedCall(
+    task: TaskId,
+    toolName: string,
+    argsHash: string,
+    ordinal: number,
+  ): Promise<ToolCallRow | undefined> {
+    const [found] = await this.#rows(this.#native.recorded(asTask(task), toolName, argsHash, ordinal))
+    return found
+  }
+
+  async lockTask(task: TaskId, attempt: number): Promise<TaskLock> {
+    const { lock } = unwrap(await this.#native.lockTask(asTask(task), attempt)).value as { lock: number }
+    return { release: () => this.#native.unlockTask(lock) }
+  }
+
+  async claimRevert(row: number): Promise<RevertClaim> {
+    const { rows, value } = unwrap(await this.#native.claimRevert(row))
+    const [won] = await parseRows(rows)
+    return won === undefined ? (value as { taken: string } | { nothing: string }) : { won }
+  }
+
+  async finishRevert(row: number, errorJson?: string): Promise<boolean> {
+    return unwrap(await this.#native.finishRevert(row, errorJson)).value as boolean
+  }
+
+  async recover(): Promise<RecoveredCalls> {
+    return unwrap(await this.#native.recover()).value as RecoveredCalls
+  }
+
+  async flush(): Promise<void> {
+    unwrap(await this.#native.flush())
+  }
+
+  async close(): Promise<void> {
+    unwrap(await this.#native.close())
+  }
+
+  async #rows(asked: Promise<Told>): Promise<ToolCallRow[]> {
+    return parseRows(unwrap(await asked).rows)
+  }
+}
+
+const asTask = ({ runId, nodeId, iteration }: TaskId): JournalTask => ({ runId, nodeId, iteration })
+
+/** Every field is there, since the addon looks at each. */
+function asIntent(call: NewToolCall): NewCall {
+  const { sideEffect = false } = call
+  return {
+    runId: call.runId,
+    nodeId: call.nodeId,
+    iteration: call.iteration ?? 0,
+    attempt: call.attempt,
+    seq: call.seq,
+    toolName: call.toolName,
+    inputJson: call.inputJson ?? undefined,
+    startedAtMs: call.startedAtMs ?? Date.now(),
+    sideEffect,
+    idempotent: call.idempotent ?? !sideEffect,
+    acceptsIdempotencyKey: call.acceptsIdempotencyKey ?? false,
+    hasRevert: call.hasRevert ?? false,
+    idempotencyKey: call.idempotencyKey ?? undefined,
+    callToken: call.callToken ?? undefined,
+    argsHash: call.argsHash ?? undefined,
+    ordinal: call.ordinal ?? undefined,
+  } as NewCall
+}
+
+function asEnd(end: ToolCallEnd): CallEnd {
+  return {
+    status: end.status,
+    acted: end.acted ?? true,
+    outputJson: end.outputJson ?? undefined,
+    errorJson: end.errorJson ?? undefined,
+    finishedAtMs: end.finishedAtMs ?? Date.now(),
+  } as CallEnd
+}

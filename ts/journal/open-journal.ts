@@ -1,0 +1,78 @@
+import { invalid } from '../option-checks.js'
+import { checkSwitch } from '../settings.js'
+import type { Journal, OnJournalFailure } from './journal.js'
+import type { JournalStore } from './journal-store.js'
+import { openNativeStore } from './native-store.js'
+import { StoreJournal } from './store-journal.js'
+
+/** Options of {@link openJournal}. */
+export interface OpenJournalOptions {
+  /**
+   * What a row has survived when its call goes on: `normal` is the end of every process (SIGKILL
+   * included), `full` a loss of power too, for some milliseconds each. @default 'normal'
+   */
+  synchronous?: 'normal' | 'full' | undefined
+  /**
+   * What happens when the journal fails: `fail` stops a call before it has done anything; `continue`
+   * lets it go on unrecorded, with one warning on stderr. After a call has acted, its own result or
+   * error is what its caller gets, either way. @default 'fail'
+   */
+  onFailure?: OnJournalFailure | undefined
+  /**
+   * Whether the values of argument keys that look like secrets (`apiKey`, `password`, …) are replaced
+   * by `[redacted]`, of tools of your own. @default false
+   */
+  redactKeys?: boolean | undefined
+  /** The most bytes of an output or an error that a row keeps. @default 200000 */
+  maxOutputBytes?: number | undefined
+  /** Whether the journal is only read: an older file is not brought up to date. @default false */
+  readOnly?: boolean | undefined
+  /** How long a call waits for other processes that write, in milliseconds. @default 10000 */
+  busyTimeoutMs?: number | undefined
+}
+
+/**
+ * Opens a journal of tool calls: an SQLite file that any number of processes may share, created
+ * where it is missing, or one in memory.
+ *
+ * @param location `file:runs.db`, `file:///var/runs.db`, a path, `memory:`, or a store of your own
+ * (of its options, `onFailure` and `redactKeys` apply to that).
+ * @throws {ToolError} JOURNAL_LOCATION_INVALID, JOURNAL_NOT_FOUND, JOURNAL_OPEN_FAILED,
+ * JOURNAL_READ_ONLY, JOURNAL_NOT_A_DATABASE, JOURNAL_CORRUPT, JOURNAL_SCHEMA_MISMATCH,
+ * JOURNAL_DISK_FULL, JOURNAL_BUSY; INVALID_INPUT for an option that makes no sense;
+ * NATIVE_UNAVAILABLE.
+ */
+export async function openJournal(
+  location: string | URL | JournalStore,
+  options: OpenJournalOptions = {},
+): Promise<Journal> {
+  const { synchronous = 'normal', onFailure = 'fail', redactKeys = false, readOnly = false } = options
+  const { maxOutputBytes = 200_000, busyTimeoutMs = 10_000 } = options
+  if (!['normal', 'full'].includes(synchronous)) throw invalid("synchronous must be 'normal' or 'full'.")
+  if (!['fail', 'continue'].includes(onFailure)) throw invalid("onFailure must be 'fail' or 'continue'.")
+  checkSwitch('redactKeys', redactKeys)
+  checkSwitch('readOnly', readOnly)
+  checkPositive('maxOutputBytes', maxOutputBytes)
+  checkPositive('busyTimeoutMs', busyTimeoutMs)
+  if (isStore(location)) return new StoreJournal(location, 'store', onFailure, redactKeys)
+  if (typeof location !== 'string' && !(location instanceof URL)) {
+    throw invalid('A journal is opened by a path, by memory: or by a store.')
+  }
+  const store = await openNativeStore(String(location), { synchronous, readOnly, maxOutputBytes, busyTimeoutMs })
+  return new StoreJournal(store, store.path, onFailure, redactKeys)
+}
+
+function isStore(value: unknown): value is JournalStore {
+  return typeof value === 'object' && value !== null && typeof (value as JournalStore).insertToolCall === 'function'
+}
+
+/** Whether it can be recorded in. */
+export function checkJournal(journal: unknown): void {
+  if (!isStore(journal) || typeof (journal as Journal).tail !== 'function') {
+    throw invalid('journal must be what openJournal gave.')
+  }
+}
+
+function checkPositive(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value > 0)) throw invalid(`${name} must be positive.`)
+}

@@ -1,0 +1,110 @@
+import type { DefinedToolContext } from './call-context.js'
+import { nextToolSeq, type ToolCallRecord, type ToolContext } from './context.js'
+import { asJson } from './journal/recorded-json.js'
+import { journalRecorder } from './journal/find-recorder.js'
+import type { Awaitable } from './journal/journal-store.js'
+import { nativeCallKeys } from './native.js'
+import type { Call } from './run-call.js'
+import { unlessAborted } from './unless-aborted.js'
+
+/** A call that is being recorded. */
+export interface OpenRecord {
+  /** Its number within its task. */
+  seq: number
+  /** Its key; `null` outside of a task. */
+  key: string | null
+  /** What an identical call gave before, to be given instead of making this one. */
+  recorded?: { output: unknown } | undefined
+  succeeded(output: unknown): Awaitable<void>
+  /** `acted` is false for a call that did nothing; `output` is what an aborted one had given. */
+  failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>
+}
+
+/**
+ * Records that a call starts, where somebody keeps records: a host that has a recorder of its own, or
+ * else a journal.
+ */
+export function startRecord<ARGS>(
+  call: Call<ARGS>,
+  ctx: DefinedToolContext,
+  ambient: ToolContext | undefined,
+): Awaitable<OpenRecord> {
+  const recorder = journalRecorder(ambient, call.bound)
+  if (recorder === undefined) return recordWithHost(call, ctx, ambient)
+  const input = call.recordedInput?.(call.args) ?? call.args
+  return recorder.start({ metadata: call.metadata, input, builtIn: call.builtIn, ctx, ambient })
+}
+
+type Ending = Pick<ToolCallRecord, 'phase' | 'effectStatus' | 'output' | 'error'>
+
+async function recordWithHost<ARGS>(
+  call: Call<ARGS>,
+  ctx: DefinedToolContext,
+  ambient: ToolContext | undefined,
+): Promise<OpenRecord> {
+  const seq = nextToolSeq(ambient)
+  const key = await keyWithoutJournal(call, ambient)
+  if (ambient?.recordToolCall === undefined) {
+    return { seq, key, succeeded: () => undefined, failed: () => undefined }
+  }
+  const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = call.metadata
+  const entry = {
+    seq,
+    input: call.recordedInput?.(call.args) ?? call.args,
+    kind: 'tool',
+    sideEffect,
+    idempotent,
+    acceptsIdempotencyKey,
+    hasRevert,
+    toolName: name,
+    idempotencyKey: acceptsIdempotencyKey ? ctx.idempotencyKey : null,
+    ...(ctx.toolCallId === undefined ? {} : { toolCallId: ctx.toolCallId }),
+  } as const
+  const end = async (ending: Ending): Promise<void> => {
+    try {
+      await ambient.recordToolCall?.({ ...entry, ...ending })
+    } catch (error) {
+      console.warn(`[toolwright] recording the end of ${name} (call ${seq}) failed:`, error)
+    }
+  }
+  const started = Promise.resolve(ambient.recordToolCall({ phase: 'started', effectStatus: 'intended', ...entry }))
+  try {
+    await unlessAborted(started, ctx.signal)
+  } catch (error) {
+    // What was recorded as started gets its end too, once the recorder has answered; a recorder
+    // that refused the start has nothing to end.
+    if (ctx.signal?.aborted === true) {
+      started.then(() => end({ phase: 'failed', effectStatus: 'unknown', error })).catch(() => undefined)
+    }
+    throw error
+  }
+  return {
+    seq,
+    key,
+    succeeded: (output) => end({ phase: 'finished', effectStatus: 'succeeded', output }),
+    failed: (error, { output }) =>
+      end({ phase: 'failed', effectStatus: 'unknown', error, ...(output === undefined ? {} : { output }) }),
+  }
+}
+
+type CallKeys = Awaited<ReturnType<typeof nativeCallKeys>>
+
+/** Counts the calls of a task that a host runs, from the first one on: a retry has a new context. */
+const keysOf = new WeakMap<ToolContext, Promise<CallKeys | undefined>>()
+
+/** The key of a call in a host's task. Only what a tool could use is worked out. */
+async function keyWithoutJournal<ARGS>(
+  { metadata, args, builtIn }: Call<ARGS>,
+  ambient: ToolContext | undefined,
+): Promise<string | null> {
+  if (builtIn || !metadata.sideEffect || !metadata.acceptsIdempotencyKey) return null
+  if (!ambient?.runId || !ambient.nodeId) return null
+  let keys = keysOf.get(ambient)
+  if (keys === undefined) {
+    const { runId, nodeId, iteration = 0 } = ambient
+    // On a platform without the addon, tools without keys are better than none.
+    keys = nativeCallKeys({ runId, nodeId, iteration }).catch(() => undefined)
+    keysOf.set(ambient, keys)
+  }
+  return (await keys)?.take(metadata.name, asJson(args) ?? 'null').key ?? null
+}
