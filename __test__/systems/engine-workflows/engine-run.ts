@@ -48,30 +48,36 @@ export function makeEngineProject(engine: string): EngineProject {
   const model = join('support', 'scripted-model.ts')
   for (const part of [programs, model]) cpSync(join(tests, part), join(folder, '__test__', part), { recursive: true })
   const places: string[] = []
+  const children: ChildProcess[] = []
   return {
     makeRun() {
       const place = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-engine-')))
       places.push(place)
-      return openRun(join(folder, '__test__', programs), place)
+      return openRun(join(folder, '__test__', programs), place, children)
     },
     remove() {
+      // Of a test that failed, a program may still wait for what does not come.
+      for (const child of children) child.kill('SIGKILL')
       for (const place of [folder, ...places]) rmSync(place, { recursive: true, force: true, maxRetries: 3 })
     },
   }
 }
 
-function openRun(folder: string, place: string): EngineRun {
+function openRun(folder: string, place: string, children: ChildProcess[]): EngineRun {
   const at = (path: string): string => join(place, 'root', path)
   const database = join(place, 'run.db')
   mkdirSync(at(''))
   writeFileSync(at('greeting.txt'), 'hello\n')
-  const start: EngineRun['start'] = (program, args = []) =>
-    spawn(bun, [join(folder, `${program}.mjs`), ...args], {
+  const start: EngineRun['start'] = (program, args = []) => {
+    const child = spawn(bun, [join(folder, `${program}.mjs`), ...args], {
       cwd: place,
       // The engine logs to stdout, and much.
       env: { ...process.env, SMITHERS_LOG_LEVEL: 'none', HOME: place },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
+    children.push(child)
+    return child
+  }
   return {
     database,
     at,
