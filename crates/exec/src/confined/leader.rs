@@ -29,6 +29,8 @@ pub(crate) struct ConfinedLeader {
     ended: Option<ExitStatus>,
     /// Nothing of it is left, and the worker is free.
     done: bool,
+    /// The worker does not answer.
+    given_up: bool,
 }
 
 impl ConfinedLeader {
@@ -44,7 +46,7 @@ impl ConfinedLeader {
                 _ => NotRun::Left,
             }
         });
-        Self { lease, untold, ended: None, done: false }
+        Self { lease, untold, ended: None, done: false, given_up: false }
     }
 
     pub(crate) fn news(&mut self) -> io::Result<News> {
@@ -80,9 +82,9 @@ impl ConfinedLeader {
 
     /// Kills what is left of it. `None`: not even the worker could be made to say how it ended.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
-        if !self.done && self.untold.is_none() {
+        if !self.done && !self.given_up && self.untold.is_none() {
             match self.kill() {
-                Ok(done) => self.done = done,
+                Ok(done) => (self.done, self.given_up) = (done, !done),
                 // Whoever killed the worker killed what was left.
                 Err(_) if self.ended.is_some() => self.lease.worker().kill(),
                 Err(error) => return Err(error),

@@ -21,10 +21,10 @@ static PROGRAM: &[u8] = include_bytes!(env!("TOOLWRIGHT_SANDBOX_PROGRAM"));
 static FILE: OnceLock<Program> = OnceLock::new();
 
 enum Program {
-    /// In memory, sealed.
-    Memory(File),
+    /// In memory, sealed; or on disk, where it has no name any more.
+    Open(File),
     /// On disk, in a directory that only this user can enter.
-    Disk(PathBuf),
+    Named(PathBuf),
 }
 
 /// A path that executes the program.
@@ -33,18 +33,18 @@ pub(crate) fn path() -> io::Result<PathBuf> {
         program
     } else {
         let made = match in_memory() {
-            Ok(file) => Program::Memory(file),
+            Ok(file) => Program::Open(file),
             // The disk would be out of the same, or would be used for the rest of the host's life.
             Err(error) if Errno::from_io_error(&error).is_some_and(is_shortage) => {
                 return Err(error);
             }
-            Err(_) => Program::Disk(on_disk()?),
+            Err(_) => on_disk()?,
         };
         FILE.get_or_init(|| made)
     };
     Ok(match program {
-        Program::Memory(file) => format!("/proc/self/fd/{}", file.as_raw_fd()).into(),
-        Program::Disk(path) => path.clone(),
+        Program::Open(file) => format!("/proc/self/fd/{}", file.as_raw_fd()).into(),
+        Program::Named(path) => path.clone(),
     })
 }
 
@@ -60,13 +60,18 @@ fn in_memory() -> io::Result<File> {
         &file,
         SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE,
     )?;
-    if rustix::fs::stat("/proc/self/fd").is_err() {
+    if !can_be_executed() {
         return Err(io::ErrorKind::Unsupported.into());
     }
     Ok(file)
 }
 
-fn on_disk() -> io::Result<PathBuf> {
+/// Whether a file that is open has a path.
+fn can_be_executed() -> bool {
+    rustix::fs::stat("/proc/self/fd").is_ok()
+}
+
+fn on_disk() -> io::Result<Program> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     let directory = std::env::temp_dir().join(format!(
         "toolwright-sandbox-{}-{:x}",
@@ -81,9 +86,12 @@ fn on_disk() -> io::Result<PathBuf> {
         .mode(0o500)
         .open(&path)
         .and_then(|mut file| file.write_all(PROGRAM));
-    if let Err(error) = written {
-        let _ = std::fs::remove_dir_all(&directory);
-        return Err(error);
+    if written.is_ok() && !can_be_executed() {
+        return Ok(Program::Named(path));
     }
-    Ok(path)
+    let opened = written.and_then(|()| File::open(&path));
+    // What is open needs no name, and nobody would remove it. This takes no descriptors.
+    let _ = std::fs::remove_file(&path);
+    let _ = std::fs::remove_dir(&directory);
+    opened.map(Program::Open)
 }

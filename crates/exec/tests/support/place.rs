@@ -13,11 +13,8 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Sandbox, report, run};
-use toolwright_sandbox::{
-    plan::{Files, Limits, Network, Plan},
-    report::Level,
-};
+use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Sandbox, run};
+use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 
 use super::{LONG, soon, stat, strings, text};
 
@@ -174,7 +171,10 @@ pub(crate) fn has_namespaces() -> bool {
         place.isolated = true;
         let own = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).expect("a link");
         let theirs = |kind| place.says(&format!("readlink /proc/self/ns/{kind}"));
-        ["pid", "mnt"].into_iter().all(|kind| own(kind).display().to_string() != theirs(kind))
+        // Where files have a tree of their own, the root is a mount.
+        let mounts = format!("grep -c ' {} ' /proc/self/mountinfo", place.root.display());
+        own("pid").display().to_string() != theirs("pid")
+            && place.sh(&mounts).is_ok_and(|finished| finished.exit.is_success())
     });
     if !*HAS {
         eprintln!("skipped: there are no namespaces for processes and files");
