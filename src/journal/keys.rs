@@ -54,7 +54,6 @@ impl CallKeys {
     /// Arguments with `[redacted]` in place of the values of keys that look like secrets.
     #[napi(catch_unwind)]
     #[must_use]
-    #[expect(clippy::unused_self, reason = "found where the keys are, at no price")]
     pub fn without_secrets(&self, input_json: String) -> String {
         masked(&input_json, Mask { hashed: &[], secrets: true })
     }

@@ -38,8 +38,10 @@ fn mixed(place: &Place, number: usize) {
             Err(ExecError::Spawn { .. })
         )),
         4 => {
-            let finished = place.sh("head -c 3000000 /dev/zero").expect("runs");
-            assert!(finished.output.truncated);
+            let args = strings(&["-c", "head -c 3000000 /dev/zero"]);
+            let max_output_bytes = 5000;
+            let finished = run(&ExecRequest { max_output_bytes, ..place.request("sh", &args) });
+            assert!(finished.is_ok_and(|finished| finished.output.truncated));
         }
         5 => {
             let args = strings(&["-c", "echo out; echo err >&2; kill -9 $$"]);

@@ -56,7 +56,12 @@ impl ConfinedLeader {
         if self.ended.is_some() {
             return Ok(News::Ended);
         }
-        match self.lease.worker_mut().hear(Duration::ZERO)? {
+        let heard = match self.lease.worker_mut().hear(Duration::ZERO) {
+            // It ended while it waited for a command, and never knew this one.
+            Err(_) if self.lease.worker().has_not_heard() => return Ok(News::NotRun(NotRun::Left)),
+            heard => heard?,
+        };
+        match heard {
             None => Ok(News::Running),
             Some(Reply::Ended(status)) => {
                 self.ended = Some(ExitStatus::from_raw(status));

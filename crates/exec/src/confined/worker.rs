@@ -126,6 +126,11 @@ impl Worker {
         }
     }
 
+    /// Whether it ended without having read all that it was told.
+    pub(crate) fn has_not_heard(&self) -> bool {
+        self.inbox.was_left_unread()
+    }
+
     /// Whether it can be given a command.
     pub(crate) fn is_idle(&mut self) -> bool {
         matches!(self.hear(Duration::ZERO), Ok(None))

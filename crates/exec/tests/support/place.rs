@@ -203,7 +203,12 @@ pub(crate) fn workers(host: u32) -> Vec<u32> {
     supervisors(host).into_iter().flat_map(supervisors).collect()
 }
 
-pub(crate) fn parent(process: u32) -> Option<u32> {
+/// The supervisor of a worker, which may have lost it.
+pub(crate) fn supervisor(worker: u32) -> Option<u32> {
+    parent(worker).filter(|process| is_of_sandbox(*process))
+}
+
+fn parent(process: u32) -> Option<u32> {
     stat(&process.to_string())?[1].parse().ok()
 }
 

@@ -53,6 +53,8 @@ pub struct Inbox {
     bytes: Vec<u8>,
     /// Those that came and were not taken yet. One read may bring a frame and the next one's.
     descriptors: VecDeque<OwnedFd>,
+    /// The other end was closed before it had read all that was sent to it.
+    unread: bool,
 }
 
 /// What one read brought.
@@ -70,7 +72,7 @@ impl Inbox {
     /// Reads from `socket`.
     #[must_use]
     pub fn new(socket: OwnedFd) -> Self {
-        Self { socket, bytes: Vec::new(), descriptors: VecDeque::new() }
+        Self { socket, bytes: Vec::new(), descriptors: VecDeque::new(), unread: false }
     }
 
     /// Reads once, and waits for something if asked to.
@@ -98,10 +100,18 @@ impl Inbox {
             Ok(message) if message.bytes == 0 => Ok(Progress::Closed),
             Ok(_) => Ok(Progress::More),
             Err(Errno::AGAIN) => Ok(Progress::Nothing),
-            // What the other end did not read before it was closed.
-            Err(Errno::CONNRESET) => Ok(Progress::Closed),
+            Err(Errno::CONNRESET) => {
+                self.unread = true;
+                Ok(Progress::Closed)
+            }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether the other end was closed before it had read all that was sent to it.
+    #[must_use]
+    pub fn was_left_unread(&self) -> bool {
+        self.unread
     }
 
     /// The next of the descriptors that came beside frames.
