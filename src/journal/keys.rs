@@ -1,5 +1,6 @@
 //! What identifies a call: the hash of its arguments, its number among equal calls, its key.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
+#![expect(clippy::unused_self, reason = "a method is found where the keys are")]
 
 use napi_derive::napi;
 use toolwright_journal::Mask;
