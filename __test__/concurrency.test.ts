@@ -121,7 +121,9 @@ describe('many calls at once', () => {
       await Promise.allSettled(aborted)
     }
     await sleep(200)
-    expect(open()).toBeLessThanOrEqual(before + 2)
+    // Up to sixteen workers of the sandbox wait for the next command, with two descriptors each; one
+    // descriptor for each of these calls would be many more.
+    expect(open()).toBeLessThanOrEqual(before + 2 + 2 * 16)
   })
 
   test('30 commands at once neither wait for each other nor hold up a read', async () => {
