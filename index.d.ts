@@ -151,6 +151,8 @@ export interface CallEnd {
   acted: boolean
   /** The output of a success. */
   outputJson?: string
+  /** The output of a success that is text, instead: made JSON here, which is quicker. */
+  outputText?: string
   /** The error of anything else. */
   errorJson?: string
   /** When it ended. */

@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openJournal } from 'toolwright'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from './support/processes.ts'
 import { startOpenAIServer, type OpenAIServer, type WireReply, type WireRequest } from './support/openai-server.ts'
@@ -125,6 +126,16 @@ function hashProject(): string {
 
 const leftovers = () => readdirSync(temporary).filter((name) => name.startsWith('toolwright-demo-'))
 
+/** The tools of the calls in a journal, as they began. */
+async function recordedIn(file: string): Promise<string[]> {
+  await using journal = await openJournal(file, { readOnly: true })
+  const names: string[] = []
+  for (const { runId } of await journal.listRuns()) {
+    for (const { toolName } of await journal.listRun(runId)) names.push(toolName)
+  }
+  return names
+}
+
 function expectGreen({ code, stdout, stderr }: Run): void {
   expect(stderr).toBe('')
   expect(stdout).toContain('-- diff --')
@@ -150,6 +161,24 @@ describe('the scripted demo', () => {
 
     expect(hashProject()).toBe(before)
     expect(leftovers()).toEqual([])
+    const [, count, file = ''] = /^journal +(\d+) calls: npx toolwright calls (\S+)$/m.exec(run.stdout) ?? []
+    const names = await recordedIn(file)
+    expect(names.slice(0, 6)).toEqual(['bash', 'grep', 'read', 'read', 'edit', 'bash'])
+    expect(names).toHaveLength(Number(count))
+    rmSync(join(file, '..'), { recursive: true })
+  })
+
+  test('--journal records there, also what comes after other runs', async () => {
+    const file = join(temporary, "it's a journal.db")
+    for (const runs of [1, 2]) {
+      const run = await runDemo(['--journal', file])
+      expectGreen(run)
+      expect(run.stdout).toContain(`calls: npx toolwright calls '${temporary}/it'\\''s a journal.db'`)
+      expect(await recordedIn(file)).toHaveLength(runs * 6)
+    }
+    const refused = await runDemo(['--journal', join(temporary, 'missing', 'runs.db')])
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toMatch(/^demo: --journal .*JOURNAL_NOT_FOUND/)
   })
 
   test('--keep keeps the working copy', async () => {

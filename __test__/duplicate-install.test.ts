@@ -107,6 +107,35 @@ describe('decisions.md Context store: "so that duplicate installs share it"', ()
     expect(result).toEqual(Array(6).fill('ok'))
     expect(box.text('f')).toBe('0!\n1!\n2!\n3!\n4!\n5!\n')
   })
+
+  test('tools of both copies are recorded in the journal of the task, numbered together', async () => {
+    const box = makeSandbox()
+    box.put('file', 'text')
+    const [first, second] = [install(box.at('first')), install(box.at('second'))]
+    const result = await report(
+      box.root,
+      `const [a, b] = [await import('${first}'), await import('${second}')]
+      const journal = await a.openJournal('memory:')
+      const options = { journal, runId: 'r', nodeId: 'n', rootDir: ${JSON.stringify(box.root)} }
+      await a.runTask(options, async () => {
+        await a.read.execute({ path: 'file' })
+        await b.read.execute({ path: 'file' })
+        await b.bash.execute({ cmd: 'false' }).catch(() => undefined)
+        await a.write.execute({ path: 'file', content: '' })
+        await Promise.all([b.read.execute({ path: 'file' }), b.read.execute({ path: 'file' })])
+      })
+      const rows = await journal.listRun('r')
+      const result = rows.map(({ seq, toolName, status }) => [seq, toolName, status].join(' '))`,
+    )
+    expect(result).toEqual([
+      '1 read success',
+      '2 read success',
+      '3 bash error',
+      '4 write success',
+      '5 read success',
+      '6 read success',
+    ])
+  })
 })
 
 const engine = `import { AsyncLocalStorage } from 'node:async_hooks'

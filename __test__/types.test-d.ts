@@ -1,5 +1,5 @@
 // What TypeScript has to accept and to refuse; checked by `tsc -p tsconfig.check.json`, never run.
-import { ToolLoopAgent, type InferToolInput, type InferToolOutput, type LanguageModel, type ToolSet } from 'ai'
+import { ToolLoopAgent, type InferToolInput, type InferToolOutput, type LanguageModel, type ModelMessage, type ToolSet } from 'ai'
 import {
   bash,
   configureTools,
@@ -13,14 +13,21 @@ import {
   grep,
   grepTool,
   nextToolSeq,
+  openJournal,
   read,
   readFileTool,
+  replayRun,
+  revertRun,
+  runTask,
   runWithToolContext,
   ToolError,
   tools,
   write,
   writeFileTool,
   type DefinedToolContext,
+  type Journal,
+  type Task,
+  type ToolCallRow,
   type ToolContext,
   type ToolErrorCode,
 } from 'toolwright'
@@ -162,3 +169,25 @@ const yielding = defineTool({
 })
 expectTypeOf(yielding.execute({ n: 1 })).toEqualTypeOf<AsyncGenerator<number, void, undefined>>()
 expectTypeOf<InferToolOutput<typeof yielding>>().toEqualTypeOf<number>()
+
+// The journal: what a task gives and takes.
+declare const journal: Journal
+expectTypeOf(openJournal('memory:')).toEqualTypeOf<Promise<Journal>>()
+expectTypeOf(runTask({ journal, runId: 'r', nodeId: 'n' }, () => 5)).toEqualTypeOf<Promise<number>>()
+expectTypeOf(runTask({ journal, runId: 'r', nodeId: 'n' }, async (task) => task.prompt('x'))).toEqualTypeOf<Promise<string>>()
+declare const task: Task
+const messages: ModelMessage[] = task.messages<ModelMessage>([{ role: 'user', content: 'x' }])
+void messages
+expectTypeOf(journal.tail()).toExtend<AsyncIterable<ToolCallRow>>()
+expectTypeOf(replayRun(journal, 'r').drive(async () => 'x')).toEqualTypeOf<Promise<string>>()
+void revertRun(journal, 'r', { tools: { bash } })
+void createTools({ journal, streamOutput: true })
+void runWithToolContext({ journal }, () => 1)
+// @ts-expect-error a run has a name
+void runTask({ journal, nodeId: 'n' }, () => 5)
+// @ts-expect-error there are three ways
+void runTask({ journal, runId: 'r', nodeId: 'n', onReplayUnsafe: 'ignore' }, () => 5)
+// @ts-expect-error a journal is opened first
+void createTools({ journal: 'file:runs.db' })
+// @ts-expect-error options of all tools have no journal
+configureTools({ journal })

@@ -28,6 +28,8 @@ export type {
   ToolCallStatus,
 } from './journal/journal-store.js'
 export { openJournal, type OpenJournalOptions } from './journal/open-journal.js'
+export { replayRun, type ReplayedCall, type ReplayRunOptions, type RunReplay } from './journal/replay-run.js'
+export { revertRun, type RevertedCall, type RevertRunOptions } from './journal/revert-run.js'
 export { runTask, type RunTaskOptions } from './journal/run-task.js'
 export type { Task, WarningMessage } from './journal/task.js'
 export * from './tools.js'

@@ -5,6 +5,7 @@ import { journalRecorder } from './journal/find-recorder.js'
 import type { Awaitable } from './journal/journal-store.js'
 import { nativeCallKeys } from './native.js'
 import type { Call } from './run-call.js'
+import type { DefinedToolMetadata } from './tool-metadata.js'
 import { unlessAborted } from './unless-aborted.js'
 
 /** A call that is being recorded. */
@@ -18,6 +19,22 @@ export interface OpenRecord {
   succeeded(output: unknown): Awaitable<void>
   /** `acted` is false for a call that did nothing; `output` is what an aborted one had given. */
   failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>
+}
+
+/** A call that starts. */
+export interface StartingCall {
+  metadata: Omit<DefinedToolMetadata, 'revert'>
+  /** What the record shows of the arguments. */
+  input: unknown
+  /** Whether it is one of our own tools, whose errors say whether anything was done. */
+  builtIn: boolean
+  ctx: Pick<DefinedToolContext, 'idempotencyKey' | 'toolCallId' | 'signal' | 'seq'>
+  ambient: ToolContext | undefined
+}
+
+/** What is told of every call in a context. It throws for a call that must not be made. */
+export interface CallRecorder {
+  start(call: StartingCall): Awaitable<OpenRecord>
 }
 
 /**

@@ -43,6 +43,7 @@ export const isRefusal: Readonly<Record<ToolErrorCode, boolean>> = {
   // What follows comes from the runtime, before a tool is called.
   REPLAY_UNSAFE: true,
   REPLAY_INCOMPLETE: true,
+  REPLAY_DIFFERS: true,
   TASK_ENDED: true,
   JOURNAL_LOCATION_INVALID: true,
   JOURNAL_NOT_FOUND: true,

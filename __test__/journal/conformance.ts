@@ -89,6 +89,15 @@ export function journalConformance(name: string, open: () => Promise<Journal>): 
       ])
     })
 
+    test('an output that is text is kept as JSON', async () => {
+      const journal = await opened()
+      const outputText = 'a "line"\n'
+      await journal.updateToolCall(await journal.insertToolCall(call(1)), { status: 'success', outputText })
+      await journal.insertToolCall(call(2, { status: 'success', outputText, sideEffect: false }))
+      const rows = await journal.listToolCalls('run', 'node', 0)
+      expect(rows.map((row) => row.outputJson)).toEqual([JSON.stringify(outputText), JSON.stringify(outputText)])
+    })
+
     test('a call is found by its key alone', async () => {
       const journal = await opened()
       await journal.insertToolCall(call(1))

@@ -181,10 +181,10 @@ export class ReferenceStore implements JournalStore {
   }
 }
 
-function end(row: ToolCallRow, { status, outputJson, errorJson, finishedAtMs, acted = true }: ToolCallEnd): void {
+function end(row: ToolCallRow, { status, outputText, outputJson, errorJson, finishedAtMs, acted = true }: ToolCallEnd): void {
   Object.assign(row, { status, statusText: status, finishedAtMs: finishedAtMs ?? Date.now() })
   row.acted = acted || status !== 'error'
-  if (status === 'success') row.outputJson = outputJson ?? null
+  if (status === 'success') row.outputJson = outputText === undefined ? (outputJson ?? null) : JSON.stringify(outputText)
   else row.errorJson = errorJson ?? null
   row.outputBytes = row.outputJson === null ? null : Buffer.byteLength(row.outputJson)
 }

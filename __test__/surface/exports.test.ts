@@ -33,6 +33,8 @@ describe('§1 exports', () => {
       'configureTools',
       'createTools',
       'openJournal',
+      'replayRun',
+      'revertRun',
       'runTask',
       'sandboxReport',
       'toolErrorCodes',

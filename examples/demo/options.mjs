@@ -20,6 +20,7 @@ Task (with --model only):
 
   --allow-network         let the commands of the agent reach the network
   --keep                  keep the working copy and print its path
+  --journal FILE          record the calls there (default: a new file, which stays)
   --help                  show this text
 
 Exit code: 0 when the project's tests are green at the end, 1 when they are not or the run
@@ -42,6 +43,7 @@ export class UsageError extends Error {}
  * @property {boolean} inPlace
  * @property {boolean} allowNetwork
  * @property {boolean} keep
+ * @property {string | undefined} journal
  */
 
 /**
@@ -84,6 +86,7 @@ export function readOptions(args) {
     inPlace,
     allowNetwork: values['allow-network'] ?? false,
     keep: values.keep ?? false,
+    journal: values.journal,
   }
 }
 
@@ -104,6 +107,7 @@ function parse(args) {
         'in-place': { type: 'boolean' },
         'allow-network': { type: 'boolean' },
         keep: { type: 'boolean' },
+        journal: { type: 'string' },
       },
     }).values
   } catch (error) {

@@ -2,6 +2,7 @@
 import { isStepCount, ToolLoopAgent } from 'ai'
 import { createTools, sandboxReport } from 'toolwright'
 import { createCallLog } from './call-log.mjs'
+import { openDemoJournal } from './journal.mjs'
 import { harmless, paint, paintDiff, say } from './display.mjs'
 import { describeFailure } from './failure.mjs'
 import { chooseModel } from './model.mjs'
@@ -47,14 +48,19 @@ async function main(args) {
   const stop = stopOnSignals(options.timeoutMs)
   const workspace = openWorkspace(options)
   const log = createCallLog()
+  /** @type {Awaited<ReturnType<typeof openDemoJournal>> | undefined} */
+  let records
   try {
-    return await repair(options, chosen, workspace, log, stop.signal)
+    records = await openDemoJournal(options.journal)
+    return await repair(options, chosen, workspace, { log, journal: records.journal }, stop.signal)
   } catch (error) {
     // The SDK words an abort in its own way; the reason for it is ours.
     throw stop.signal.aborted ? stop.signal.reason : error
   } finally {
     await log.settled(SETTLE_MS)
     stop.release()
+    const line = await records?.close()
+    if (line !== undefined) say(`\n${line}`)
     if (!options.keep) workspace.remove()
     else if (!options.inPlace) say(`\nkept      ${workspace.directory}`)
   }
@@ -64,13 +70,13 @@ async function main(args) {
  * @param {import('./options.mjs').Options} options
  * @param {import('./model.mjs').ChosenModel} chosen
  * @param {import('./workspace.mjs').Workspace} workspace
- * @param {ReturnType<typeof createCallLog>} log
+ * @param {{ log: ReturnType<typeof createCallLog>, journal: import('toolwright').Journal }} records
  * @param {AbortSignal} signal
  */
-async function repair(options, chosen, workspace, log, signal) {
+async function repair(options, chosen, workspace, { log, journal }, signal) {
   const { allowNetwork, maxSteps } = options
   const prompt = options.task ?? TASK
-  const tools = createTools({ rootDir: workspace.directory, allowNetwork })
+  const tools = createTools({ rootDir: workspace.directory, allowNetwork, journal })
   const { summary } = await sandboxReport({ rootDir: workspace.directory, allowNetwork })
   sayHeader(chosen, workspace, allowNetwork, summary, prompt)
 

@@ -68,21 +68,7 @@ impl CallKeys {
     /// Marks the number of a call that this attempt made before, in another process.
     #[napi(catch_unwind)]
     pub fn occupy(&self, tool: String, args_hash: String, ordinal: f64) {
-        let ordinal = integer(ordinal);
-        let mut others = Vec::new();
-        loop {
-            match self.ordinals.take(&tool, &args_hash) {
-                taken if taken == ordinal => break,
-                taken if taken > ordinal => {
-                    self.ordinals.give_back(&tool, &args_hash, taken);
-                    break;
-                }
-                taken => others.push(taken),
-            }
-        }
-        for other in others {
-            self.ordinals.give_back(&tool, &args_hash, other);
-        }
+        self.ordinals.occupy(&tool, &args_hash, integer(ordinal));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writing rows: on a thread of its own where the disk has to be waited for.
+//! Writing rows: at once where nobody has to be waited for, else on a thread of its own.
 
 use std::sync::Arc;
 
@@ -7,6 +7,8 @@ use napi::Result;
 use napi::bindgen_prelude::Either;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
+use serde_json::Value;
+use toolwright_journal::AtOnce;
 use toolwright_journal::CallRef;
 use toolwright_journal::Finish;
 use toolwright_journal::Intent;
@@ -71,6 +73,8 @@ pub struct CallEnd {
     pub acted: bool,
     /// The output of a success.
     pub output_json: Option<String>,
+    /// The output of a success that is text, instead: made JSON here, which is quicker.
+    pub output_text: Option<String>,
     /// The error of anything else.
     pub error_json: Option<String>,
     /// When it ended.
@@ -104,8 +108,12 @@ impl NativeJournal {
             Ok(journal) => journal,
             Err(error) => return Ok(Either::A(told::<()>(Err(error), |()| None))),
         };
-        let intent = Intent::from(call);
-        later(env, journal, move |journal| begun_as(journal.begin(intent)))
+        match journal.begin_at_once(call.into()) {
+            AtOnce::Done(begun) => Ok(Either::A(begun_as(begun))),
+            AtOnce::NotNow(intent) => {
+                later(env, journal, move |journal| begun_as(journal.begin(*intent)))
+            }
+        }
     }
 
     /// Records the outcome of a call that began.
@@ -129,8 +137,12 @@ impl NativeJournal {
             Ok(journal) => journal,
             Err(error) => return Ok(Either::A(told::<()>(Err(error), |()| None))),
         };
-        let finish = Finish::from(end);
-        later(env, journal, move |journal| told(journal.finish(call, finish), |()| None))
+        match journal.finish_at_once(call, end.into()) {
+            AtOnce::Done(finished) => Ok(Either::A(told(finished, |()| None))),
+            AtOnce::NotNow(finish) => {
+                later(env, journal, move |journal| told(journal.finish(call, finish), |()| None))
+            }
+        }
     }
 
     /// Records a call that is over, in one row.
@@ -140,13 +152,12 @@ impl NativeJournal {
             Ok(journal) => journal,
             Err(error) => return Ok(Either::A(told::<()>(Err(error), |()| None))),
         };
-        let (intent, finish) = (Intent::from(call), Finish::from(end));
-        if intent.side_effect {
-            return later(env, journal, move |journal| {
-                told(journal.record(intent, finish), |()| None)
-            });
+        match journal.record_at_once(call.into(), end.into()) {
+            AtOnce::Done(recorded) => Ok(Either::A(told(recorded, |()| None))),
+            AtOnce::NotNow((intent, finish)) => {
+                later(env, journal, move |journal| told(journal.record(*intent, finish), |()| None))
+            }
         }
-        Ok(Either::A(told(journal.record(intent, finish), |()| None)))
     }
 }
 
@@ -201,8 +212,9 @@ impl From<NewCall> for Intent {
 impl From<CallEnd> for Finish {
     fn from(end: CallEnd) -> Self {
         use toolwright_journal::Outcome::{Error, Rejected, Success, Unknown};
+        let output = end.output_text.map(|text| Value::from(text).to_string()).or(end.output_json);
         let outcome = match (end.status.as_str(), end.acted) {
-            ("success", _) => Success { output_json: end.output_json },
+            ("success", _) => Success { output_json: output },
             ("error", false) => Rejected { error_json: end.error_json },
             ("error", true) => Error { error_json: end.error_json },
             _ => Unknown { error_json: end.error_json },

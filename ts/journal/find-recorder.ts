@@ -1,4 +1,5 @@
 import type { ToolContext } from '../context.js'
+import type { CallRecorder } from '../record-call.js'
 import type { BoundToolOptions } from '../settings.js'
 import type { Journal } from './journal.js'
 import { TaskRecorder } from './task-recorder.js'
@@ -8,7 +9,7 @@ import { uuidV7 } from './uuid-v7.js'
 const NO_TASK = 'agent'
 
 /** The recorders of our own, by the `recordToolCall` that they put into a context. */
-const ours = new WeakMap<object, TaskRecorder>()
+const ours = new WeakMap<object, CallRecorder>()
 /** Of contexts that name their task, by journal and task: two such contexts may name the same. */
 const named = new WeakMap<Journal, Map<string, WeakRef<TaskRecorder>>>()
 /** A recorder lives as long as a context that uses it. */
@@ -17,25 +18,29 @@ const users = new WeakMap<ToolContext, TaskRecorder>()
 const unnamed = new WeakMap<object, TaskRecorder>()
 
 /** Makes `record`, as part of a context, stand for a recorder. */
-export function registerRecorder(record: NonNullable<ToolContext['recordToolCall']>, recorder: TaskRecorder): void {
+export function registerRecorder(record: NonNullable<ToolContext['recordToolCall']>, recorder: CallRecorder): void {
   ours.set(record, recorder)
+}
+
+/** The recorder of ours that a context stands for. */
+export function registeredRecorder(context: ToolContext | undefined): CallRecorder | undefined {
+  return context?.recordToolCall === undefined ? undefined : ours.get(context.recordToolCall)
 }
 
 /**
  * What records a call in a journal: the recorder of `runTask`, or one for the journal of the context
- * or of the set of tools. `undefined` where there is no journal, and where the host keeps records
+ * or of the set of tools; under the ids of the context, where it has them. `undefined` where there is no journal, and where the host keeps records
  * itself, as the Smithers engine does: one call is recorded once.
  */
-export function journalRecorder(ambient: ToolContext | undefined, bound: BoundToolOptions): TaskRecorder | undefined {
-  if (ambient?.recordToolCall !== undefined) return ours.get(ambient.recordToolCall)
+export function journalRecorder(ambient: ToolContext | undefined, bound: BoundToolOptions): CallRecorder | undefined {
+  if (ambient?.recordToolCall !== undefined) return registeredRecorder(ambient)
   const journal = ambient?.journal ?? bound.journal
   if (journal === undefined) return undefined
   if (ambient?.runId && ambient.nodeId) return namedRecorder(journal, ambient)
   const run = ambient?.journal === undefined ? bound : ambient
   let recorder = unnamed.get(run)
   if (recorder?.journal !== journal) {
-    const runId = ambient?.runId || uuidV7()
-    recorder = new TaskRecorder(journal, { runId, nodeId: ambient?.nodeId || NO_TASK, iteration: ambient?.iteration ?? 0 }, 1)
+    recorder = new TaskRecorder(journal, { runId: uuidV7(), nodeId: NO_TASK, iteration: 0 }, 1, true)
     unnamed.set(run, recorder)
   }
   return recorder

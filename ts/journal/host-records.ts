@@ -1,14 +1,13 @@
 import type { ToolCallRecord } from '../context.js'
-import type { OpenRecord } from '../record-call.js'
+import type { CallRecorder, OpenRecord, StartingCall } from '../record-call.js'
 import { recordedText } from '../tools/recorded-text.js'
 import { registerRecorder } from './find-recorder.js'
-import type { TaskRecorder } from './task-recorder.js'
 
 /**
  * The `recordToolCall` of a context whose calls a journal records. Tools of this package go to the
  * recorder directly; those of another copy of it, and of the Smithers package, come here.
  */
-export function recordToolCallIn(recorder: TaskRecorder): (record: ToolCallRecord) => Promise<void> {
+export function recordToolCallIn(recorder: CallRecorder): (record: ToolCallRecord) => Promise<void> {
   const open: { record: ToolCallRecord; started: OpenRecord }[] = []
   const record = async (told: ToolCallRecord): Promise<void> => {
     if (told.phase === 'started') {
@@ -27,7 +26,7 @@ export function recordToolCallIn(recorder: TaskRecorder): (record: ToolCallRecor
   return record
 }
 
-function asStarting(record: ToolCallRecord) {
+function asStarting(record: ToolCallRecord): StartingCall {
   const { toolName: name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = record
   return {
     metadata: { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert },

@@ -32,6 +32,8 @@ export interface ToolCallEnd {
   status: Exclude<ToolCallStatus, 'started'>
   /** The output as JSON; a store cuts it to its limit. */
   outputJson?: string | null | undefined
+  /** The output, where it is text: a store keeps it as JSON, instead of `outputJson`. */
+  outputText?: string | undefined
   /** The error as JSON; a store cuts it to its limit. */
   errorJson?: string | null | undefined
   /** When it ended, in milliseconds since 1970. @default now */

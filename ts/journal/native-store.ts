@@ -54,12 +54,12 @@ class NativeStore implements JournalStore {
     const ref = { runId, nodeId, iteration, attempt, seq, startedAtMs: intent.startedAtMs }
     if (status !== 'started') {
       const told = this.#native.record(intent, asEnd({ ...call, status }))
-      if (told instanceof Promise) return told.then((outcome) => (unwrap(outcome), ref))
+      if (isPromise(told)) return told.then((outcome) => (unwrap(outcome), ref))
       unwrap(told)
       return ref
     }
     const told = this.#native.begin(intent)
-    if (told instanceof Promise) return told.then((outcome) => ({ ...ref, row: unwrap(outcome).row }))
+    if (isPromise(told)) return told.then((outcome) => ({ ...ref, row: unwrap(outcome).row }))
     return { ...ref, row: unwrap(told).row }
   }
 
@@ -67,7 +67,7 @@ class NativeStore implements JournalStore {
     const { row, startedAtMs, attempt, seq } = call
     if (row === undefined || startedAtMs === undefined) return this.#updateByKey(call, end)
     const told = this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end))
-    if (told instanceof Promise) return told.then((outcome) => void unwrap(outcome))
+    if (isPromise(told)) return told.then((outcome) => void unwrap(outcome))
     unwrap(told)
   }
 
@@ -154,6 +154,9 @@ class NativeStore implements JournalStore {
   }
 }
 
+/** Not by its class: where modules have globals of their own, the addon's promise is another one. */
+const isPromise = <T>(told: T | Promise<T>): told is Promise<T> => typeof told === 'object' && told !== null && 'then' in told
+
 const asTask = ({ runId, nodeId, iteration }: TaskId): JournalTask => ({ runId, nodeId, iteration })
 
 /** Every field is there, since the addon looks at each. */
@@ -184,6 +187,7 @@ function asEnd(end: ToolCallEnd): CallEnd {
     status: end.status,
     acted: end.acted ?? true,
     outputJson: end.outputJson ?? undefined,
+    outputText: end.outputText,
     errorJson: end.errorJson ?? undefined,
     finishedAtMs: end.finishedAtMs ?? Date.now(),
   } as CallEnd

@@ -1,4 +1,5 @@
-import { ToolError } from '../errors.js'
+import { ToolError, type ToolErrorCode, toolErrorCodes } from '../errors.js'
+import type { ToolCallEnd } from './journal-store.js'
 
 /** A value as JSON: what has none (cycles, big integers) is put into words. */
 export function asJson(value: unknown): string | undefined {
@@ -22,12 +23,12 @@ function describingOddities(): (key: string, value: unknown) => unknown {
 }
 
 /**
- * What a tool returned, as JSON. What JSON cannot give back as it was (a date, a class) is framed, so
+ * What a tool returned, for its row. What JSON cannot give back as it was (a date, a class) is framed, so
  * that nobody takes it for the output itself.
  */
-export function outputAsJson(output: unknown): string | undefined {
-  if (output === undefined || isExact(output)) return asJson(output)
-  return asJson({ inexact: true, value: output })
+export function recordedOutput(output: unknown): Pick<ToolCallEnd, 'outputJson' | 'outputText'> {
+  if (typeof output === 'string') return { outputText: output }
+  return { outputJson: asJson(output === undefined || isExact(output) ? output : { inexact: true, value: output }) }
 }
 
 /** The output of a row, if the row holds all of it. */
@@ -62,6 +63,33 @@ export function errorAsJson(error: unknown, output?: unknown): string {
   return asJson(output === undefined ? told : { ...told, output }) ?? 'null'
 }
 
+/** An error with the name, message, code and details of the one that was recorded, if all is there. */
+export function recordedError(json: string | null): Error | undefined {
+  const told = parsed(json)
+  if (told === undefined || typeof told['message'] !== 'string') return undefined
+  const { name, message, code, summary, hint, cause, outputAt } = told
+  if (name === 'ToolError' && isToolErrorCode(code)) {
+    const details = { ...(told['details'] as Record<string, unknown> | undefined) }
+    // The output is in the message, and was not kept twice.
+    if (Array.isArray(outputAt)) details['output'] = message.slice(Number(outputAt[0]), Number(outputAt[1]))
+    return new ToolError({ code, summary: text(summary, message), hint: text(hint, ''), message, details, cause })
+  }
+  const error = Object.assign(new Error(message), code === undefined ? {} : { code })
+  error.name = text(name, 'Error')
+  return error
+}
+
+function parsed(json: string | null): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(json ?? '') as unknown
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isToolErrorCode = (code: unknown): code is ToolErrorCode => (toolErrorCodes as readonly unknown[]).includes(code)
+
 function described(error: unknown, depth: number): Record<string, unknown> {
   if (typeof error !== 'object' || error === null) return { name: 'Thrown', message: String(error) }
   const { name, message, code, cause } = error as { [key in 'name' | 'message' | 'code' | 'cause']?: unknown }
@@ -69,10 +97,18 @@ function described(error: unknown, depth: number): Record<string, unknown> {
   if (typeof code === 'string') told['code'] = code
   if (ToolError.isInstance(error)) {
     const { summary, hint, details } = error
-    Object.assign(told, { summary, hint, details })
+    Object.assign(told, { summary, hint }, withoutOutput(error.message, details))
   }
   if (cause !== undefined && depth < 3) told['cause'] = described(cause, depth + 1)
   return told
+}
+
+/** A long output is part of the message; twice, it would not fit a row. */
+function withoutOutput(message: string, details: Record<string, unknown>): Record<string, unknown> {
+  const { output, ...rest } = details
+  if (typeof output !== 'string' || output === '') return { details }
+  const start = message.indexOf(output)
+  return start === -1 ? { details } : { details: rest, outputAt: [start, start + output.length] }
 }
 
 const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)

@@ -38,9 +38,14 @@ export function warnedPrompt(warning: string, text: string): string {
 
 /** Messages with the warning as the last one, unless it is among them already. */
 export function warnedMessages<M>(warning: string, messages: readonly M[]): (M | { role: 'user'; content: string })[] {
-  // What is JSON of a message has the marker as it stands, wherever it is.
-  const isThere = messages.some((message) => JSON.stringify(message)?.includes(MARKER))
-  return isThere ? [...messages] : [...messages, { role: 'user', content: warning }]
+  return messages.some(isMarked) ? [...messages] : [...messages, { role: 'user', content: warning }]
+}
+
+/** Whether the warning is in the text of a message, or of one of its parts. */
+function isMarked(message: unknown): boolean {
+  const { content } = (message ?? {}) as { content?: unknown }
+  const parts: unknown[] = Array.isArray(content) ? content.map((part: { text?: unknown } | null) => part?.text) : [content]
+  return parts.some((text) => typeof text === 'string' && text.includes(MARKER))
 }
 
 /** Whether a built-in tool has a side effect. Old rows do not say. */

@@ -9,6 +9,7 @@ import type { Journal } from './journal.js'
 import type { TaskId, TaskLock, ToolCallRow } from './journal-store.js'
 import { checkJournal } from './open-journal.js'
 import { effectsThatCount, fingerprintOf, isKeyed } from './retry-warning.js'
+import { type ReplayedCalls, replayOf } from './replayed-calls.js'
 import { createTask, replayUnsafe, type Task } from './task.js'
 import { TaskRecorder } from './task-recorder.js'
 
@@ -22,7 +23,10 @@ export interface RunTaskOptions {
   nodeId: string
   /** The iteration, for a task in a loop. @default 0 */
   iteration?: number | undefined
-  /** Which attempt this is, from 1. @default one more than the last that made a call */
+  /**
+   * Which attempt this is, from 1. One that has made calls already goes on with their numbers.
+   * @default one more than the last that made a call
+   */
   attempt?: number | undefined
   /** The directory that built-in tools are confined to. @default that of the surrounding context or of the tools */
   rootDir?: string | undefined
@@ -77,6 +81,8 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   const id = checkTask(options)
   const { journal, signal } = options
   signal?.throwIfAborted()
+  const replay = replayOf(getToolContext())
+  if (replay !== undefined) return replayTask(replay, id, options, fn)
   const guess = options.attempt ?? (await nextAttempt(journal, id))
   const lock = await journal.lockTask(id, guess)
   const running: { recorder?: TaskRecorder; fn?: Promise<unknown> } = {}
@@ -96,15 +102,36 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   }
 }
 
+/** An attempt in a recorded run that code is driven through: nothing is locked, nothing is done. */
+async function replayTask<T>(
+  replay: ReplayedCalls,
+  id: TaskId,
+  options: RunTaskOptions,
+  fn: (task: Task) => T | PromiseLike<T>,
+): Promise<T> {
+  const { nodeId, iteration } = id
+  const attempt = options.attempt ?? replay.nextAttempt(nodeId, iteration)
+  const ambient = getToolContext()
+  const signal = eitherSignal(eitherSignal(options.signal, ambient?.signal), replay.signal) as AbortSignal
+  const earlier = await options.journal.priorEffects({ ...id, runId: replay.runId }, attempt)
+  const priorEffects = effectsThatCount(earlier, options.tools ?? {})
+  const context: ToolContext = { ...ambient, ...id, attempt, signal }
+  const idempotencyKey = getToolIdempotencyKey(context) ?? ''
+  const { task } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove: [] })
+  return unlessAborted(replay.within(async () => fn(task), context, { nodeId, iteration, attempt }), options.signal)
+}
+
 async function prepare(id: TaskId, options: RunTaskOptions, stopped: AbortSignal) {
   const { journal, onReplayUnsafe = 'warn', approved = false } = options
   await journal.recover()
   const last = await journal.lastAttempt(id)
   const attempt = options.attempt ?? (last?.attempt ?? 0) + 1
   const recorder = new TaskRecorder(journal, id, attempt)
-  await recorder.prepare(last !== undefined && attempt <= last.attempt)
+  // An attempt that goes on, in another process perhaps, may have left effects of its own.
+  const goesOn = last !== undefined && attempt <= last.attempt
+  await recorder.prepare(goesOn)
   recorder.givesRecorded = options.replay === 'recorded'
-  const priorEffects = effectsThatCount(await journal.priorEffects(id, attempt), options.tools ?? {})
+  const priorEffects = effectsThatCount(await journal.priorEffects(id, goesOn ? attempt + 1 : attempt), options.tools ?? {})
   const unsafe = onReplayUnsafe === 'warn' ? [] : priorEffects.filter((effect) => !isKeyed(effect))
   if (unsafe.length > 0 && onReplayUnsafe === 'refuse') throw replayUnsafe(id, attempt, unsafe, 'attempt')
   const toApprove = isApproved(unsafe, approved) ? [] : unsafe

@@ -1,30 +1,16 @@
-import type { CallKeys } from '../../index.js'
-import type { DefinedToolContext } from '../call-context.js'
-import type { ToolContext } from '../context.js'
+import type { CallIdentity, CallKeys } from '../../index.js'
 import { ToolError } from '../errors.js'
 import { nativeCallKeys } from '../native.js'
-import type { OpenRecord } from '../record-call.js'
+import type { CallRecorder, OpenRecord, StartingCall } from '../record-call.js'
 import { wasRefused } from '../refusals.js'
-import type { DefinedToolMetadata } from '../tool-metadata.js'
 import { unlessAborted } from '../unless-aborted.js'
 import { rememberTrouble, warnOnce, whenTroubled } from './journal-trouble.js'
 import type { Journal } from './journal.js'
 import type { Awaitable, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
-import { asJson, errorAsJson, outputAsJson, wholeOutput } from './recorded-json.js'
-
-/** A call that starts. */
-export interface StartingCall {
-  metadata: Omit<DefinedToolMetadata, 'revert'>
-  /** What the record shows of the arguments. */
-  input: unknown
-  /** Whether it is one of our own tools, whose errors say whether anything was done. */
-  builtIn: boolean
-  ctx: Pick<DefinedToolContext, 'idempotencyKey' | 'toolCallId' | 'signal' | 'seq'>
-  ambient: ToolContext | undefined
-}
+import { asJson, errorAsJson, recordedOutput, wholeOutput } from './recorded-json.js'
 
 /** Records the calls of one attempt of a task in a journal. */
-export class TaskRecorder {
+export class TaskRecorder implements CallRecorder {
   readonly journal: Journal
   readonly task: TaskId
   readonly attempt: number
@@ -39,7 +25,11 @@ export class TaskRecorder {
   #waiting: (() => void)[] = []
   #ended = false
 
-  constructor(journal: Journal, task: TaskId, attempt: number) {
+  readonly #isNew: boolean
+
+  /** `isNew` says that the attempt cannot have rows yet. */
+  constructor(journal: Journal, task: TaskId, attempt: number, isNew = false) {
+    this.#isNew = isNew
     this.journal = journal
     this.task = task
     this.attempt = attempt
@@ -64,10 +54,22 @@ export class TaskRecorder {
     this.#keys = keys
   }
 
+  /** Gets ready at the first call. */
+  async #prepareLate(): Promise<void> {
+    try {
+      await this.prepare(!this.#isNew)
+    } catch (error) {
+      this.#preparing = undefined
+      if (this.journal.onFailure === 'fail') throw error
+      warnOnce(this.journal, error, 'calls may be made without a record')
+      await this.prepare(false)
+    }
+  }
+
   /** Records that a call starts. */
   start(call: StartingCall): Awaitable<OpenRecord> {
     if (this.#keys !== undefined) return this.#start(call, this.#keys)
-    this.#preparing ??= this.prepare(true)
+    this.#preparing ??= this.#prepareLate()
     return this.#preparing.then(() => this.#start(call, this.#keys as CallKeys))
   }
 
@@ -76,7 +78,8 @@ export class TaskRecorder {
     const { name } = metadata
     if (this.#ended) throw this.#taskEnded(name)
     const json = asJson(call.input)
-    const identity = keys.take(name, json ?? 'null')
+    // A built-in tool uses no key, and its row holds what the hash would be of.
+    const identity = builtIn && !this.givesRecorded ? undefined : keys.take(name, json ?? 'null')
     const redact = json !== undefined && !builtIn && this.journal.redactKeys
     const row = {
       ...this.task,
@@ -89,14 +92,17 @@ export class TaskRecorder {
       hasRevert: metadata.hasRevert,
       idempotencyKey: metadata.acceptsIdempotencyKey ? call.ctx.idempotencyKey : null,
       callToken: call.ctx.toolCallId,
-      argsHash: identity.argsHash,
-      ordinal: identity.ordinal,
+      argsHash: identity?.argsHash,
+      ordinal: identity?.ordinal,
     }
-    const giveBack = (): void => keys.giveBack(name, identity.argsHash, identity.ordinal)
+    const key = identity?.key ?? null
+    const giveBack = (): void => {
+      if (identity !== undefined) keys.giveBack(name, identity.argsHash, identity.ordinal)
+    }
     const begin = (): Awaitable<OpenRecord> => {
       try {
         if (metadata.sideEffect) this.guard?.(name)
-        const begun = this.#begin(call, { ...row, seq: this.#nextSeq(call), startedAtMs: Date.now() }, identity.key, giveBack)
+        const begun = this.#begin(call, { ...row, seq: this.#nextSeq(call), startedAtMs: Date.now() }, key, giveBack)
         if (!isPromise(begun)) return begun
         return begun.then(undefined, (error: unknown) => {
           giveBack()
@@ -107,16 +113,16 @@ export class TaskRecorder {
         throw error
       }
     }
-    return this.givesRecorded ? this.#recordedOr(call, row, identity.key, begin) : begin()
+    return this.givesRecorded && identity !== undefined ? this.#recordedOr(call, identity, begin) : begin()
   }
 
   /** The recorded output of an identical call, or else a call. */
   async #recordedOr(
     { metadata }: StartingCall,
-    { toolName, argsHash, ordinal }: { toolName: string; argsHash: string; ordinal: number },
-    key: string,
+    { argsHash, ordinal, key }: CallIdentity,
     begin: () => Awaitable<OpenRecord>,
   ): Promise<OpenRecord> {
+    const toolName = metadata.name
     const found = await this.journal.recordedCall(this.task, toolName, argsHash, ordinal)
     if (found === undefined) return begin()
     const whole = wholeOutput(found)
@@ -134,7 +140,7 @@ export class TaskRecorder {
     })
   }
 
-  #begin(call: StartingCall, row: NewToolCall, key: string, giveBack: () => void): Awaitable<OpenRecord> {
+  #begin(call: StartingCall, row: NewToolCall, key: string | null, giveBack: () => void): Awaitable<OpenRecord> {
     const open = (ref: ToolCallRef | undefined): OpenRecord => this.#opened(call, row, ref, key, giveBack)
     if (!call.metadata.sideEffect) {
       const trouble = whenTroubled(this.journal)
@@ -152,21 +158,39 @@ export class TaskRecorder {
       return refused(error)
     }
     if (!isPromise(inserted)) return open(inserted)
-    const inserting = inserted
-    return unlessAborted(inserting, call.ctx.signal).then(open, (error: unknown) => {
-      if (call.ctx.signal?.aborted !== true) return refused(error)
-      // What was recorded as started gets its end too.
-      const end = { status: 'error', acted: false, errorJson: errorAsJson(error) } as const
-      inserting.then((ref) => this.journal.updateToolCall(ref, end)).then(undefined, () => undefined)
-      throw error
-    })
+    return this.#whenInserted(inserted, call.ctx.signal, open, refused)
+  }
+
+  /** The task is not over before it is known what became of a row that takes its time. */
+  async #whenInserted(
+    inserting: PromiseLike<ToolCallRef>,
+    signal: AbortSignal | undefined,
+    open: (ref: ToolCallRef) => OpenRecord,
+    refused: (error: unknown) => OpenRecord,
+  ): Promise<OpenRecord> {
+    this.#running += 1
+    const settled = (): void => this.#settled()
+    try {
+      const record = open(await unlessAborted(inserting, signal))
+      settled()
+      return record
+    } catch (error) {
+      if (signal?.aborted === true) {
+        // What was recorded as started gets its end too.
+        const end = { status: 'error', acted: false, errorJson: errorAsJson(error) } as const
+        inserting.then((ref) => this.journal.updateToolCall(ref, end)).then(settled, settled)
+        throw error
+      }
+      settled()
+      return refused(error)
+    }
   }
 
   #opened(
     { metadata, builtIn, ctx }: StartingCall,
     row: NewToolCall,
     ref: ToolCallRef | undefined,
-    key: string,
+    key: string | null,
     giveBack: () => void,
   ): OpenRecord {
     this.#running += 1
@@ -188,7 +212,7 @@ export class TaskRecorder {
     return {
       seq: row.seq,
       key,
-      succeeded: (output) => end({ status: 'success', outputJson: outputAsJson(output) }),
+      succeeded: (output) => end({ status: 'success', ...recordedOutput(output) }),
       failed: (error, ending) => {
         const acted = ending.acted && !(builtIn && wasRefused(error))
         if (!acted) giveBack()

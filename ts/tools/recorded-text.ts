@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * What a record shows of a text that it must not hold: its size and its hash.
@@ -9,6 +9,6 @@ export function recordedText(name: 'content' | 'patch', text: unknown): Record<s
   if (typeof text !== 'string') return { [name]: typeof text }
   return {
     [`${name}Bytes`]: Buffer.byteLength(text),
-    [`${name}Hash`]: createHash('sha256').update(text).digest('hex'),
+    [`${name}Hash`]: hash('sha256', text),
   }
 }

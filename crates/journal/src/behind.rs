@@ -80,8 +80,7 @@ impl Behind {
     pub(crate) fn push(&self, work: Work, bytes: usize) -> Result<(), JournalError> {
         let mut state = self.state();
         let mut tries = None;
-        while state.rows.len() >= self.capacity || (state.bytes > 0 && state.bytes + bytes > BYTES)
-        {
+        while self.is_full(&state, bytes) {
             let first = *tries.get_or_insert(state.tries);
             match &state.trouble {
                 Some(error) if state.tries > first => return Err(error.clone()),
@@ -91,6 +90,19 @@ impl Behind {
             self.wake.notify_one();
             state = wait(&self.moved, state);
         }
+        self.queue(state, work, bytes)
+    }
+
+    fn is_full(&self, state: &State, bytes: usize) -> bool {
+        state.rows.len() >= self.capacity || (state.bytes > 0 && state.bytes + bytes > BYTES)
+    }
+
+    fn queue(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        work: Work,
+        bytes: usize,
+    ) -> Result<(), JournalError> {
         if state.stop {
             return Err(JournalError::Closed { path: self.path.clone() });
         }
@@ -102,6 +114,19 @@ impl Behind {
             self.wake.notify_one();
         }
         Ok(())
+    }
+
+    /// As [`Behind::push`]; gives the row back when it would have to wait.
+    pub(crate) fn push_at_once(
+        &self,
+        work: Work,
+        bytes: usize,
+    ) -> Result<Result<(), JournalError>, Box<Work>> {
+        let state = self.state();
+        if self.is_full(&state, bytes) {
+            return Err(Box::new(work));
+        }
+        Ok(self.queue(state, work, bytes))
     }
 
     /// Whether the thread was started. It is not until there is something for it to do.

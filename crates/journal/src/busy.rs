@@ -20,6 +20,9 @@ const LONGEST: Duration = Duration::from_millis(5);
 pub(crate) struct Patience(pub(crate) Duration);
 
 impl Patience {
+    /// For a caller that must not wait: as long as another process takes for a row or two.
+    pub(crate) const HARDLY_ANY: Self = Self(Duration::from_micros(50));
+
     /// Calls `act` until it does not find the database busy. `act` must have undone what it did when
     /// it fails.
     ///

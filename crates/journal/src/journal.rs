@@ -35,13 +35,13 @@ use crate::{
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    options: Options,
+    pub(crate) options: Options,
     patience: Patience,
     /// `None` for a journal that is only read.
     writer: Option<Arc<Writer>>,
     /// `None` for a journal in memory.
     readers: Option<Readers>,
-    behind: Arc<Behind>,
+    pub(crate) behind: Arc<Behind>,
     /// Where locks are; `None` in memory.
     locks: Option<PathBuf>,
     /// Which file is open for writing.
@@ -218,7 +218,7 @@ impl Journal {
 
     /// A command of an agent may well remove the journal (`git clean`), and `SQLite` goes on writing
     /// to a file that nobody will find again.
-    fn check_file(&self) -> Result<(), JournalError> {
+    pub(crate) fn check_file(&self) -> Result<(), JournalError> {
         if self.file.is_some() && self.file != identity_at(&self.path) {
             return Err(JournalError::Removed { path: self.path.clone() });
         }
@@ -277,7 +277,7 @@ impl Journal {
         }
     }
 
-    fn start_thread(&self, writer: &Arc<Writer>) -> bool {
+    pub(crate) fn start_thread(&self, writer: &Arc<Writer>) -> bool {
         if self.behind.is_running() {
             return true;
         }
@@ -288,7 +288,7 @@ impl Journal {
         self.behind.start(writer, checkpoint).is_ok() && self.behind.is_running()
     }
 
-    fn tend_log(&self) {
+    pub(crate) fn tend_log(&self) {
         if let Some(writer) = &self.writer
             && writer.log_became_long()
             && self.start_thread(writer)

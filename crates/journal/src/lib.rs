@@ -27,6 +27,7 @@
 //! journal.finish(call, Finish { outcome, finished_at_ms })?;
 //! ```
 
+mod at_once;
 mod behind;
 mod busy;
 mod call;
@@ -55,6 +56,7 @@ mod task_lock;
 mod truncate;
 mod writer;
 
+pub use at_once::AtOnce;
 pub use call::{Call, CallRef, Finish, Intent, Outcome, Status, TaskId};
 pub use error::JournalError;
 pub use journal::Journal;

@@ -57,7 +57,7 @@ impl Ordinals {
     }
 
     /// Marks the number of a call that an earlier process made in the same attempt.
-    pub(crate) fn occupy(&self, tool: &str, args_hash: &str, ordinal: i64) {
+    pub fn occupy(&self, tool: &str, args_hash: &str, ordinal: i64) {
         self.with(tool, args_hash, |numbers| {
             numbers.taken.insert(ordinal);
         });

@@ -9,7 +9,7 @@ use std::{
     mem,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, Thread},
@@ -123,6 +123,32 @@ impl Writer {
             } else {
                 thread::park();
             }
+        }
+    }
+
+    /// As [`Writer::write`], or `None` when it would have to wait for another writer.
+    pub(crate) fn write_at_once(&self, work: &Work) -> Option<Result<i64, JournalError>> {
+        let mut queue = unpoisoned(&self.queue);
+        if queue.is_led {
+            return None;
+        }
+        queue.is_led = true;
+        drop(queue);
+        // Those who come meanwhile are written by the first of them, not by this thread.
+        let _lead = Lead { writer: self };
+        let guard = match self.connection.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let written = self.open(guard.as_ref()).and_then(|connection| {
+            Patience::HARDLY_ANY
+                .retry(&self.path, "writing a call", || work.write(connection, &self.path))
+        });
+        self.note_log();
+        match written {
+            Err(JournalError::Busy { .. }) => None,
+            written => Some(written.and_then(|row| row)),
         }
     }
 
