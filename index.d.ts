@@ -29,7 +29,7 @@ export declare class CallKeys {
   occupy(tool: string, argsHash: string, ordinal: number): void
 }
 
-/** Stops the calls it is given to. One handle belongs to one call. */
+/** Stops the call it is given to. One that was not used can be given to another call afterwards. */
 export declare class CancelHandle {
   /** A handle that has not been used. */
   constructor()
@@ -38,6 +38,15 @@ export declare class CancelHandle {
    * nothing, or with its result when that was already certain.
    */
   cancel(): void
+}
+
+/**
+ * The same, taken over once for any number of commands: reading some twenty options takes as long
+ * as handing a command to its worker.
+ */
+export declare class CommandSettings {
+  /** Takes the options over as they are. */
+  constructor(options: CommandOptions)
 }
 
 /** A journal. Open it before anything else. */
@@ -96,8 +105,8 @@ export declare class NativeJournal {
 /** The hash of arguments given as JSON. */
 export declare function argsHash(json: string): string
 
-/** Runs a command in a directory below `root` (absolute). */
-export declare function bash(root: string, request: BashRequest, cancel: CancelHandle): Promise<BashOutcome>
+/** Runs a command in a directory below the root. */
+export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle): Promise<BashOutcome>
 
 /** What has happened since the last question. */
 export interface BashEvent {
@@ -122,26 +131,8 @@ export interface BashOutcome {
   error?: NativeError
 }
 
-/** What to run, and within which limits. */
-export interface BashRequest {
-  /** The executable: a name looked up in PATH, or a path. */
-  cmd: string
-  /** Its arguments. No shell sees them. */
-  args: Array<string>
-  /** The directory to run in, below the root. */
-  cwd: string
-  /** Which variables it sees. */
-  environment: EnvironmentOptions
-  /** What it may do. */
-  sandbox: SandboxRequest
-  /** The most output that is given back. */
-  limitBytes: number
-  /** When the command and its children are killed. */
-  timeoutMs: number
-}
-
-/** Starts a command in a directory below `root` (absolute). */
-export declare function bashStream(root: string, request: BashRequest, cancel: CancelHandle): BashStream
+/** Starts a command in a directory below the root. */
+export declare function bashStream(settings: CommandSettings, command: Command, cancel: CancelHandle): BashStream
 
 /** How a call ended. */
 export interface CallEnd {
@@ -177,6 +168,38 @@ export interface ChangeOutcome {
   error?: NativeError
 }
 
+/** What to run. */
+export interface Command {
+  /** The executable: a name looked up in PATH, or a path. */
+  cmd: string
+  /** Its arguments. No shell sees them. */
+  args: Array<string>
+  /** The directory to run in, below the root. */
+  cwd: string
+  /**
+   * The host's variables, where JavaScript has a view of its own: in Bun and in workers, changes
+   * that a program makes to `process.env` do not reach the process. Elsewhere the process's own
+   * are taken, which is much quicker.
+   */
+  given?: Record<string, string>
+  /** Variables that join those of the host. */
+  also?: Record<string, string>
+}
+
+/** Under what conditions commands run. */
+export interface CommandOptions {
+  /** The root directory, absolute. */
+  root: string
+  /** Which variables they see. */
+  environment: EnvironmentOptions
+  /** What they may do. */
+  sandbox: SandboxRequest
+  /** The most output that is given back. */
+  limitBytes: number
+  /** When a command and its children are killed. */
+  timeoutMs: number
+}
+
 /**
  * Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute).
  *
@@ -190,14 +213,6 @@ export declare function editWaiting(root: string, path: string, diff: string, li
 
 /** Which variables a command sees. */
 export interface EnvironmentOptions {
-  /**
-   * The host's variables, where JavaScript has a view of its own: in Bun and in workers, changes
-   * that a program makes to `process.env` do not reach the process. Elsewhere the process's own
-   * are taken, which is much quicker.
-   */
-  given?: Record<string, string>
-  /** Variables that join those of the host. */
-  also: Record<string, string>
   /** Pass all of them, whatever they hold. */
   inherit: boolean
   /** Names that are passed although they look like a secret; `*` stands for any characters. */
@@ -317,6 +332,12 @@ export interface PublishOptions {
 
 /** Reads the regular file at `path` below `root` (absolute), at most `limit_bytes` of it. */
 export declare function read(root: string, path: string, limitBytes: number, cancel: CancelHandle): Promise<ReadOutcome>
+
+/**
+ * The text of the same file when it can be had without waiting for anything; else nothing, and
+ * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
+ */
+export declare function readAtOnce(root: string, path: string, limitBytes: number): string | Buffer | null
 
 /** What became of a `read`. */
 export interface ReadOutcome {

@@ -8,18 +8,20 @@ use napi_derive::napi;
 use crate::cancel::CancelHandle;
 use crate::command;
 use crate::command::BashRequest;
+use crate::command::Command;
+use crate::command::CommandSettings;
 use crate::job;
 use crate::live;
 
-/// Runs a command in a directory below `root` (absolute).
+/// Runs a command in a directory below the root.
 #[napi(catch_unwind, ts_return_type = "Promise<BashOutcome>")]
 pub fn bash<'env>(
     env: &'env Env,
-    root: String,
-    request: BashRequest,
+    settings: &CommandSettings,
+    command: Command,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let running = live::follow(env, cancel.for_command())?;
-    let given = request.environment.of_host();
-    job::long(env, move || command::run(&root, &request, given, running.cancel(), None))
+    let request = BashRequest::new(settings, command);
+    job::long(env, move || command::run(request, running.cancel(), None))
 }

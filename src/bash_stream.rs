@@ -24,6 +24,8 @@ use crate::cancel::CancelHandle;
 use crate::command;
 use crate::command::BashOutcome;
 use crate::command::BashRequest;
+use crate::command::Command;
+use crate::command::CommandSettings;
 use crate::job;
 use crate::live;
 
@@ -82,23 +84,22 @@ impl Sink for Writer<'_> {
     }
 }
 
-/// Starts a command in a directory below `root` (absolute).
+/// Starts a command in a directory below the root.
 #[napi(catch_unwind)]
 pub fn bash_stream(
     env: &Env,
-    root: String,
-    request: BashRequest,
+    settings: &CommandSettings,
+    command: Command,
     cancel: &CancelHandle,
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
     let running = live::follow(env, Arc::clone(&cancel))?;
-    let given = request.environment.of_host();
+    let request = BashRequest::new(settings, command);
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
     drop(spawn_blocking(move || {
-        let run =
-            || command::run(&root, &request, given, running.cancel(), Some(&mut Writer(&gathered)));
+        let run = || command::run(request, running.cancel(), Some(&mut Writer(&gathered)));
         let outcome = job::caught(run);
         gathered.event().outcome = Some(outcome);
         gathered.news.notify_one();

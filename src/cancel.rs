@@ -4,7 +4,9 @@
 //! already, and stops working when several calls share one signal, which is what an agent does.
 
 use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
 use std::sync::Weak;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -12,14 +14,14 @@ use std::sync::atomic::Ordering;
 use napi_derive::napi;
 use toolwright_exec::Cancel;
 
-/// Stops the calls it is given to. One handle belongs to one call.
+/// Stops the call it is given to. One that was not used can be given to another call afterwards.
 #[napi]
 #[derive(Debug, Default)]
 pub struct CancelHandle {
     flag: Arc<AtomicBool>,
     /// Made for a command: it takes a descriptor, and is noticed at once. Held by the command alone,
     /// since a handle lives until it is collected, which is whenever.
-    command: OnceLock<Weak<Cancel>>,
+    command: Mutex<Weak<Cancel>>,
 }
 
 #[napi]
@@ -36,7 +38,7 @@ impl CancelHandle {
     #[napi(catch_unwind)]
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
-        if let Some(command) = self.command.get().and_then(Weak::upgrade) {
+        if let Some(command) = self.command().upgrade() {
             command.cancel();
         }
     }
@@ -45,12 +47,15 @@ impl CancelHandle {
     /// other.
     pub(crate) fn for_command(&self) -> Arc<Cancel> {
         let command = Arc::new(Cancel::new());
-        // One handle belongs to one call, so this is the first and only one.
-        let _ = self.command.set(Arc::downgrade(&command));
+        *self.command() = Arc::downgrade(&command);
         if self.flag.load(Ordering::Relaxed) {
             command.cancel();
         }
         command
+    }
+
+    fn command(&self) -> MutexGuard<'_, Weak<Cancel>> {
+        self.command.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {

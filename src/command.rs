@@ -1,8 +1,9 @@
 //! One command, from a request to its outcome: what `bash` and its stream share.
 
-use std::ffi::OsString;
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use napi_derive::napi;
 use toolwright_exec::Cancel;
@@ -29,24 +30,71 @@ use crate::options;
 use crate::sandbox;
 use crate::sandbox::SandboxRequest;
 
-/// What to run, and within which limits.
+/// Under what conditions commands run.
 #[napi(object)]
 #[derive(Debug)]
-pub struct BashRequest {
+pub struct CommandOptions {
+    /// The root directory, absolute.
+    pub root: String,
+    /// Which variables they see.
+    pub environment: EnvironmentOptions,
+    /// What they may do.
+    pub sandbox: SandboxRequest,
+    /// The most output that is given back.
+    pub limit_bytes: f64,
+    /// When a command and its children are killed.
+    pub timeout_ms: f64,
+}
+
+/// The same, taken over once for any number of commands: reading some twenty options takes as long
+/// as handing a command to its worker.
+#[napi]
+#[derive(Debug)]
+pub struct CommandSettings(Arc<CommandOptions>);
+
+#[napi]
+impl CommandSettings {
+    /// Takes the options over as they are.
+    #[napi(constructor, catch_unwind)]
+    #[must_use]
+    pub fn new(options: CommandOptions) -> Self {
+        Self(Arc::new(options))
+    }
+}
+
+/// What to run.
+#[napi(object)]
+#[derive(Debug)]
+pub struct Command {
     /// The executable: a name looked up in PATH, or a path.
     pub cmd: String,
     /// Its arguments. No shell sees them.
     pub args: Vec<String>,
     /// The directory to run in, below the root.
     pub cwd: String,
-    /// Which variables it sees.
-    pub environment: EnvironmentOptions,
-    /// What it may do.
-    pub sandbox: SandboxRequest,
-    /// The most output that is given back.
-    pub limit_bytes: f64,
-    /// When the command and its children are killed.
-    pub timeout_ms: f64,
+    /// The host's variables, where JavaScript has a view of its own: in Bun and in workers, changes
+    /// that a program makes to `process.env` do not reach the process. Elsewhere the process's own
+    /// are taken, which is much quicker.
+    pub given: Option<HashMap<String, String>>,
+    /// Variables that join those of the host.
+    pub also: Option<HashMap<String, String>>,
+}
+
+/// A command with everything it needs.
+#[derive(Debug)]
+pub(crate) struct BashRequest {
+    command: Command,
+    options: Arc<CommandOptions>,
+    /// The host's variables.
+    host: environment::Variables,
+}
+
+impl BashRequest {
+    /// Called on the JavaScript thread, where nobody changes the environment meanwhile.
+    pub(crate) fn new(settings: &CommandSettings, mut command: Command) -> Self {
+        let host = environment::of_host(command.given.take(), command.also.take());
+        Self { command, options: Arc::clone(&settings.0), host }
+    }
 }
 
 /// What became of a `bash`.
@@ -67,18 +115,17 @@ impl Outcome for BashOutcome {
     }
 }
 
-/// Runs a command in a directory below `root`; with a sink, its output can be had meanwhile.
+/// Runs a command; with a sink, its output can be had meanwhile.
 pub(crate) fn run(
-    root: &str,
-    request: &BashRequest,
-    given: Vec<(OsString, OsString)>,
+    request: BashRequest,
     cancel: &Cancel,
     sink: Option<&mut dyn Sink>,
 ) -> BashOutcome {
-    let located = Root::open(Path::new(root)).and_then(|root| root.locate(&request.cwd));
+    let BashRequest { command, options, host } = request;
+    let located = Root::open(Path::new(&options.root)).and_then(|root| root.locate(&command.cwd));
     let located = match located {
         Ok(located) if located.is_directory => located,
-        Ok(_) => return refused(&FsError::NotADirectory { path: request.cwd.clone() }),
+        Ok(_) => return refused(&FsError::NotADirectory { path: command.cwd }),
         Err(error) => return refused(&error),
     };
     let cwd = if located.relative.as_os_str().is_empty() {
@@ -87,7 +134,7 @@ pub(crate) fn run(
         located.root.join(&located.relative)
     };
     let directory = working_directory(&located, &cwd);
-    let plan = match request.sandbox.plan(&located.root, &given) {
+    let plan = match options.sandbox.plan(&located.root, &host) {
         Ok(plan) => plan,
         Err(error) => return BashOutcome::failed(sandbox::bad_option(&error)),
     };
@@ -96,14 +143,14 @@ pub(crate) fn run(
         sandbox: Some(Sandbox {
             plan: &plan,
             below: &located.relative,
-            required: request.sandbox.required.unwrap_or(false),
-            isolated: request.sandbox.isolated.unwrap_or(false),
+            required: options.sandbox.required.unwrap_or(false),
+            isolated: options.sandbox.isolated.unwrap_or(false),
         }),
-        env: ExecEnv::Exactly(environment::of_command(&request.environment, given, &cwd)),
-        timeout: options::milliseconds(request.timeout_ms),
-        max_output_bytes: options::size(request.limit_bytes),
+        env: ExecEnv::Exactly(environment::of_command(&options.environment, host, &cwd)),
+        timeout: options::milliseconds(options.timeout_ms),
+        max_output_bytes: options::size(options.limit_bytes),
         cancel,
-        ..ExecRequest::new(&request.cmd, &request.args)
+        ..ExecRequest::new(&command.cmd, &command.args)
     };
     let limit = exec.max_output_bytes;
     let ran = match sink {
@@ -115,12 +162,12 @@ pub(crate) fn run(
             BashOutcome { output: Some(text(output, limit)), ..BashOutcome::default() }
         }
         Ok(Finished { exit, output, .. }) => {
-            BashOutcome::failed(not_zero(request, &plan, &exit, output))
+            BashOutcome::failed(not_zero(&command, &plan, &exit, text(output, limit)))
         }
         Err(ExecError::Cancelled { output, .. }) => {
             BashOutcome { output: Some(text(output, limit)), cancelled: true, error: None }
         }
-        Err(error) => BashOutcome::failed(failed(request, &directory, &cwd, error)),
+        Err(error) => BashOutcome::failed(failed(&command, limit, &directory, &cwd, error)),
     }
 }
 
@@ -134,14 +181,13 @@ fn working_directory(located: &Located, cwd: &Path) -> PathBuf {
     }
 }
 
-fn not_zero(request: &BashRequest, plan: &Plan, exit: &Exit, output: Output) -> NativeError {
+fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> NativeError {
     let summary = match exit {
         Exit::Code(code) => format!("Command failed with exit code {code}"),
         Exit::Signal { name, .. } => format!("Command was killed by {name}"),
     };
-    let printed = text(output, options::size(request.limit_bytes));
     // The output is what explains the failure, and a model sees nothing but the message.
-    let place = format!("{summary}: `{}`", request.cmd);
+    let place = format!("{summary}: `{}`", command.cmd);
     let mut native = NativeError::new("TOOL_COMMAND_FAILED", summary, &place, "");
     native.message = match printed.as_str() {
         "" => format!("{} It printed nothing.", native.message),
@@ -158,27 +204,33 @@ fn not_zero(request: &BashRequest, plan: &Plan, exit: &Exit, output: Output) -> 
         }
     };
     native
-        .with("cmd", request.cmd.as_str())
-        .with("args", request.args.clone())
+        .with("cmd", command.cmd.as_str())
+        .with("args", command.args.clone())
         .with("output", printed)
 }
 
-fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError) -> NativeError {
+fn failed(
+    command: &Command,
+    limit: usize,
+    directory: &Path,
+    cwd: &Path,
+    error: ExecError,
+) -> NativeError {
     let hint = error.hint();
     // What it was run in is a descriptor of this process; what the caller knows is its path.
     let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
     let described = |native: NativeError| {
         native
-            .with("command", request.cmd.as_str())
-            .with("args", request.args.clone())
+            .with("command", command.cmd.as_str())
+            .with("args", command.args.clone())
             .with("cwd", cwd.to_string_lossy().into_owned())
     };
     if let ExecError::TimedOut { output, timeout, .. } = error {
         let ms = timeout.as_millis();
         let summary = format!("Command timed out after {ms}ms");
-        let place = format!("{summary}: `{}`", request.cmd);
+        let place = format!("{summary}: `{}`", command.cmd);
         let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, hint);
-        let printed = text(output, options::size(request.limit_bytes));
+        let printed = text(output, limit);
         if !printed.is_empty() {
             native.message = format!("{} Output until then:\n{printed}", native.message);
         }
@@ -187,13 +239,13 @@ fn failed(request: &BashRequest, directory: &Path, cwd: &Path, error: ExecError)
             .with("output", printed);
     }
     if let ExecError::Unconfined { missing, .. } = &error {
-        let summary = format!("Cannot confine {}", request.cmd);
+        let summary = format!("Cannot confine {}", command.cmd);
         let place = format!("{summary}: {missing}");
         return described(NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, hint))
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());
     }
-    let summary = format!("Failed to spawn {}", request.cmd);
+    let summary = format!("Failed to spawn {}", command.cmd);
     let place = format!("{summary}: {said}");
     let started = matches!(error, ExecError::Lost { .. });
     described(NativeError::new("PROCESS_FAILED", summary, &place, hint)).with("started", started)

@@ -10,18 +10,12 @@ use napi_derive::napi;
 use toolwright_exec::environment::Filter;
 use toolwright_exec::environment::Policy;
 
-type Variables = Vec<(OsString, OsString)>;
+pub(crate) type Variables = Vec<(OsString, OsString)>;
 
 /// Which variables a command sees.
 #[napi(object)]
 #[derive(Debug)]
 pub struct EnvironmentOptions {
-    /// The host's variables, where JavaScript has a view of its own: in Bun and in workers, changes
-    /// that a program makes to `process.env` do not reach the process. Elsewhere the process's own
-    /// are taken, which is much quicker.
-    pub given: Option<HashMap<String, String>>,
-    /// Variables that join those of the host.
-    pub also: HashMap<String, String>,
     /// Pass all of them, whatever they hold.
     pub inherit: bool,
     /// Names that are passed although they look like a secret; `*` stands for any characters.
@@ -33,28 +27,33 @@ pub struct EnvironmentOptions {
 }
 
 impl EnvironmentOptions {
-    /// What the host has. Called on the JavaScript thread, where nobody changes it meanwhile.
-    pub(crate) fn of_host(&self) -> Variables {
-        let mut host = match &self.given {
-            Some(given) => pairs(given),
-            None => std::env::vars_os().collect(),
-        };
-        if !self.also.is_empty() {
-            host.retain(|(name, _)| name.to_str().is_none_or(|name| !self.also.contains_key(name)));
-            host.extend(pairs(&self.also));
-        }
-        host
-    }
-
     fn policy(&self) -> Policy {
         if self.inherit {
             return Policy::Inherit;
         }
-        let mut set = pairs(&self.set);
+        let mut set: Variables =
+            self.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
         set.sort();
         let network_blocked = self.network_blocked;
         Policy::Filtered(Filter { allow: self.allow.clone(), set, network_blocked })
     }
+}
+
+/// What the host has, or is said to have, and what joins it. Called on the JavaScript thread, where
+/// nobody changes it meanwhile.
+pub(crate) fn of_host(
+    given: Option<HashMap<String, String>>,
+    also: Option<HashMap<String, String>>,
+) -> Variables {
+    let mut host: Variables = match given {
+        Some(given) => given.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        None => std::env::vars_os().collect(),
+    };
+    if let Some(also) = also.filter(|also| !also.is_empty()) {
+        host.retain(|(name, _)| name.to_str().is_none_or(|name| !also.contains_key(name)));
+        host.extend(also.into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
+    host
 }
 
 /// What the command gets to see: the host's variables as the policy says, and where it runs.
@@ -80,8 +79,4 @@ fn passed(policy: Policy, given: Variables) -> Variables {
     passed.retain(|(name, _)| name != "PWD" && name != "OLDPWD");
     *last = Some((policy, given, passed.clone()));
     passed
-}
-
-fn pairs(variables: &HashMap<String, String>) -> Variables {
-    variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }

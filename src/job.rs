@@ -15,6 +15,7 @@ use napi::bindgen_prelude::TypeName;
 use napi::bindgen_prelude::spawn;
 
 use crate::error::NativeError;
+use crate::settle;
 use crate::threads;
 use crate::threads::Ending;
 
@@ -82,11 +83,11 @@ pub(crate) fn long<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Object<'_>> {
-    let (deferred, promise) = env.create_deferred()?;
+    let (unsettled, promise) = settle::promise::<T>(env)?;
     let run = Box::new(move || {
         let outcome = caught(work);
         RUNNING.fetch_sub(1, Ordering::Relaxed);
-        Box::new(move || deferred.resolve(move |_env| Ok(outcome))) as Ending
+        Box::new(move || unsettled.fulfil(outcome)) as Ending
     });
     if RUNNING.fetch_add(1, Ordering::Relaxed) >= HANDED_OVER {
         hand_over(run);

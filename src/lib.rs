@@ -23,5 +23,6 @@ mod live;
 mod options;
 mod read;
 mod sandbox;
+mod settle;
 mod threads;
 mod write;

@@ -1,9 +1,14 @@
 //! `read`: a file's text.
+#![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
 use std::path::Path;
 
+use napi::Env;
+use napi::JsString;
+use napi::Result;
 use napi::bindgen_prelude::AsyncTask;
 use napi::bindgen_prelude::Buffer;
+use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 use toolwright_fs::FsError;
 use toolwright_fs::Root;
@@ -54,6 +59,27 @@ pub fn read(
             Err(error) => refused(&error),
         }
     })
+}
+
+/// The text of the same file when it can be had without waiting for anything; else nothing, and
+/// `read` says why. For the JavaScript thread: the way to another one takes longer than this.
+#[napi(catch_unwind)]
+pub fn read_at_once(
+    env: &Env,
+    root: String,
+    path: String,
+    limit_bytes: f64,
+) -> Result<Option<Either<JsString<'_>, Buffer>>> {
+    let limit = options::bytes(limit_bytes);
+    toolwright_fs::read_cached(Path::new(&root), &path, limit, |bytes| {
+        if bytes.is_ascii() {
+            // As it is: ASCII is Latin-1, too.
+            env.create_string_latin1(bytes).map(Either::A)
+        } else {
+            Ok(Either::B(bytes.to_vec().into()))
+        }
+    })
+    .transpose()
 }
 
 fn told(bytes: Vec<u8>) -> ReadOutcome {

@@ -1,5 +1,5 @@
 import { checkJournal } from './journal/open-journal.js'
-import { type BoundToolOptions, checkOptions, checkSwitch } from './settings.js'
+import { type BoundToolOptions, checkOptions, checkSwitch, ownOptions } from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
@@ -36,8 +36,9 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
-  const { streamOutput = false, ...bound } = options ?? {}
-  checkOptions(bound)
+  const { streamOutput = false, ...given } = options ?? {}
+  checkOptions(given)
+  const bound = ownOptions(given)
   if (bound.journal !== undefined) checkJournal(bound.journal)
   checkSwitch('streamOutput', streamOutput)
   const files = {

@@ -61,6 +61,10 @@ export interface CallLimits {
   onAborted?: ((output: string) => void) | undefined
 }
 
+/** Handles of calls that have ended without having been stopped: the next calls take them. */
+const unusedHandles: Addon.CancelHandle[] = []
+const MOST_UNUSED = 16
+
 /**
  * Runs `start` with a cancel handle and gives its outcome without error and cancellation.
  *
@@ -73,11 +77,12 @@ export async function call<O extends Outcome>(
 ): Promise<Omit<O, 'cancelled' | 'error'>> {
   limits.signal?.throwIfAborted()
   const native = loaded ?? (await load())
-  const cancel = new native.CancelHandle()
+  const cancel = unusedHandles.pop() ?? new native.CancelHandle()
   const outcome = await new Promise<O>((resolve, reject) => {
     const watch = watchLimits(limits, cancel, reject)
     const settle = (result: O): void => {
-      watch.release()
+      const wasUsed = watch.release()
+      if (!wasUsed && unusedHandles.length < MOST_UNUSED) unusedHandles.push(cancel)
       if (!result.cancelled) return resolve(result)
       if (result.output !== undefined) limits.onAborted?.(result.output)
       reject(watch.reason())
@@ -153,6 +158,33 @@ export async function callPatiently<O extends Outcome>(
     const outcome = await quickly(native, cancel)
     return outcome.error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
   })
+}
+
+/** What reading at once may take of the time, so that many reads leave the event loop its turns. */
+const AT_ONCE_MS = 2
+const PERIOD_MS = 10
+let period = { beganMs: 0, spentMs: 0 }
+
+/**
+ * A file's text (ASCII) or bytes, when nothing has to be waited for: it is in memory, and the event
+ * loop has not been held up by others just now. `undefined` says nothing about the file.
+ *
+ * @throws the signal's reason when it is aborted.
+ */
+export function readAtOnce(
+  { signal }: CallLimits,
+  root: string,
+  path: string,
+  limitBytes: number,
+): string | Buffer | undefined {
+  signal?.throwIfAborted()
+  if (loaded === undefined) return undefined
+  const beganMs = performance.now()
+  if (beganMs - period.beganMs > PERIOD_MS) period = { beganMs, spentMs: 0 }
+  if (period.spentMs > AT_ONCE_MS) return undefined
+  const read = loaded.readAtOnce(root, path, limitBytes)
+  period.spentMs += performance.now() - beganMs
+  return read ?? undefined
 }
 
 /** Journals that this environment has open: what waits to be written is written when it ends. */
@@ -255,9 +287,11 @@ async function untilGone(command: Addon.BashStream): Promise<void> {
 function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (reason: unknown) => void) {
   const { signal, timeoutMs, graceMs = 0 } = limits
   let why: unknown
+  let isStopped = false
   let timer: NodeJS.Timeout | undefined
   const stop = (reason: unknown): void => {
     why ??= reason
+    isStopped = true
     cancel.cancel()
     clearTimeout(timer)
     if (graceMs === 0) giveUp(why)
@@ -268,9 +302,11 @@ function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (re
   if (timeoutMs !== undefined) timer = setTimeout(() => stop(timedOut(limits.what, timeoutMs)), timeoutMs)
   return {
     reason: () => why ?? new DOMException('This operation was aborted', 'AbortError'),
-    release: () => {
+    /** Whether the call was stopped. */
+    release: (): boolean => {
       signal?.removeEventListener('abort', onAbort)
       clearTimeout(timer)
+      return isStopped
     },
   }
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:buffer'
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
 import type { Journal } from './journal/journal.js'
@@ -97,7 +97,15 @@ let configured: ToolOptions = {}
  */
 export function configureTools(options: ToolOptions): void {
   checkOptions(options)
-  configured = { ...options }
+  configured = ownOptions(options)
+}
+
+/** A copy that no caller can change afterwards. */
+export function ownOptions<OPTIONS extends ToolOptions>(options: OPTIONS): OPTIONS {
+  const own = { ...options }
+  if (options.env !== undefined) own.env = structuredClone(options.env)
+  if (options.sandbox !== undefined) own.sandbox = structuredClone(options.sandbox)
+  return own
 }
 
 /** Refuses options that make no sense, before any call is made with them. */
@@ -121,7 +129,7 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
   const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
   return {
     // What is no path stays as it is, for `checkSettings` to refuse: a custom tool may not mind.
-    rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolve(rootDir) : rootDir,
+    rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolved(rootDir) : rootDir,
     allowNetwork:
       context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
     maxOutputBytes:
@@ -133,6 +141,17 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
   }
+}
+
+let lastResolved = { given: '/', path: '/' }
+
+/** As `resolve`, which looks at every character of what is nearly always the same path. */
+function resolved(given: string): string {
+  if (given === lastResolved.given) return lastResolved.path
+  const path = resolve(given)
+  // What is relative has another meaning in another working directory.
+  if (isAbsolute(given)) lastResolved = { given, path }
+  return path
 }
 
 function workingDirectory(): string {

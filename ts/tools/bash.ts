@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
 import { z } from 'zod'
-import type { BashRequest } from '../../index.js'
+import type { Command } from '../../index.js'
 import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import {
@@ -12,7 +12,6 @@ import {
 import { call, stream } from '../native.js'
 import { partialOutputs } from '../run-call.js'
 import { invalid } from '../option-checks.js'
-import { sandboxRequest } from '../sandbox.js'
 import { type BoundToolOptions, checkBashLimits, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
@@ -21,7 +20,8 @@ import {
   BASH_TOOL_MAX_CWD_LENGTH,
 } from './bash-limits.js'
 import { callPlan } from './call-plan.js'
-import { guardNetwork } from './network-guard/guard-network.js'
+import { commandSettings } from './command-settings.js'
+import { guardNetwork, noVariables } from './network-guard/guard-network.js'
 
 /** Input of the `bash` tool. */
 export interface BashInput {
@@ -79,8 +79,11 @@ export function createStreamingBashTool(bound: BoundToolOptions): StreamingBashT
  * INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED and TOOL_PATH_ESCAPE before it is.
  */
 export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: string }): Promise<string> {
-  return runCommand({ cmd, args, opts }, undefined, {})
+  return runCommand({ cmd, args, opts }, undefined, unbound)
 }
+
+/** Of no tool set. */
+const unbound: ToolOptions = {}
 
 /** The addon kills the command at the timeout; this is how much later a stuck call is given up. */
 const STUCK_MS = 5_000
@@ -90,9 +93,11 @@ async function runCommand(
   ctx: ToolContext | undefined,
   bound: ToolOptions,
 ): Promise<string> {
-  const { rootDir, request, limits } = planCommand(input, ctx, bound)
+  const { settings, command, limits } = planCommand(input, ctx, bound)
   const onAborted = ctx === undefined ? undefined : (printed: string) => void partialOutputs.set(ctx, printed)
-  const { output } = await call({ ...limits, onAborted }, (addon, cancel) => addon.bash(rootDir, request, cancel))
+  const { output } = await call({ ...limits, onAborted }, (addon, cancel) =>
+    addon.bash(settings(addon), command, cancel),
+  )
   return output ?? ''
 }
 
@@ -105,8 +110,8 @@ async function* streamCommand(
   ctx: ToolContext | undefined,
   bound: ToolOptions,
 ): AsyncGenerator<string, void, undefined> {
-  const { rootDir, request, limits } = planCommand(input, ctx, bound)
-  const events = stream(limits, (addon, cancel) => addon.bashStream(rootDir, request, cancel))
+  const { settings, command, limits } = planCommand(input, ctx, bound)
+  const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel))
   let shown = ''
   try {
     for (;;) {
@@ -130,24 +135,14 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
   const plan = callPlan(ctx, bound)
   checkBashLimits(plan)
   const guarded = guardNetwork(plan.allowNetwork ? 'off' : plan.networkGuard, cmd, args)
-  const { allow = [], set = {} } = plan.env === 'inherit' ? {} : plan.env
-  const request: BashRequest = {
-    cmd,
-    args: [...guarded.args],
-    cwd,
-    environment: {
-      ...(sharesProcessEnvironment ? {} : { given: definedVariables(process.env) }),
-      also: { ...guarded.env },
-      inherit: plan.env === 'inherit',
-      allow: [...allow],
-      set: { ...set },
-      networkBlocked: !plan.allowNetwork,
-    },
-    sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
-    limitBytes: plan.maxOutputBytes,
-    timeoutMs: plan.timeoutMs,
+  const command: Command = { cmd, args: [...guarded.args], cwd }
+  if (!sharesProcessEnvironment) command.given = definedVariables(process.env)
+  if (guarded.env !== noVariables) command.also = { ...guarded.env }
+  return {
+    settings: commandSettings(plan, bound),
+    command,
+    limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS),
   }
-  return { rootDir: plan.rootDir, request, limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS) }
 }
 
 function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {

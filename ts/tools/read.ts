@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { call } from '../native.js'
+import { call, readAtOnce } from '../native.js'
 import { callPlan } from './call-plan.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 
@@ -47,6 +47,8 @@ export async function readFileTool(path: string): Promise<string> {
 async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
   const plan = callPlan(ctx, bound)
   const target = plan.path(path)
+  const atOnce = readAtOnce(plan.limits(`read ${target}`), plan.rootDir, target, plan.maxOutputBytes)
+  if (atOnce !== undefined) return typeof atOnce === 'string' ? atOnce : atOnce.toString('utf8')
   const { text, bytes } = await call(plan.limits(`read ${target}`), (addon, cancel) =>
     addon.read(plan.rootDir, target, plan.maxOutputBytes, cancel),
   )

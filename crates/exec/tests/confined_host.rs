@@ -8,18 +8,21 @@ use std::{
     env, fs,
     os::fd::OwnedFd,
     process::{Child, Command},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::{
     io::dup,
-    process::{Resource, getpid, getrlimit, getuid, set_child_subreaper, setrlimit},
+    process::{Resource, Signal, getpid, getrlimit, getuid, set_child_subreaper, setrlimit},
 };
 use support::{
     all_as_another_user, children, descriptors, done_alone, factor, pids,
-    place::{Place, processes, supervisors, workers},
+    place::{Place, has_namespaces, processes, signal, supervisors, workers},
     soon, stat, text,
 };
 use toolwright_exec::{ExecError, Exit, SpawnReason};
@@ -256,6 +259,78 @@ fn a_host_that_is_out_of_processes() {
     assert!(!went_well(&place, "true"));
     setrlimit(Resource::Nproc, limit).expect("as before");
     assert!(went_well(&place, "true"));
+}
+
+/// Whichever process the last one is missing for, of those that a first call needs: the call fails, or
+/// it has all that a call has, and what it has met is not taken for a system without namespaces.
+#[test]
+fn a_want_of_processes_is_not_remembered() {
+    if getuid().is_root() || !has_namespaces() {
+        eprintln!("skipped: root is not bound by this limit, or there is nothing to remember");
+        return;
+    }
+    if done_alone("a_want_of_processes_is_not_remembered", "") {
+        return;
+    }
+    let namespace = fs::read_link("/proc/self/ns/pid").expect("a link").display().to_string();
+    let is_whole = |place: &Place| match place.sh("readlink /proc/self/ns/pid") {
+        Ok(finished) if finished.exit == Exit::Code(0) => {
+            assert_ne!(text(&finished).trim_end(), namespace);
+            true
+        }
+        // The shell itself may be the one that can start nothing.
+        Ok(_) | Err(ExecError::Spawn { reason: SpawnReason::Resources, .. }) => false,
+        Err(error) => panic!("{error:?}"),
+    };
+    // Others may run as this user, too, and come and go.
+    let mut limit = getrlimit(Resource::Nproc);
+    limit.current = Some(tasks_of_this_user() + ROOM);
+    setrlimit(Resource::Nproc, limit).expect("limited");
+    let (mut failed, mut went_well) = (0, 0);
+    for left in 0..16 {
+        let place = Place::confined();
+        let whole = thread::scope(|scope| {
+            let fill = || {
+                let (filler, over) = mpsc::channel::<()>();
+                let wait = move || over.recv().is_ok();
+                let thread = thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, wait);
+                thread.ok().map(|thread| (filler, thread))
+            };
+            let mut fillers: Vec<_> = std::iter::from_fn(fill).take(2000).collect();
+            for (filler, thread) in fillers.split_off(fillers.len().saturating_sub(left)) {
+                drop(filler);
+                thread.join().expect("no panic");
+            }
+            is_whole(&place)
+        });
+        *(if whole { &mut went_well } else { &mut failed }) += 1;
+        assert!(is_whole(&place), "with {left} left it has recovered");
+        // Its supervisor and worker make room again.
+        drop(place);
+        for process in [supervisors(std::process::id()), workers(std::process::id())].concat() {
+            signal(process, Signal::KILL);
+        }
+        assert!(soon(|| supervisors(std::process::id()).is_empty()));
+    }
+    assert!(failed > 0 && went_well > 0, "{failed} failed, {went_well} went well");
+}
+
+/// How many processes and threads there is room for.
+const ROOM: u64 = 60;
+
+/// As the limit counts them.
+fn tasks_of_this_user() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let own = getuid().as_raw();
+    let entries = fs::read_dir("/proc").expect("proc").flatten();
+    let processes = entries.filter(|entry| {
+        entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok())
+            && entry.metadata().is_ok_and(|found| found.uid() == own)
+    });
+    let tasks = |process: fs::DirEntry| {
+        fs::read_dir(process.path().join("task")).map_or(0, |tasks| tasks.count() as u64)
+    };
+    processes.map(tasks).sum()
 }
 
 /// They are inherited by whatever the host starts, so the sandbox program begins with all of them.

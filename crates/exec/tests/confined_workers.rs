@@ -91,15 +91,55 @@ fn nothing_is_left_for_the_next_command() {
 
 /// Which is a process of the same user, and the first of the command's namespace.
 #[test]
-#[ignore = "the system call filter lets a command change its worker's limits and priorities"]
 fn a_command_cannot_change_its_worker() {
+    if !has_namespaces() {
+        return;
+    }
     let place = Place::confined();
-    let before = place.says(SURROUNDINGS);
-    place.says(
-        "(prlimit --pid $PPID --nofile=50:50; renice -n 5 -p $PPID; renice -n 6 -u $(id -u)
-        taskset -p 1 $PPID; chrt -b -p 0 $PPID; ionice -c 3 -p $PPID) >/dev/null 2>&1; :",
-    );
+    let (before, worker) = (place.says(SURROUNDINGS), place.says(WORKER));
+    for attempt in [
+        "prlimit --pid $PPID --nofile=50:50",
+        "prlimit --pid 1 --cpu=1",
+        "renice -n 5 -p $PPID",
+        "renice -n 6 -u $(id -u)",
+        "taskset -p 1 $PPID",
+        "chrt -b -p 0 $PPID",
+        "chrt -i -p 0 1",
+        "ionice -c 3 -p $PPID",
+        "ionice -c 3 -u $(id -u)",
+    ] {
+        let said = place.says(&format!("{attempt} 2>&1; echo \"code $?\""));
+        assert!(!said.ends_with("code 0"), "{attempt}: {said}");
+    }
     assert_eq!(place.says(SURROUNDINGS), before);
+    assert_eq!(place.says(WORKER), worker);
+}
+
+/// What is ordinary among them: itself, and what it starts.
+#[test]
+fn a_command_changes_itself_and_its_children() {
+    let place = Place::confined();
+    for (script, said) in [
+        ("nice -n 19 nice", "19"),
+        ("renice -n 19 -p $$ >/dev/null; nice", "19"),
+        ("taskset 1 sh -c 'taskset -p $$' | grep -o '[0-9]*$'", "1"),
+        ("chrt -i 0 sh -c 'chrt -p $$' | grep -o SCHED_IDLE", "SCHED_IDLE"),
+        ("ionice -c 3 sh -c ionice", "idle"),
+        ("ulimit -n 77; prlimit --noheadings --output SOFT --nofile | tr -d ' '", "77"),
+    ] {
+        assert_eq!(place.says(script), said, "{script}");
+    }
+    if !has_namespaces() {
+        return;
+    }
+    for (script, said) in [
+        ("sleep 9 & renice -n 19 -p $! >/dev/null; cut -d' ' -f19 /proc/$!/stat; kill $!", "19"),
+        ("sleep 9 & taskset -p 1 $! >/dev/null; taskset -p $! | grep -o '[0-9]*$'; kill $!", "1"),
+        ("sleep 9 & prlimit --pid $! --nofile=77; grep -c ' 77 ' /proc/$!/limits; kill $!", "1"),
+        ("sleep 9 & chrt -i -p 0 $!; chrt -p $! | grep -o SCHED_IDLE; kill $!", "SCHED_IDLE"),
+    ] {
+        assert_eq!(place.says(script), said, "{script}");
+    }
 }
 
 #[test]

@@ -23,6 +23,10 @@
 //!
 //! # What cannot be told from numbers
 //!
+//! With a process namespace of its own, a command is kept from changing its worker, the first process
+//! there: limits, priorities and scheduling of process 1, and priorities of all processes of a user.
+//! Signals to it the kernel itself drops, and its memory is closed because it cannot be dumped.
+//!
 //! Without a process namespace the filter refuses what reaches all processes (`kill(-1)`, priorities
 //! of a user) or another process (limits, priorities of a process). It cannot tell a thread of the
 //! caller from a stranger, so signals to single processes and groups, `sched_setaffinity` and
@@ -100,10 +104,16 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
     }
     if !plan.own_pids {
         rules.add(calls::KILL, arguments::kill(&mut asm)?);
-        rules.add(calls::PRLIMIT64, arguments::prlimit(&mut asm)?);
-        rules.add(calls::SETPRIORITY, arguments::setpriority(&mut asm)?);
-        rules.add(calls::IOPRIO_SET, arguments::ioprio_set(&mut asm)?);
     }
+    let on_process = arguments::on_process(&mut asm, plan.own_pids)?;
+    rules.add(calls::PRLIMIT64, on_process);
+    if plan.own_pids {
+        for &call in calls::SCHEDULING {
+            rules.add(call, on_process);
+        }
+    }
+    rules.add(calls::SETPRIORITY, arguments::setpriority(&mut asm, plan.own_pids)?);
+    rules.add(calls::IOPRIO_SET, arguments::ioprio_set(&mut asm, plan.own_pids)?);
     if plan.files == Files::Confined {
         for &(call, argument) in calls::MODES {
             rules.add(call, arguments::mode(&mut asm, argument)?);

@@ -49,6 +49,8 @@ pub struct Layers {
     pub closed: Layer,
     /// Protected paths below writable ones are read-only.
     pub protected: Layer,
+    /// The broker of the host's loopback makes connections.
+    pub broker: Layer,
     /// A bound on processes.
     pub processes: Bound,
     /// A bound on memory.
@@ -58,11 +60,11 @@ pub struct Layers {
 impl Layers {
     /// All layers, in one fixed order.
     #[must_use]
-    pub fn each(mut self) -> [Layer; 11] {
+    pub fn each(mut self) -> [Layer; 12] {
         self.each_mut().map(|layer| *layer)
     }
 
-    pub(crate) fn each_mut(&mut self) -> [&mut Layer; 11] {
+    pub(crate) fn each_mut(&mut self) -> [&mut Layer; 12] {
         [
             &mut self.user,
             &mut self.mount,
@@ -75,8 +77,32 @@ impl Layers {
             &mut self.scope,
             &mut self.closed,
             &mut self.protected,
+            &mut self.broker,
         ]
     }
+
+    /// The error number of a layer that was refused only because the system is out of something. Such
+    /// a layer is no finding: it may be had the next time.
+    #[must_use]
+    pub fn shortage(self) -> Option<i32> {
+        self.each().into_iter().find_map(|layer| match layer {
+            Layer::Refused(errno) if is_shortage(errno) => Some(errno),
+            _ => None,
+        })
+    }
+}
+
+/// Whether an error number tells of a want of processes, descriptors or memory, which may be over the
+/// next time.
+#[must_use]
+pub fn is_shortage(errno: i32) -> bool {
+    // Of Linux. Elsewhere there are no layers that could be refused for a want.
+    #[cfg(target_os = "linux")]
+    const WANTS: [i32; 6] =
+        [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ETOOMANYREFS];
+    #[cfg(not(target_os = "linux"))]
+    const WANTS: [i32; 0] = [];
+    WANTS.contains(&errno)
 }
 
 /// By what a limit holds.

@@ -18,7 +18,7 @@ use rustix::{
 };
 
 use crate::{
-    layers::{Layer, Layers},
+    layers::{Layer, Layers, is_shortage},
     plan::{Network, Plan},
 };
 use holder::Holder;
@@ -27,7 +27,8 @@ pub use capabilities::{Kept, drop_capabilities};
 pub use worker::{Forked, make_worker};
 
 /// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as they can
-/// be had.
+/// be had. Where [`Layers::shortage`] tells of one afterwards, this is no finding, and the process of
+/// no more use.
 pub fn enter(plan: &Plan, mounts: bool, layers: &mut Layers) {
     let mut wanted = vec![(UnshareFlags::NEWIPC, ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION)];
     // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.
@@ -67,6 +68,8 @@ fn enter_user(wanted: &[(UnshareFlags, ThreadNameSpaceType)]) -> Result<bool, Er
     let all = wanted.iter().fold(UnshareFlags::NEWUSER, |all, (flag, _)| all | *flag);
     let (holder, together) = match Holder::new(all) {
         Ok(holder) => (holder, true),
+        // One namespace would be refused for the same want, and it is no finding.
+        Err(errno) if is_shortage(errno.raw_os_error()) => return Err(errno),
         Err(_) => (Holder::new(UnshareFlags::NEWUSER)?, false),
     };
     maps::write(holder.pid(), geteuid().is_root())?;

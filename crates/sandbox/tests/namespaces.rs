@@ -5,7 +5,12 @@ mod mounts_stage;
 use std::{fs, net::TcpListener, os::unix::net::UnixListener};
 
 use mounts_stage::{NOBODY, Stage, confined, directory, each_user, is_root};
-use toolwright_sandbox::plan::{Network, Plan};
+use rustix::process::{Pid, Resource, WaitOptions, getrlimit, setrlimit, waitpid};
+use toolwright_sandbox::{
+    layers::{Layer, Layers},
+    namespaces::{self, Forked},
+    plan::{Network, Plan},
+};
 
 #[test]
 fn all_of_them_hold() {
@@ -257,4 +262,87 @@ fn where_proc_is_masked_there_is_no_process_namespace() {
             "test -s /proc/keys",
         ]);
     }
+}
+
+/// What a supervisor does, in a child that is somebody without privileges; its status.
+fn as_nobody(work: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child has one thread, uses the allocator, which libc makes safe to use after a
+    // fork, and leaves by `_exit`.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: calls that change who this child is; a user who is nobody yet cannot, and need not.
+        let status = unsafe {
+            if is_root() {
+                libc::setgroups(0, std::ptr::null());
+                libc::setresgid(NOBODY, NOBODY, NOBODY);
+                libc::setresuid(NOBODY, NOBODY, NOBODY);
+            }
+            work()
+        };
+        // SAFETY: ends the child without running what belongs to the test.
+        unsafe { libc::_exit(status) };
+    }
+    let child = Pid::from_raw(child).expect("a child");
+    let (_, status) = waitpid(Some(child), WaitOptions::empty()).expect("waited").expect("ended");
+    status.exit_status().unwrap_or(-1)
+}
+
+fn limit_processes(most: Option<u64>) {
+    let mut limit = getrlimit(Resource::Nproc);
+    limit.current = most.or(limit.maximum);
+    let _ = setrlimit(Resource::Nproc, limit);
+}
+
+#[test]
+fn a_first_worker_that_cannot_be_made_for_want_of_processes_is_no_finding() {
+    let root = directory(NOBODY);
+    let plan = confined(root.path());
+    let status = as_nobody(|| {
+        let mut layers = Layers::default();
+        namespaces::enter(&plan, false, &mut layers);
+        if !layers.user.holds() {
+            return 77;
+        }
+        limit_processes(Some(0));
+        for _ in 0..2 {
+            match namespaces::make_worker(&mut layers) {
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
+                Err(_) => return 1,
+                Ok(_) => return 2,
+            }
+            // Neither that it is refused nor that it holds.
+            if layers.pid != Layer::Unused {
+                return 3;
+            }
+        }
+        limit_processes(None);
+        match namespaces::make_worker(&mut layers) {
+            Ok(Forked::Parent(worker)) => {
+                let _ = waitpid(Pid::from_raw(worker), WaitOptions::empty());
+                if layers.pid.holds() { 0 } else { 4 }
+            }
+            Ok(Forked::Child) => 0,
+            Err(_) => 5,
+        }
+    });
+    if status == 77 {
+        eprintln!("skipped: this user can have no user namespace");
+        return;
+    }
+    assert_eq!(status, 0);
+}
+
+#[test]
+fn namespaces_that_cannot_be_had_for_want_of_processes_are_told_apart() {
+    let root = directory(NOBODY);
+    let plan = confined(root.path());
+    let status = as_nobody(|| {
+        limit_processes(Some(0));
+        let mut layers = Layers::default();
+        namespaces::enter(&plan, true, &mut layers);
+        i32::from(layers.shortage() != Some(libc::EAGAIN))
+    });
+    assert_eq!(status, 0);
+    let refused = Layers { user: Layer::Refused(libc::EPERM), ..Layers::default() };
+    assert_eq!(refused.shortage(), None);
 }

@@ -15,6 +15,9 @@ export const networkGuards = ['tokens', 'commands', 'fragments', 'off'] as const
  */
 export type NetworkGuard = (typeof networkGuards)[number]
 
+/** Of a guard that adds none. */
+export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
+
 /**
  * An early, well explained refusal of commands that would need the network.
  *
@@ -26,5 +29,5 @@ export function guardNetwork(guard: NetworkGuard, cmd: string, args: readonly st
   if (guard === 'commands') return guardCommands(cmd, args)
   if (guard === 'tokens') refuseTokens(cmd, args)
   else if (guard === 'fragments') refuseFragments(cmd, args)
-  return { args, env: {} }
+  return { args, env: noVariables }
 }

@@ -8,7 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use toolwright_sandbox::{layers::Layers, plan::Plan, step::FailedStep, wire::Order};
+use toolwright_sandbox::{
+    layers::{Layers, is_shortage},
+    plan::Plan,
+    step::FailedStep,
+    wire::Order,
+};
 
 use rustix::io::Errno;
 
@@ -206,7 +211,7 @@ fn isolated(
                 return Ok(Lease { worker: Some(worker), home });
             }
             Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
-                if without_mounts.is_none() && plan.root.is_dir() =>
+                if without_mounts.is_none() && !is_shortage(errno) && plan.root.is_dir() =>
             {
                 without_mounts = Some(errno);
             }
@@ -267,14 +272,17 @@ fn worker_of_pool(
             // It is killed, and another one is given one chance.
             Err(NoWorker::TooLong) if tries > 0 => tries = 0,
             Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
-                if without_mounts.is_none() && plan.root.is_dir() =>
+                if without_mounts.is_none() && !is_shortage(errno) && plan.root.is_dir() =>
             {
                 without = Some(errno);
             }
             Ok(_) => return Err(NoWorker::Gone),
             Err(reason) => {
                 let may_go_on = matches!(reason, NoWorker::Cancelled | NoWorker::TimedOut);
-                if current && !may_go_on && !reason.is_shortage() {
+                // One that could not be set up for want of something will not be another time.
+                let stays = reason.is_shortage()
+                    && !matches!(reason, NoWorker::Failed(FailedStep::Mounts, ..));
+                if current && !may_go_on && !stays {
                     state.retire();
                 }
                 return Err(reason);

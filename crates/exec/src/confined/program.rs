@@ -8,12 +8,8 @@ use std::{
     sync::OnceLock,
 };
 
-use rustix::{
-    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
-    io::Errno,
-};
-
-use super::worker::is_shortage;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use toolwright_sandbox::layers::is_shortage;
 
 static PROGRAM: &[u8] = include_bytes!(env!("TOOLWRIGHT_SANDBOX_PROGRAM"));
 
@@ -35,7 +31,7 @@ pub(crate) fn path() -> io::Result<PathBuf> {
         let made = match in_memory() {
             Ok(file) => Program::Open(file),
             // The disk would be out of the same, or would be used for the rest of the host's life.
-            Err(error) if Errno::from_io_error(&error).is_some_and(is_shortage) => {
+            Err(error) if error.raw_os_error().is_some_and(is_shortage) => {
                 return Err(error);
             }
             Err(_) => on_disk()?,

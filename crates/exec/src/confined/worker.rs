@@ -12,7 +12,7 @@ use rustix::{
     process::{Signal, pidfd_send_signal},
 };
 use toolwright_sandbox::{
-    layers::Layers,
+    layers::{Layers, is_shortage},
     step::FailedStep,
     wire::{Inbox, Progress, Reply},
 };
@@ -53,18 +53,12 @@ impl NoWorker {
     /// Whether the system is only out of processes, descriptors or memory.
     pub(crate) fn is_shortage(&self) -> bool {
         let errno = match self {
-            Self::Failed(_, errno, _) => Some(Errno::from_raw_os_error(*errno)),
-            Self::Io(error) => Errno::from_io_error(error),
+            Self::Failed(_, errno, _) => Some(*errno),
+            Self::Io(error) => error.raw_os_error(),
             _ => None,
         };
         errno.is_some_and(is_shortage)
     }
-}
-
-/// Whether this tells of a want that may be over the next time.
-pub(super) fn is_shortage(errno: Errno) -> bool {
-    let others = [Errno::NFILE, Errno::NOBUFS, Errno::TOOMANYREFS];
-    matches!(errno, Errno::AGAIN | Errno::NOMEM | Errno::MFILE) || others.contains(&errno)
 }
 
 impl Worker {

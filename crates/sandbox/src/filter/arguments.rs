@@ -18,6 +18,9 @@ const CLONE_NEW: u32 = 0x7E02_0000;
 /// Later kernels give a meaning to more bits.
 const UNSHARE_HARMLESS: u32 = 0x0005_0F00;
 
+/// The number of the worker in a process namespace of its own.
+const WORKER: u32 = 1;
+
 const PRIO_USER: u32 = 2;
 const IOPRIO_WHO_USER: u32 = 3;
 
@@ -70,29 +73,36 @@ pub(super) fn kill(asm: &mut Assembler) -> Result<At, FilterError> {
     Ok(asm.load(low(0), pid))
 }
 
-/// Only the caller's own limits, as `setrlimit` and `getrlimit` have it.
-pub(super) fn prlimit(asm: &mut Assembler) -> Result<At, FilterError> {
-    only_own(asm, 0)
+/// What is done to another process, named by the first argument: its limits, and how it is scheduled.
+pub(super) fn on_process(asm: &mut Assembler, own_pids: bool) -> Result<At, FilterError> {
+    on_whom(asm, 0, own_pids)
 }
 
-pub(super) fn setpriority(asm: &mut Assembler) -> Result<At, FilterError> {
-    only_own_of(asm, PRIO_USER)
+pub(super) fn setpriority(asm: &mut Assembler, own_pids: bool) -> Result<At, FilterError> {
+    not_on_user(asm, PRIO_USER, own_pids)
 }
 
-pub(super) fn ioprio_set(asm: &mut Assembler) -> Result<At, FilterError> {
-    only_own_of(asm, IOPRIO_WHO_USER)
+pub(super) fn ioprio_set(asm: &mut Assembler, own_pids: bool) -> Result<At, FilterError> {
+    not_on_user(asm, IOPRIO_WHO_USER, own_pids)
 }
 
-/// Only the caller's own process or group, not its user.
-fn only_own_of(asm: &mut Assembler, user: u32) -> Result<At, FilterError> {
+/// Not all processes of a user: the worker is one of them, or the host.
+fn not_on_user(asm: &mut Assembler, user: u32, own_pids: bool) -> Result<At, FilterError> {
     let refuse = asm.refuse(libc::EPERM);
-    let who = only_own(asm, 1)?;
+    let who = on_whom(asm, 1, own_pids)?;
     let which = asm.branch(Test::Equal, user, refuse, who)?;
     Ok(asm.load(low(0), which))
 }
 
-fn only_own(asm: &mut Assembler, argument: u32) -> Result<At, FilterError> {
+/// In a process namespace of its own: anybody but the first process, which is the worker. It has one
+/// thread, and no process group there that a number names. Elsewhere: only the caller itself or its
+/// group, since other numbers may be strangers.
+fn on_whom(asm: &mut Assembler, argument: u32, own_pids: bool) -> Result<At, FilterError> {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
-    let id = asm.branch(Test::Equal, 0, allow, refuse)?;
+    let id = if own_pids {
+        asm.branch(Test::Equal, WORKER, refuse, allow)?
+    } else {
+        asm.branch(Test::Equal, 0, allow, refuse)?
+    };
     Ok(asm.load(low(argument), id))
 }

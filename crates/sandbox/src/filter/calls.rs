@@ -87,6 +87,15 @@ pub(crate) const SOCKET: Call = call(41, 198);
 pub(crate) const SOCKETPAIR: Call = call(53, 199);
 pub(crate) const UNSHARE: Call = call(272, 97);
 
+/// How a process is scheduled, whose number is the first argument. (Core scheduling, by `prctl`, asks
+/// for the right to trace it.)
+pub(crate) const SCHEDULING: &[Call] = &[
+    call(142, 118), // sched_setparam
+    call(144, 119), // sched_setscheduler
+    call(203, 122), // sched_setaffinity
+    call(314, 274), // sched_setattr
+];
+
 /// Calls that set a mode, and in which argument.
 pub(crate) const MODES: &[(Call, u32)] = &[
     (only_x86_64(85), 1),  // creat

@@ -7,11 +7,13 @@ use std::sync::LazyLock;
 
 use libc::{
     AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, EACCES, EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT,
-    SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM, sock_filter,
+    SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM,
 };
 use proptest::prelude::*;
 
 use super::*;
+
+mod machine;
 
 const X86_64: u32 = 0xC000_003E;
 const AARCH64: u32 = 0xC000_00B7;
@@ -23,63 +25,9 @@ const MOST_INSTRUCTIONS: usize = 170;
 /// The longest way through it.
 const MOST_STEPS: usize = 24;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Allow,
-    Kill,
-    Ask,
-    Errno(i32),
-}
-use Answer::{Allow, Ask, Errno, Kill};
+pub(crate) use machine::{Answer, Request, int, run};
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Request {
-    pub(crate) arch: u32,
-    pub(crate) number: u32,
-    pub(crate) args: [u64; 6],
-}
-
-/// Runs a program as the kernel does; returns its answer and how many instructions it took.
-pub(crate) fn run(program: &[sock_filter], request: &Request) -> (Answer, usize) {
-    let word = |at: u32| match at {
-        0 => request.number,
-        4 => request.arch,
-        at => {
-            assert!((16..64).contains(&at) && at % 4 == 0, "no such word: {at}");
-            let arg = request.args[(at as usize - 16) / 8];
-            if at % 8 == 0 { int(arg).cast_unsigned() } else { int(arg >> 32).cast_unsigned() }
-        }
-    };
-    let (mut at, mut loaded, mut steps) = (0, 0_u32, 0);
-    loop {
-        let sock_filter { code, jt, jf, k } = program[at];
-        steps += 1;
-        at += 1;
-        let branch = |yes: bool| usize::from(if yes { jt } else { jf });
-        match code {
-            0x20 => loaded = word(k),
-            0x54 => loaded &= k,
-            0x05 => at += k as usize,
-            0x15 => at += branch(loaded == k),
-            0x25 => at += branch(loaded > k),
-            0x35 => at += branch(loaded >= k),
-            0x45 => at += branch(loaded & k != 0),
-            0x06 => {
-                let answer = match k {
-                    0x7FFF_0000 => Allow,
-                    0x8000_0000 => Kill,
-                    0x7FC0_0000 => Ask,
-                    errno => {
-                        assert_eq!(errno >> 16, 5, "no such answer: {errno:#x}");
-                        Errno(i32::try_from(errno & 0xFFFF).unwrap())
-                    }
-                };
-                return (answer, steps);
-            }
-            code => panic!("no such instruction: {code:#x}"),
-        }
-    }
-}
+use Answer::{Allow, Errno, Kill};
 
 fn expected(arch: Architecture, plan: FilterPlan, request: &Request) -> Answer {
     match arch {
@@ -125,9 +73,10 @@ fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
         53 => socketpair(plan, int(first), int(second)),
         56 => clone(first),
         62 if !plan.own_pids && int(first) == -1 => Errno(EPERM),
-        141 if !plan.own_pids => only_own(int(first) != 2 && int(second) == 0),
-        251 if !plan.own_pids => only_own(int(first) != 3 && int(second) == 0),
-        302 if !plan.own_pids => only_own(int(first) == 0),
+        141 => on_process(plan, int(first) == 2, int(second)),
+        251 => on_process(plan, int(first) == 3, int(second)),
+        302 => on_process(plan, false, int(first)),
+        142 | 144 | 203 | 314 if plan.own_pids => on_process(plan, false, int(first)),
         272 => unshare(first),
         310 | 438 if brokering => Allow,
         number if is_in(&REFUSED_ON_X86_64, number) => Errno(EPERM),
@@ -150,9 +99,10 @@ fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
         199 => socketpair(plan, int(first), int(second)),
         220 => clone(first),
         129 if !plan.own_pids && int(first) == -1 => Errno(EPERM),
-        140 if !plan.own_pids => only_own(int(first) != 2 && int(second) == 0),
-        30 if !plan.own_pids => only_own(int(first) != 3 && int(second) == 0),
-        261 if !plan.own_pids => only_own(int(first) == 0),
+        140 => on_process(plan, int(first) == 2, int(second)),
+        30 => on_process(plan, int(first) == 3, int(second)),
+        261 => on_process(plan, false, int(first)),
+        118 | 119 | 122 | 274 if plan.own_pids => on_process(plan, false, int(first)),
         97 => unshare(first),
         270 | 438 if brokering => Allow,
         number if is_in(&REFUSED_ON_AARCH64, number) => Errno(EPERM),
@@ -161,14 +111,14 @@ fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
     }
 }
 
-/// As the kernel takes an `int`.
-#[expect(clippy::cast_possible_truncation, reason = "the kernel truncates")]
-pub(crate) fn int(arg: u64) -> i32 {
-    arg as i32
-}
-
 fn only_own(own: bool) -> Answer {
     if own { Allow } else { Errno(EPERM) }
+}
+
+/// What is done to a process, or to all of a user: never to the worker, which is the first of its
+/// namespace, nor to strangers, where there is no such namespace.
+fn on_process(plan: FilterPlan, to_user: bool, who: i32) -> Answer {
+    only_own(!to_user && if plan.own_pids { who != 1 } else { who == 0 })
 }
 
 fn mode(mode: u64) -> Answer {
@@ -278,6 +228,8 @@ pub(crate) fn arg() -> impl Strategy<Value = u64> {
         1 => prop_oneof![Just(0x5412_u64), Just(0x541C), Just(0x5423)],
         1 => (0..5_u64, 0..3_u32).prop_map(|(kind, flag)| kind | [0, 0x800, 0x8_0000][flag as usize]),
         1 => prop_oneof![Just(262_u64), Just(132), Just(0xFFFF_FFFF), Just(u64::MAX)],
+        // The first process, with a half above that the kernel does not look at.
+        1 => any::<u32>().prop_map(|high| u64::from(high) << 32 | 1),
         1 => any::<u64>(),
         1 => (0..20_u64, any::<u32>()).prop_map(|(low, high)| u64::from(high) << 32 | low),
     ]
@@ -292,8 +244,10 @@ fn request() -> impl Strategy<Value = Request> {
         1 => any::<u32>(),
     ];
     // Those whose arguments matter, on either architecture, come up often enough.
-    let looked_at =
-        vec![16, 29, 41, 198, 53, 199, 56, 220, 62, 129, 141, 140, 251, 30, 302, 261, 272, 97];
+    let looked_at = vec![
+        16, 29, 41, 198, 53, 199, 56, 220, 62, 129, 141, 140, 251, 30, 302, 261, 272, 97, 142, 118,
+        144, 119, 203, 122, 314, 274,
+    ];
     let number = prop_oneof![
         6 => proptest::sample::select(looked_at),
         4 => 0..520_u32,
@@ -323,7 +277,12 @@ fn every_number_is_answered_as_specified() {
         for plan in plans() {
             let program = worker_filter_on(arch, plan).unwrap();
             for number in (0..1024).chain([0x4000_0000, 0x4000_0029, u32::MAX - 1, u32::MAX]) {
-                for args in [[0; 6], [u64::MAX; 6], [2, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]] {
+                for args in [
+                    [0; 6],
+                    [u64::MAX; 6],
+                    [2, 1, 0, 0, 0, 0],
+                    [1 << 32 | 1, 7 << 32 | 1, 0, 0, 0, 0],
+                ] {
                     let request = Request { arch: arch.audit_number(), number, args };
                     let answer = run(&program, &request).0;
                     assert_eq!(answer, expected(arch, plan, &request), "{plan:?} {request:?}");
@@ -385,7 +344,14 @@ fn the_numbers_are_right() {
         (calls::SOCKETPAIR, libc::SYS_socketpair),
         (calls::UNSHARE, libc::SYS_unshare),
     ];
-    for (call, number) in calls {
+    let scheduling = [
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setattr,
+    ];
+    let scheduling = calls::SCHEDULING.iter().copied().zip(scheduling);
+    for (call, number) in calls.into_iter().chain(scheduling) {
         assert_eq!(call.number(Architecture::OURS).map(i64::from), Some(number));
     }
 }

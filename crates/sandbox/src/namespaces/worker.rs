@@ -1,6 +1,6 @@
 //! Making workers.
 
-use std::{ffi::c_int, io};
+use std::{ffi::c_int, io, thread::sleep, time::Duration};
 
 use rustix::{
     io::{Errno, read, retry_on_intr, write},
@@ -9,7 +9,7 @@ use rustix::{
 };
 
 use crate::{
-    layers::{Layer, Layers},
+    layers::{Layer, Layers, is_shortage},
     mounts,
 };
 
@@ -25,8 +25,14 @@ pub enum Forked {
 
 const OWN_NAMESPACES: c_int = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
 
+/// How long one waits before it is tried again, where the system was out of processes or memory.
+const PAUSES_MS: [u64; 4] = [2, 5, 15, 30];
+
 /// Forks a worker. The first time it finds out whether there can be process namespaces and records
 /// it in `layers.pid`: where `/proc` is masked, the system refuses to mount a new one.
+///
+/// That the system is out of processes or memory is no finding. It is tried again a few times, and
+/// then the error is that of this call alone.
 pub fn make_worker(layers: &mut Layers) -> io::Result<Forked> {
     match layers.pid {
         Layer::Holds => {
@@ -47,13 +53,31 @@ pub fn make_worker(layers: &mut Layers) -> io::Result<Forked> {
 
 /// The first worker says whether it could be set up. `None`: there are no process namespaces.
 fn first(layers: &mut Layers) -> Result<Option<Forked>, Errno> {
+    let mut pauses = PAUSES_MS.into_iter();
+    loop {
+        match try_first()? {
+            Ok(forked) => {
+                layers.pid = Layer::Holds;
+                return Ok(Some(forked));
+            }
+            Err(errno) if is_shortage(errno.raw_os_error()) => match pauses.next() {
+                Some(pause) => sleep(Duration::from_millis(pause)),
+                None => return Err(errno),
+            },
+            Err(errno) => {
+                layers.pid = Layer::Refused(errno.raw_os_error());
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// The error inside is what the first worker met; the one around it is the supervisor's own.
+fn try_first() -> Result<Result<Forked, Errno>, Errno> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let forked = match fork(OWN_NAMESPACES) {
         Ok(forked) => forked,
-        Err(errno) => {
-            layers.pid = Layer::Refused(errno.raw_os_error());
-            return Ok(None);
-        }
+        Err(errno) => return Ok(Err(errno)),
     };
     let Forked::Parent(pid) = forked else {
         drop(reader);
@@ -62,21 +86,25 @@ fn first(layers: &mut Layers) -> Result<Option<Forked>, Errno> {
         if failed != 0 || told.is_err() {
             end();
         }
-        layers.pid = Layer::Holds;
-        return Ok(Some(forked));
+        return Ok(Ok(forked));
     };
     drop(writer);
     let mut word = [0; size_of::<c_int>()];
     let length = retry_on_intr(|| read(&reader, &mut word))?;
-    // One that ended without a word was killed.
-    let failed = if length == word.len() { c_int::from_ne_bytes(word) } else { libc::EPERM };
-    if failed == 0 {
-        layers.pid = Layer::Holds;
-        return Ok(Some(forked));
+    let failed = (length == word.len()).then(|| c_int::from_ne_bytes(word));
+    if failed == Some(0) {
+        return Ok(Ok(forked));
     }
-    layers.pid = Layer::Refused(failed);
-    let _ = retry_on_intr(|| waitpid(Pid::from_raw(pid), WaitOptions::empty()));
-    Ok(None)
+    let ended = retry_on_intr(|| waitpid(Pid::from_raw(pid), WaitOptions::empty()));
+    Ok(Err(match failed {
+        Some(errno) => Errno::from_raw_os_error(errno),
+        // One that ended without a word was killed: by a filter around this program, or because
+        // memory had ended.
+        None => match ended.ok().flatten().and_then(|(_, status)| status.terminating_signal()) {
+            Some(libc::SIGKILL) => Errno::NOMEM,
+            _ => Errno::PERM,
+        },
+    }))
 }
 
 fn fork(namespaces: c_int) -> Result<Forked, Errno> {

@@ -12,7 +12,7 @@ use rustix::{
     process::{Pid, getppid},
 };
 use toolwright_sandbox::{
-    layers::{Layer, Layers},
+    layers::{Layer, Layers, is_shortage},
     limits, mounts, namespaces,
     plan::Files,
     step::FailedStep,
@@ -143,7 +143,10 @@ fn stand(order: &Order) -> Standing {
     if let Some(errno) = order.without_mounts {
         layers.mount = Layer::Refused(errno);
     }
-    if layers.mount.holds() {
+    if let Some(errno) = layers.shortage() {
+        let what = "the system is out of processes or memory".to_owned();
+        failed = Some(Reply::Failed(FailedStep::Mounts, errno, what));
+    } else if layers.mount.holds() {
         match mounts::build(&order.plan) {
             Ok(built) => {
                 watch = mounts::Watch::of(&built, &order.plan.root).ok();
@@ -156,8 +159,8 @@ fn stand(order: &Order) -> Standing {
             Err(error) => {
                 let what = error.to_string();
                 // Doing without a tree must not be had by filling the disk, say.
-                let step =
-                    if error.step == "protect" { FailedStep::Other } else { FailedStep::Mounts };
+                let is_final = error.step == "protect" && !is_shortage(error.errno);
+                let step = if is_final { FailedStep::Other } else { FailedStep::Mounts };
                 failed = Some(Reply::Failed(step, error.errno, what));
             }
         }

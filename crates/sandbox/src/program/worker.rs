@@ -138,11 +138,19 @@ impl Worker {
         };
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
         let brokered = if plan.network == Network::HostLoopback {
+            let program = broker::program().map_err(mistake)?;
+            layers.broker = match broker::probe(&program) {
+                Ok(()) => Layer::Holds,
+                Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+            };
             let channel = broker::Channel::new().map_err(at(FailedStep::Broker))?;
-            Some(Brokered { channel, program: broker::program().map_err(mistake)? })
+            Some(Brokered { channel, program })
         } else {
             None
         };
+        if let Some(errno) = layers.shortage() {
+            return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
+        }
         let stack = Stack::new().map_err(at(FailedStep::Other))?;
         let temporary = match (plan.files, mount) {
             (Files::Full, _) => Variables::new(vec!["/".into()], None),

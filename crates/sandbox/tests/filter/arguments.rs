@@ -119,10 +119,47 @@ fn without_a_process_namespace_only_the_caller_is_changed() {
     let narrow = filter(NARROWEST);
     assert_eq!(answers(&[&narrow], None, &refused), [-i64::from(EPERM); 9]);
     assert_eq!(answers(&[&narrow], None, &allowed), answers(&[], None, &allowed));
+    // With such a namespace strangers have no numbers, and only all of a user's processes are closed.
     let with = filter(FilterPlan { own_pids: true, ..NARROWEST });
     let unfiltered = answers(&[], None, &refused);
-    assert_eq!(answers(&[&with], None, &refused), unfiltered);
     assert!(unfiltered.iter().all(|&it| it != -i64::from(EPERM)), "{unfiltered:?}");
+    let by_user = |call: usize| [5, 6, 8].contains(&call);
+    for (call, answer) in answers(&[&with], None, &refused).into_iter().enumerate() {
+        let wanted = if by_user(call) { -i64::from(EPERM) } else { unfiltered[call] };
+        assert_eq!(answer, wanted, "{:?}", refused[call]);
+    }
+}
+
+/// Which has number 1 where the command is. Here that is the first process of the machine, to which
+/// nothing is done: what is asked for is invalid.
+#[test]
+fn a_worker_is_not_changed() {
+    let filter = filter(FilterPlan { own_pids: true, ..NARROWEST });
+    let (process, group, nonsense) = (0, 1, -1);
+    let on = |pid: c_long| {
+        [
+            (libc::SYS_prlimit64, args([pid, nonsense])),
+            (libc::SYS_sched_setparam, args([pid, 0])),
+            (libc::SYS_sched_setscheduler, args([pid, nonsense, 0])),
+            (libc::SYS_sched_setaffinity, args([pid, 0, nonsense])),
+            (libc::SYS_sched_setattr, args([pid, 0, nonsense])),
+            (libc::SYS_ioprio_set, args([1, pid, nonsense])),
+            (libc::SYS_ioprio_set, args([2, pid, nonsense])),
+        ]
+    };
+    // The kernel takes no more than the lower half.
+    for upper in [0, 1, 7, 0x7FFF_FFFF, -1] {
+        let first = upper << 32 | 1;
+        assert_eq!(answers(&[&filter], None, &on(first)), [-i64::from(EPERM); 7], "{first:#x}");
+        let priorities = [process, group]
+            .map(|which| (libc::SYS_setpriority, args([upper << 32 | which, first, 0])));
+        assert_eq!(answers(&[&filter], None, &priorities), [-i64::from(EPERM); 2], "{first:#x}");
+    }
+    // The caller itself, and everybody else, as without a filter. (No process has the last number.)
+    for other in [0, 1 << 32, 2_000_000_000, 1 << 31 | 1, -1] {
+        let calls = on(other);
+        assert_eq!(answers(&[&filter], None, &calls), answers(&[], None, &calls), "{other:#x}");
+    }
 }
 
 /// All of a user's processes are also named by 0.

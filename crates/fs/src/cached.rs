@@ -1,0 +1,162 @@
+//! Reading what is in memory already, without waiting for anything.
+//!
+//! A file that the kernel has in its caches is read in less time than it takes to hand the work to
+//! another thread. Every step here is one the kernel itself gives up rather than wait: resolving the
+//! path (`RESOLVE_CACHED`) and reading (`RWF_NOWAIT`). A disk or a server that does not answer is met
+//! by the ordinary way, on a thread that may wait.
+
+use std::path::Path;
+
+/// Gives `take` the bytes of the regular file at `path` below the directory `root`, at most `limit` of
+/// them, when nothing has to be waited for.
+///
+/// `None` says nothing about the file: [`read()`](crate::read()) it, which also words what is wrong.
+#[must_use]
+pub fn read_cached<T>(
+    root: &Path,
+    path: &str,
+    limit: u64,
+    take: impl FnOnce(&[u8]) -> T,
+) -> Option<T> {
+    #[cfg(target_os = "linux")]
+    return linux::read(root, path, limit, take);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (root, path, limit, take);
+        None
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::cell::Cell;
+    use std::cell::RefCell;
+    use std::io::IoSliceMut;
+    use std::os::fd::AsFd;
+    use std::os::fd::BorrowedFd;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use rustix::fs::CWD;
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    use rustix::fs::ResolveFlags;
+    use rustix::fs::Stat;
+    use rustix::io::ReadWriteFlags;
+
+    use crate::FileKind;
+    use crate::open::Identity;
+    use crate::open::READ;
+    use crate::path;
+
+    /// More takes so long to copy that another thread is the better place for it.
+    const MOST: u64 = 256 << 10;
+
+    /// Filesystems of this machine that open a file without asking anybody. Others (FUSE, NFS, an
+    /// overlay over one of them) may wait when a file is opened, whatever their caches hold.
+    const LOCAL: [u64; 5] = [
+        0xef53,      // ext2, ext3, ext4
+        0x5846_5342, // XFS
+        0x9123_683e, // Btrfs
+        0x0102_1994, // tmpfs
+        0xf2f5_2010, // F2FS
+    ];
+
+    thread_local! {
+        /// Where files are read to: memory of its own would have to be made ready for each of them.
+        static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(super) fn read<T>(
+        root: &Path,
+        path: &str,
+        limit: u64,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Option<T> {
+        path::validate(path).ok()?;
+        let relative = match Path::new(path) {
+            relative if relative.is_relative() => relative.to_path_buf(),
+            absolute => path::below(absolute, root)?,
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = open(CWD, root, flags, ResolveFlags::NO_MAGICLINKS)?;
+        // What else is mounted below is another filesystem.
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+        // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
+        let place = open(root.as_fd(), &relative, OFlags::PATH | OFlags::CLOEXEC, inside)?;
+        let seen = regular(&place)?;
+        if !is_local(&place, &seen)? {
+            return None;
+        }
+        let bytes = u64::try_from(seen.st_size).ok().filter(|bytes| *bytes <= limit.min(MOST))?;
+        let file = open(root.as_fd(), &relative, READ, inside)?;
+        // Another one since then would have to be looked at anew.
+        if Identity::of(&regular(&file)?) != Identity::of(&seen) {
+            return None;
+        }
+        let bytes = usize::try_from(bytes).ok()?;
+        BUFFER.with(|buffer| {
+            // Somebody who reads another file while being given this one takes the ordinary way.
+            let mut buffer = buffer.try_borrow_mut().ok()?;
+            whole(&file, bytes, &mut buffer).map(take)
+        })
+    }
+
+    fn open(
+        below: BorrowedFd<'_>,
+        path: &Path,
+        flags: OFlags,
+        resolve: ResolveFlags,
+    ) -> Option<OwnedFd> {
+        let resolve = resolve | ResolveFlags::CACHED;
+        rustix::fs::openat2(below, path, flags, Mode::empty(), resolve).ok()
+    }
+
+    thread_local! {
+        /// The disk that was found to be local last. Only disks have a number that says so for
+        /// good: others are given to whatever is mounted next.
+        static LOCAL_DISK: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    fn is_local(place: &OwnedFd, stat: &Stat) -> Option<bool> {
+        if LOCAL_DISK.get() == Some(stat.st_dev) {
+            return Some(true);
+        }
+        let is_local = LOCAL.contains(&magic(place)?);
+        if is_local && rustix::fs::major(stat.st_dev) != 0 {
+            LOCAL_DISK.set(Some(stat.st_dev));
+        }
+        Some(is_local)
+    }
+
+    #[expect(clippy::cast_sign_loss, reason = "a magic number, of another type on each system")]
+    #[allow(clippy::unnecessary_cast, clippy::allow_attributes, reason = "the types differ")]
+    fn magic(place: &OwnedFd) -> Option<u64> {
+        rustix::fs::fstatfs(place).ok().map(|told| told.f_type as u64)
+    }
+
+    fn regular(file: &OwnedFd) -> Option<Stat> {
+        let stat = rustix::fs::fstat(file).ok()?;
+        FileKind::of(&stat).is_none().then_some(stat)
+    }
+
+    /// All of a file of so many bytes; `None` when it has become another length meanwhile.
+    fn whole<'b>(file: &OwnedFd, bytes: usize, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
+        // One more, to see the end.
+        if buffer.len() <= bytes {
+            let missing = bytes + 1 - buffer.len();
+            buffer.try_reserve_exact(missing).ok()?;
+            buffer.resize(bytes + 1, 0);
+        }
+        let mut have = 0;
+        while have < bytes {
+            let rest = &mut [IoSliceMut::new(buffer.get_mut(have..=bytes)?)];
+            let at = u64::try_from(have).ok()?;
+            match rustix::io::preadv2(file, rest, at, ReadWriteFlags::NOWAIT) {
+                Ok(0) | Err(_) => return None,
+                Ok(more) => have += more,
+            }
+        }
+        if have == bytes { buffer.get(..bytes) } else { None }
+    }
+}

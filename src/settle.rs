@@ -1,0 +1,215 @@
+//! Promises of an environment that other threads settle, over one channel for all of them.
+//!
+//! napi's own deferred makes a threadsafe function and a cleanup hook for every promise, on the
+//! JavaScript thread, which takes longer than handing a short command to its worker does.
+
+use std::cell::RefCell;
+use std::ffi::c_char;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use napi::Env;
+use napi::Error;
+use napi::Result;
+use napi::Status;
+use napi::bindgen_prelude::FromNapiValue;
+use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::ToNapiValue;
+use napi::sys;
+
+/// What settles one promise, on the thread of its environment.
+type Settling = Box<dyn FnOnce(sys::napi_env)>;
+
+/// What other threads hold of a channel.
+#[derive(Debug)]
+struct Sender(Mutex<Option<sys::napi_threadsafe_function>>);
+
+// SAFETY: calling a threadsafe function from any thread is what it is for, and the lock keeps it
+// alive during the call.
+unsafe impl Send for Sender {}
+// SAFETY: as above.
+unsafe impl Sync for Sender {}
+
+/// The channel of one environment. It keeps the process alive while promises are unsettled.
+struct Channel {
+    env: sys::napi_env,
+    sender: Arc<Sender>,
+    unsettled: usize,
+}
+
+thread_local! {
+    /// Several environments may live on one thread: one for each context that has loaded the addon.
+    static CHANNELS: RefCell<Vec<Channel>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A promise that is to be settled once. One that is dropped unsettled stays pending.
+#[derive(Debug)]
+pub(crate) struct Unsettled<T> {
+    deferred: sys::napi_deferred,
+    sender: Arc<Sender>,
+    value: PhantomData<fn(T)>,
+}
+
+// SAFETY: the deferred is only used on the thread of its environment, inside of the channel's call.
+unsafe impl<T> Send for Unsettled<T> {}
+
+/// Makes a promise, and what settles it.
+pub(crate) fn promise<T: ToNapiValue>(env: &Env) -> Result<(Unsettled<T>, Object<'_>)> {
+    let sender = sender_of(env)?;
+    let (mut deferred, mut promise) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the environment is the one of this thread, and the places live through the call.
+    checked(unsafe { sys::napi_create_promise(env.raw(), &raw mut deferred, &raw mut promise) })?;
+    count(env.raw(), 1);
+    // SAFETY: a promise is an object, and belongs to this environment.
+    let promise = unsafe { Object::from_napi_value(env.raw(), promise)? };
+    Ok((Unsettled { deferred, sender, value: PhantomData }, promise))
+}
+
+impl<T: ToNapiValue + 'static> Unsettled<T> {
+    /// Fulfils the promise, from any thread. Nobody is told when the environment has ended.
+    pub(crate) fn fulfil(self, value: T) {
+        let deferred = self.deferred;
+        let settling: Settling = Box::new(move |env| {
+            // SAFETY: the channel calls this on the thread of the environment, with handles open.
+            unsafe { settle(env, deferred, T::to_napi_value(env, value)) }
+        });
+        let function = lock(&self.sender.0);
+        let Some(function) = *function else { return };
+        let data = Box::into_raw(Box::new(settling));
+        // SAFETY: the lock keeps the function from being released; it takes the data over if it
+        // says so.
+        let told = unsafe {
+            let mode = sys::ThreadsafeFunctionCallMode::nonblocking;
+            sys::napi_call_threadsafe_function(function, data.cast(), mode)
+        };
+        if told != sys::Status::napi_ok {
+            // SAFETY: it was made above, and nobody has taken it over.
+            drop(unsafe { Box::from_raw(data) });
+        }
+    }
+}
+
+/// # Safety
+///
+/// On the thread of the environment, with handles open, and once for each deferred.
+unsafe fn settle(env: sys::napi_env, deferred: sys::napi_deferred, value: Result<sys::napi_value>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match value {
+            Ok(value) => sys::napi_resolve_deferred(env, deferred, value),
+            Err(error) => {
+                let error = napi::JsError::from(error).into_value(env);
+                sys::napi_reject_deferred(env, deferred, error)
+            }
+        };
+    }
+}
+
+fn sender_of(env: &Env) -> Result<Arc<Sender>> {
+    let known = CHANNELS.with_borrow(|channels| {
+        let own = channels.iter().find(|channel| channel.env == env.raw());
+        own.map(|channel| Arc::clone(&channel.sender))
+    });
+    known.map_or_else(|| open(env), Ok)
+}
+
+fn open(env: &Env) -> Result<Arc<Sender>> {
+    const NAME: &str = "toolwright";
+    let (mut name, mut function) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the environment is the one of this thread, and every place lives through its call.
+    unsafe {
+        let text: *const c_char = NAME.as_ptr().cast();
+        checked(sys::napi_create_string_utf8(
+            env.raw(),
+            text,
+            NAME.len().cast_signed(),
+            &raw mut name,
+        ))?;
+        checked(sys::napi_create_threadsafe_function(
+            env.raw(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+            name,
+            0,
+            1,
+            ptr::null_mut(),
+            None,
+            ptr::null_mut(),
+            Some(called),
+            &raw mut function,
+        ))?;
+        checked(sys::napi_unref_threadsafe_function(env.raw(), function))?;
+    }
+    let sender = Arc::new(Sender(Mutex::new(Some(function))));
+    // Registered after the function's own hook, so that it runs before that one frees the function.
+    let _ = env.add_env_cleanup_hook((env.raw(), Arc::clone(&sender)), |(env, sender)| {
+        CHANNELS.with_borrow_mut(|channels| channels.retain(|channel| channel.env != env));
+        close(&sender);
+    })?;
+    let channel = Channel { env: env.raw(), sender: Arc::clone(&sender), unsettled: 0 };
+    CHANNELS.with_borrow_mut(|channels| channels.push(channel));
+    Ok(sender)
+}
+
+fn close(sender: &Sender) {
+    if let Some(function) = lock(&sender.0).take() {
+        // SAFETY: it was open, and nobody else has it any more.
+        unsafe {
+            let mode = sys::ThreadsafeFunctionReleaseMode::abort;
+            sys::napi_release_threadsafe_function(function, mode)
+        };
+    }
+}
+
+/// The channel's call, on the thread of its environment. Without one the environment has ended.
+unsafe extern "C" fn called(
+    env: sys::napi_env,
+    _function: sys::napi_value,
+    _context: *mut c_void,
+    data: *mut c_void,
+) {
+    // SAFETY: this is what `fulfil` has handed over, once.
+    let settling = unsafe { Box::from_raw(data.cast::<Settling>()) };
+    if env.is_null() {
+        return;
+    }
+    // A panic must not leave a function that C calls. Whoever waits is then kept waiting.
+    let _ = catch_unwind(AssertUnwindSafe(|| settling(env)));
+    count(env, -1);
+}
+
+/// A process ends when nothing is left to do; an unsettled promise is something.
+fn count(env: sys::napi_env, by: isize) {
+    CHANNELS.with_borrow_mut(|channels| {
+        let Some(channel) = channels.iter_mut().find(|channel| channel.env == env) else { return };
+        let before = channel.unsettled;
+        channel.unsettled = before.saturating_add_signed(by);
+        let Some(function) = *lock(&channel.sender.0) else { return };
+        // SAFETY: the function is alive while the lock is held, and this is its thread.
+        unsafe {
+            match (before, channel.unsettled) {
+                (0, 1..) => sys::napi_ref_threadsafe_function(env, function),
+                (1.., 0) => sys::napi_unref_threadsafe_function(env, function),
+                _ => sys::Status::napi_ok,
+            };
+        }
+    });
+}
+
+fn checked(status: sys::napi_status) -> Result<()> {
+    if status == sys::Status::napi_ok {
+        return Ok(());
+    }
+    Err(Error::new(Status::from(status), "a promise could not be made".to_owned()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
