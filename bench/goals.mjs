@@ -4,8 +4,8 @@
  * @property {string} id
  * @property {string} operation
  * @property {string} [workload] what is measured for it; without one, `pending` says why not
- * @property {'ratio' | 'delay' | 'time'} [measure] `ratio` to `against`, the event loop's `delay`, or
- *   our own `time`, both in milliseconds. @default 'ratio'
+ * @property {'ratio' | 'delay' | 'time' | 'added'} [measure] `ratio` to `against`; or in milliseconds: the
+ *   event loop's `delay`, our own `time`, or what is `added` to `against`. @default 'ratio'
  * @property {string} [against] @default 'smithers'
  * @property {number} [must] under it (over it, for milliseconds) is a defect
  * @property {number} [target]
@@ -39,6 +39,9 @@ export const goals = [
   { id: 'exec-filters', operation: 'exec `true`, filters only (seccomp, Landlock)', workload: 'exec-filters', must: 1.8, target: 2.8 },
   { id: 'exec-330', operation: 'exec `true` in 330 MB', workload: 'exec-330', must: 5, target: 8 },
   { id: 'exec-1800', operation: 'exec `true` in 1.8 GB', workload: 'exec-1800', must: 35, target: 60 },
+  { id: 'exec-small', operation: 'exec a program without a C library', workload: 'exec-small' },
+  { id: 'exec-small-330', operation: 'exec a program without a C library in 330 MB', workload: 'exec-small-330' },
+  { id: 'exec-small-1800', operation: 'exec a program without a C library in 1.8 GB', workload: 'exec-small-1800' },
   { id: 'exec-bun', operation: 'exec `true` in Bun', workload: 'exec-bun', must: 0.7, target: 1.2 },
   { id: 'capture-1m', operation: 'capture 1 MB', workload: 'capture-1m', must: 3, target: 4.5 },
   { id: 'capture-10m', operation: 'capture 10 MB', workload: 'capture-10m', must: 1.7, target: 3 },
@@ -46,7 +49,10 @@ export const goals = [
   { id: 'parallel-exec-delay', operation: '64 parallel exec: event-loop delay', workload: 'parallel-exec', measure: 'delay', must: 10, target: 5 },
   { id: 'parallel-grep', operation: '64 parallel small greps in 330 MB', workload: 'parallel-grep', must: 30, target: 60 },
   { id: 'parallel-grep-delay', operation: '64 parallel greps: event-loop delay', workload: 'parallel-grep', measure: 'delay', must: 10, target: 5 },
-  { id: 'journal', operation: 'journal row around a call', pending: 'not yet: the journal' },
+  { id: 'journal', operation: 'journal rows around a call with a side effect', workload: 'journal', measure: 'added', against: 'plain', must: 0.05, target: 0.02 },
+  { id: 'journal-behind', operation: 'journal row of a call without one', workload: 'journal-behind', measure: 'added', against: 'plain', must: 0.05, target: 0.02 },
+  { id: 'journal-read', operation: 'journal row of `read`, 1 KB', workload: 'journal-read', measure: 'added', against: 'plain', must: 0.05, target: 0.02 },
+  { id: 'journal-list', operation: 'list 100,000 rows', workload: 'journal-list', measure: 'time', must: 1000, quickly: '5,000 rows' },
   { id: 'import', operation: 'import, over one that imports zod', workload: 'import', measure: 'time', must: 40, target: 15 },
 ]
 

@@ -36,10 +36,13 @@ export function judge(goal, results, quick) {
   if (quick && goal.quickly !== undefined) notes.push(`quick: ${goal.quickly}`)
   const note = notes.join('; ')
   const { ours, [against]: other } = row.contenders
-  if (ours === undefined || (measure === 'ratio' && other === undefined)) {
+  if (ours === undefined || ((measure === 'ratio' || measure === 'added') && other === undefined)) {
     return { ...row, measured: null, measuredByMinima: null, verdict: 'FAILED', note: note || `nothing to compare with: no ${against}` }
   }
-  const by = kind => (measure === 'ratio' ? other[kind] / ours[kind] : ours[kind])
+  const by = kind => {
+    if (measure === 'ratio') return other[kind] / ours[kind]
+    return measure === 'added' ? ours[kind] - other[kind] : ours[kind]
+  }
   const measured = by('median')
   return { ...row, measured, measuredByMinima: by('min'), verdict: verdict(measured, goal, measure === 'ratio'), note }
 }

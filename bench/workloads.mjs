@@ -2,6 +2,7 @@ import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
+import { workloads as journals } from './workloads/journals.mjs'
 import { workloads as searches } from './workloads/searches.mjs'
 
 /**
@@ -17,7 +18,7 @@ import { workloads as searches } from './workloads/searches.mjs'
  */
 
 /** @type {Workload[]} */
-export const workloads = [...files, ...edits, ...searches, ...commands, ...imports]
+export const workloads = [...files, ...edits, ...searches, ...commands, ...journals, ...imports]
 
 /**
  * Workloads by the processes they are done in.

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { writeSmallProgram } from '../small-program.mjs'
 import { sourceText } from '../source-text.mjs'
 
 const run = promisify(execFile)
@@ -12,12 +13,23 @@ const maxOutputBytes = 10_485_760
 
 const silent = answer => assert.equal(answer, '', 'something was printed')
 
-function running({ folder, toolsets }) {
-  const contenders = { spawn: { run: async () => (await run('true', [], { cwd: folder })).stdout, verify: silent } }
-  for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
-    contenders[name] = { run: () => call('bash', { cmd: 'true' }), verify: silent }
+const running = starting(() => 'true')
+
+const runningSmall = starting(folder => {
+  const program = join(folder, 'small')
+  writeSmallProgram(program)
+  return program
+})
+
+function starting(programIn) {
+  return ({ folder, toolsets }) => {
+    const cmd = programIn(folder)
+    const contenders = { spawn: { run: async () => (await run(cmd, [], { cwd: folder })).stdout, verify: silent } }
+    for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
+      contenders[name] = { run: () => call('bash', { cmd }), verify: silent }
+    }
+    return contenders
   }
-  return contenders
 }
 
 function runningMany({ folder, toolsets }) {
@@ -58,6 +70,9 @@ export const workloads = [
   { id: 'exec-filters', alone: true, without: 'namespaces', effort: often, contenders: running },
   { id: 'exec-330', residentMb: 330, effort: often, contenders: running },
   { id: 'exec-1800', residentMb: 1_800, effort: often, contenders: running },
+  { id: 'exec-small', alone: true, effort: often, contenders: runningSmall },
+  { id: 'exec-small-330', residentMb: 330, effort: often, contenders: runningSmall },
+  { id: 'exec-small-1800', residentMb: 1_800, effort: often, contenders: runningSmall },
   { id: 'exec-bun', alone: true, runtime: 'bun', effort: often, contenders: running },
   { id: 'capture-1m', residentMb: 330, effort: seldom, contenders: capturing(1_000_000) },
   { id: 'capture-10m', residentMb: 330, effort: seldom, contenders: capturing(10_000_000) },

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { defineTool, openJournal, createTools, runWithToolContext } from 'toolwright'
+import { writeFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const CALL = { toolCallId: 'call', messages: [] }
+const ROWS = { quick: 5_000, full: 100_000 }
+
+/** A tool that does nothing: all that is measured is what is around a call. */
+const act = sideEffect =>
+  defineTool({
+    name: 'act',
+    description: 'Do nothing',
+    schema: z.object({ what: z.string() }),
+    sideEffect,
+    idempotent: !sideEffect,
+    execute: ({ what }, _ctx) => what,
+  })
+
+function around(sideEffect) {
+  return async ({ folder }) => {
+    const journal = await openJournal(`file:${join(folder, `around-${sideEffect}.db`)}`)
+    const tool = act(sideEffect)
+    const task = { runId: 'bench', nodeId: 'bench' }
+    const verify = answer => assert.equal(answer, 'x')
+    const run = context => () => runWithToolContext(context, () => tool.execute({ what: 'x' }, CALL))
+    return { ours: { run: run({ ...task, journal }), verify }, plain: { run: run(task), verify } }
+  }
+}
+
+async function aroundRead({ folder }) {
+  const journal = await openJournal(`file:${join(folder, 'around-read.db')}`)
+  writeFileSync(join(folder, 'read.txt'), 'text\n'.repeat(200))
+  const reading = options => {
+    const { read } = createTools({ rootDir: folder, ...options })
+    return { run: () => read.execute({ path: 'read.txt' }, CALL), verify: answer => assert.equal(answer.length, 1000) }
+  }
+  return { ours: reading({ journal }), plain: reading({}) }
+}
+
+async function listing({ folder, extent }) {
+  const journal = await openJournal(`file:${join(folder, 'list.db')}`)
+  const rows = ROWS[extent]
+  for (let seq = 1; seq <= rows; seq += 1) {
+    await journal.insertToolCall({ runId: 'bench', nodeId: 'bench', attempt: 1, seq, toolName: 'act', inputJson: `{"n":${seq}}` })
+  }
+  return {
+    ours: {
+      run: () => journal.listToolCalls('bench', 'bench', 0),
+      verify: listed => assert.equal(listed.length, rows),
+    },
+  }
+}
+
+const often = { quick: { rounds: 20, batch: 10, budgetMs: 1_500 }, full: { rounds: 200, batch: 20, budgetMs: 8_000 } }
+const seldom = { quick: { rounds: 3, batch: 1, budgetMs: 2_000 }, full: { rounds: 10, batch: 1, budgetMs: 12_000 } }
+
+export const workloads = [
+  { id: 'journal', alone: true, effort: often, contenders: around(true) },
+  { id: 'journal-behind', alone: true, effort: often, contenders: around(false) },
+  { id: 'journal-read', alone: true, effort: often, contenders: aroundRead },
+  { id: 'journal-list', alone: true, effort: seldom, contenders: listing },
+]
