@@ -148,6 +148,8 @@ export interface CallEnd {
   errorJson?: string
   /** When it ended. */
   finishedAtMs: number
+  /** Keep output and error whole, whatever the journal's limit is. */
+  whole?: boolean
 }
 
 /** What identifies one call among all calls of its task. */

@@ -206,6 +206,11 @@ export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.Cal
   return new addon.CallKeys(task)
 }
 
+/** The addon, for the modules of `toolwright/contract`: what they call answers with outcomes as well. */
+export async function nativeAddon(): Promise<typeof Addon> {
+  return loaded ?? (await load())
+}
+
 /** The hash of arguments given as JSON. */
 export async function nativeArgsHash(json: string): Promise<string> {
   return (loaded ?? (await load())).argsHash(json)

@@ -18,7 +18,11 @@ export const isRefusal: Readonly<Record<ToolErrorCode, boolean>> = {
   TOOL_PATCH_FAILED: true,
   // The file was exchanged and exchanged back.
   TOOL_EDIT_CONFLICT: false,
+  TOOL_EDIT_NO_MATCH: true,
+  TOOL_EDIT_AMBIGUOUS: true,
   TOOL_FILE_BUSY: true,
+  TOOL_FILE_BINARY: true,
+  TOOL_TARGET_CLOSED: true,
   TOOL_REPLACE_REFUSED: true,
   TOOL_ROOT_INVALID: true,
   // May come after the file was replaced: its directory could not be synchronised.
@@ -36,6 +40,9 @@ export const isRefusal: Readonly<Record<ToolErrorCode, boolean>> = {
   PROCESS_FAILED: true,
   // Only in a row: nobody knows how far the call had come.
   PROCESS_DIED: false,
+  CAPABILITY_DENIED: true,
+  CONTRACT_MANIFEST_INVALID: true,
+  CONTRACT_RULE_INVALID: true,
   INVALID_INPUT: true,
   NATIVE_UNAVAILABLE: true,
   // Anywhere, at any time.

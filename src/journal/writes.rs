@@ -79,6 +79,8 @@ pub struct CallEnd {
     pub error_json: Option<String>,
     /// When it ended.
     pub finished_at_ms: f64,
+    /// Keep output and error whole, whatever the journal's limit is.
+    pub whole: Option<bool>,
 }
 
 /// What became of a row.
@@ -219,6 +221,7 @@ impl From<CallEnd> for Finish {
             ("error", true) => Error { error_json: end.error_json },
             _ => Unknown { error_json: end.error_json },
         };
-        Self { outcome, finished_at_ms: integer(end.finished_at_ms) }
+        let whole = end.whole.unwrap_or(false);
+        Self { outcome, finished_at_ms: integer(end.finished_at_ms), whole }
     }
 }

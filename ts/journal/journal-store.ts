@@ -40,6 +40,8 @@ export interface ToolCallEnd {
   finishedAtMs?: number | undefined
   /** False for a call that was refused before it did anything: no effect to warn of. @default true */
   acted?: boolean | undefined
+  /** Whether output and error are kept whole, whatever the store's limit is. @default false */
+  whole?: boolean | undefined
 }
 
 /** A call to insert: one that begins, or with a `status` other than `started` one that is over. */

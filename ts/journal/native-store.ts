@@ -190,5 +190,6 @@ function asEnd(end: ToolCallEnd): CallEnd {
     outputText: end.outputText,
     errorJson: end.errorJson ?? undefined,
     finishedAtMs: end.finishedAtMs ?? Date.now(),
+    whole: end.whole,
   } as CallEnd
 }

@@ -8,11 +8,13 @@
 //! Three operations stand on it:
 //!
 //! - [`read()`]: the bytes of a regular file, bounded by what is read, not by what `stat` promised;
-//!   [`read_cached`] is the same for what is in memory already, and never waits;
 //! - [`write()`]: a whole file, published by a rename, so that other readers see the old bytes or the
 //!   new bytes and never a mixture;
 //! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
 //!   changed the file in between.
+//!
+//! [`Roots`] find a file first and hold it open as [`Held`], so that somebody can decide about what
+//! was found before anything is done to it.
 //!
 //! Neither of the last two changes what the host protects ([`WriteOptions::protected`]).
 //!
@@ -24,16 +26,17 @@
 //! ```
 
 mod attributes;
-mod cached;
 mod cancel;
 mod errno;
 mod error;
+mod held;
 mod locate;
 mod open;
 mod owner;
 mod path;
 mod protect;
 mod publish;
+mod range;
 mod read;
 mod root;
 mod serial;
@@ -44,11 +47,15 @@ mod update;
 mod walk;
 mod write;
 
-pub use cached::read_cached;
 pub use error::FileKind;
 pub use error::FsError;
 pub use error::Refusal;
+pub use held::Held;
+pub use held::HeldKind;
+pub use held::Opener;
+pub use held::Roots;
 pub use locate::Located;
+pub use range::Range;
 pub use read::read;
 pub use root::Resolver;
 pub use root::Root;

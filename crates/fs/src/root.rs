@@ -70,6 +70,11 @@ impl Root {
         Ok(Self { fd, path: path.to_path_buf(), canonical: OnceLock::new(), resolver })
     }
 
+    /// A root of a directory that is open already, and lies at `path`.
+    pub(crate) fn held(fd: OwnedFd, path: PathBuf, resolver: Resolver) -> Self {
+        Self { fd, canonical: OnceLock::from(Some(path.clone())), path, resolver }
+    }
+
     /// The root as it was configured.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -70,6 +70,17 @@ impl Target {
         let relative = root.relative(path)?;
         let protection = Protection::new(root, &options.protected);
         let (directory, name) = root.parent_of(path, &relative, created, &protection)?;
+        Self::at(directory, name, path, options, cancel)
+    }
+
+    /// As [`Target::open`], for a name in a directory that is open already.
+    pub(crate) fn at(
+        directory: OwnedFd,
+        name: OsString,
+        path: &str,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+    ) -> Result<Self, FsError> {
         let stat = rustix::fs::fstat(&directory)
             .map_err(|errno| FsError::at(path, "looking at its directory", errno))?;
         let directory_identity = Identity::of(&stat);

@@ -65,6 +65,18 @@ pub fn update<E>(
 ) -> Result<Updated, UpdateError<E>> {
     checkpoint(cancel)?;
     let target = Target::open(root, path, None, options, cancel)?;
+    update_target(&target, path, limit, options, cancel, transform)
+}
+
+/// As [`update`], for a file that is found already.
+pub(crate) fn update_target<E>(
+    target: &Target,
+    path: &str,
+    limit: u64,
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+    transform: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+) -> Result<Updated, UpdateError<E>> {
     let (file, stat) = target.open_file(path)?;
     if target.existing(path)?.is_none() {
         return Err(FsError::NotFound { path: path.to_owned() }.into());
@@ -84,7 +96,7 @@ pub fn update<E>(
     let directory = OpenDirectory::new(target.directory(), path, options.durability)?;
     let before = Old { file: Some(file), stat };
     let way = target.prepare(path, Some(&before), options)?;
-    let edit = Edit { target: &target, path, before: &before, old: &old, options, cancel };
+    let edit = Edit { target, path, before: &before, old: &old, options, cancel };
     match way {
         Way::InPlace => {
             let _alone = directory.lock(path, options.wait, cancel)?;

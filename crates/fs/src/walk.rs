@@ -241,7 +241,7 @@ pub(crate) fn read_link(here: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, 
 }
 
 /// Creates `name`; that somebody else was quicker is as good.
-fn make_directory(
+pub(crate) fn make_directory(
     here: BorrowedFd<'_>,
     name: &OsStr,
     created: &mut CreatedDirectories,

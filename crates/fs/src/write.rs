@@ -106,6 +106,18 @@ fn write_once(
 ) -> Result<(), FsError> {
     let mut created = CreatedDirectories::default();
     let target = Target::open(root, path, Some(&mut created), options, cancel)?;
+    write_target(&target, &mut created, path, bytes, options, cancel).map(|_| ())
+}
+
+/// Makes `bytes` the content of what is open; true when there was no such file before.
+pub(crate) fn write_target(
+    target: &Target,
+    created: &mut CreatedDirectories,
+    path: &str,
+    bytes: &[u8],
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<bool, FsError> {
     let old = target.open_old(path)?;
     // Names that are not UTF-8 are shown with this character, in listings and search results. A new
     // file of the shown name would stand beside the one that was meant.
@@ -138,5 +150,6 @@ fn write_once(
         publish::overwrite(&file, path, bytes, options.durability)?;
     }
     created.keep();
-    directory.map_or(Ok(()), |directory| directory.finish(path, options.durability))
+    directory.map_or(Ok(()), |directory| directory.finish(path, options.durability))?;
+    Ok(old.is_none())
 }

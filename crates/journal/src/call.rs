@@ -78,6 +78,8 @@ pub struct Finish {
     pub outcome: Outcome,
     /// When, in milliseconds since 1970.
     pub finished_at_ms: i64,
+    /// Kept whole, whatever the journal's limit is: for outputs that have a limit of their own.
+    pub whole: bool,
 }
 
 /// A row that was written, to be completed later.

@@ -24,7 +24,7 @@
 //! let warnings = journal.prior_effects(&task, 2)?;
 //! let call = journal.begin(intent)?;
 //! let outcome = send_the_mail();
-//! journal.finish(call, Finish { outcome, finished_at_ms })?;
+//! journal.finish(call, Finish { outcome, finished_at_ms, whole: false })?;
 //! ```
 
 mod at_once;

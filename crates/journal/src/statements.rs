@@ -22,6 +22,7 @@ pub(crate) struct End {
 
 impl End {
     pub(crate) fn new(finish: Finish, limit: usize) -> Self {
+        let limit = if finish.whole { usize::MAX } else { limit };
         let fit = |json: Option<String>| json.map(|json| fit_json(json, limit));
         let (status, output, error, acted) = match finish.outcome {
             Outcome::Success { output_json } => ("success", fit(output_json), None, None),

@@ -1,0 +1,243 @@
+//! A file or directory that is found first, and acted on when somebody has decided about it.
+//!
+//! What is decided about is the real path of what was opened, and what is acted on is what was
+//! opened: between the two there is no path that could come to mean something else.
+
+mod find;
+mod opener;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+pub use find::Roots;
+pub use opener::Opener;
+
+use crate::FileKind;
+use crate::FsError;
+use crate::Range;
+use crate::Resolver;
+use crate::Root;
+use crate::UpdateError;
+use crate::Updated;
+use crate::WriteOptions;
+use crate::cancel::checkpoint;
+use crate::locate::name_of;
+use crate::publish;
+use crate::range;
+use crate::root::PLACE;
+use crate::target::Target;
+use crate::update::update_target;
+use crate::walk;
+use crate::walk::CreatedDirectories;
+use crate::write::write_target;
+
+/// How often a write begins anew when its file is exchanged under it.
+const MOST_ATTEMPTS: usize = 32;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldKind {
+    /// A regular file.
+    File {
+        /// Its size when it was opened.
+        bytes: u64,
+    },
+    /// A directory.
+    Directory,
+    /// Nothing yet: a name in a directory that is there, perhaps with directories to be made.
+    Missing,
+}
+
+/// A place below a root, held open.
+#[derive(Debug)]
+pub struct Held {
+    shown: String,
+    place: PathBuf,
+    kind: HeldKind,
+    /// The directory itself; that of a file; the last one that is there on the way to nothing.
+    directory: OwnedFd,
+    /// Where that directory was found.
+    directory_place: PathBuf,
+    /// Directories to be made.
+    missing: Vec<OsString>,
+    /// In the last of them.
+    name: OsString,
+    file: Option<File>,
+    /// Why it cannot be opened. Told only after the place was allowed.
+    trouble: Option<FsError>,
+    resolver: Resolver,
+}
+
+impl Held {
+    /// The path as the caller wrote it.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// The real path of what was opened: absolute, without links.
+    #[must_use]
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn kind(&self) -> HeldKind {
+        self.kind
+    }
+
+    /// Why it cannot be opened, once. To be told when the place is allowed, and not before.
+    pub fn take_trouble(&mut self) -> Option<FsError> {
+        self.trouble.take()
+    }
+
+    /// Refuses everything but a regular file that can be read.
+    pub fn check_readable(&mut self) -> Result<(), FsError> {
+        if let Some(trouble) = self.trouble.take() {
+            return Err(trouble);
+        }
+        match self.kind {
+            HeldKind::File { .. } => Ok(()),
+            HeldKind::Directory => Err(self.is_directory()),
+            HeldKind::Missing => Err(FsError::NotFound { path: self.shown.clone() }),
+        }
+    }
+
+    /// Refuses what cannot be written or made.
+    pub fn check_writable(&mut self) -> Result<(), FsError> {
+        match (self.kind, self.trouble.take()) {
+            // That it cannot be read is none here.
+            (HeldKind::File { .. }, Some(FsError::Permission { .. })) | (_, None) => {}
+            (_, Some(trouble)) => return Err(trouble),
+        }
+        if self.kind == HeldKind::Directory { Err(self.is_directory()) } else { Ok(()) }
+    }
+
+    fn is_directory(&self) -> FsError {
+        FsError::NotAFile { path: self.shown.clone(), kind: FileKind::Directory }
+    }
+
+    /// Reads a part of the file that was opened.
+    pub fn read_range(
+        &self,
+        offset: u64,
+        limit: u64,
+        cancel: &AtomicBool,
+    ) -> Result<Range, FsError> {
+        let file =
+            self.file.as_ref().ok_or_else(|| FsError::NotFound { path: self.shown.clone() })?;
+        range::read_range(file, &self.shown, offset, limit, cancel)
+    }
+
+    /// Makes `bytes` the content of the file; true when there was none before. Directories that are
+    /// missing are made now.
+    pub fn write(
+        &self,
+        bytes: &[u8],
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+    ) -> Result<bool, FsError> {
+        let path = &self.shown;
+        publish::within_size_limit(path, bytes)?;
+        let mut answer = Err(self.conflict());
+        for _ in 0..MOST_ATTEMPTS {
+            checkpoint(cancel)?;
+            let mut created = CreatedDirectories::default();
+            answer = self.target(&mut created, options, cancel).and_then(|target| {
+                write_target(&target, &mut created, path, bytes, options, cancel)
+            });
+            if !matches!(answer, Err(FsError::NotFound { .. })) {
+                return answer;
+            }
+        }
+        answer
+    }
+
+    /// Replaces the content of the existing file by what `transform` makes of what it holds now.
+    pub fn update<E>(
+        &self,
+        limit: u64,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+        transform: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Updated, UpdateError<E>> {
+        checkpoint(cancel)?;
+        let mut created = CreatedDirectories::default();
+        let target = self.target(&mut created, options, cancel)?;
+        update_target(&target, &self.shown, limit, options, cancel, transform)
+    }
+
+    fn target(
+        &self,
+        created: &mut CreatedDirectories,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+    ) -> Result<Target, FsError> {
+        let failed = |errno| FsError::at(&self.shown, "opening its directory", errno);
+        // Moved since it was decided about: what was allowed there need not be allowed here.
+        if place_of(&self.shown, &self.directory)?.as_ref() != Some(&self.directory_place) {
+            return Err(self.conflict());
+        }
+        let mut directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0).map_err(failed)?;
+        for name in &self.missing {
+            walk::make_directory(directory.as_fd(), name, created)
+                .map_err(|errno| FsError::at(&self.shown, "creating a directory", errno))?;
+            let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
+                Ok(next) => next,
+                // A link was put here, which may lead anywhere.
+                Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => return Err(self.conflict()),
+                Err(errno) => return Err(failed(errno)),
+            };
+        }
+        Target::at(directory, self.name.clone(), &self.shown, options, cancel)
+    }
+
+    fn conflict(&self) -> FsError {
+        FsError::Conflict { path: self.shown.clone() }
+    }
+
+    /// A descriptor of the directory that was opened, or of that of the file.
+    #[must_use]
+    pub fn directory(&self) -> &OwnedFd {
+        &self.directory
+    }
+
+    /// Where that directory was found.
+    #[must_use]
+    pub fn directory_place(&self) -> &Path {
+        &self.directory_place
+    }
+
+    /// The name in it; empty for the directory itself.
+    #[must_use]
+    pub fn name(&self) -> &Path {
+        Path::new(&self.name)
+    }
+
+    /// What a search of it opens files with.
+    pub fn opener(&self) -> Result<Opener, FsError> {
+        let directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0)
+            .map_err(|errno| FsError::at(&self.shown, "opening", errno))?;
+        Ok(Opener(Root::held(directory, self.directory_place.clone(), self.resolver)))
+    }
+}
+
+/// Where a directory lies; `None` when it has been deleted.
+fn place_of(shown: &str, directory: &OwnedFd) -> Result<Option<PathBuf>, FsError> {
+    let failed = |errno| FsError::at(shown, "looking at its directory", errno);
+    let place = name_of(directory.as_fd()).map_err(failed)?;
+    // Asked afterwards: only then the name is certain to be that of a directory that is there.
+    let links = rustix::fs::fstat(directory).map_err(failed)?.st_nlink;
+    Ok((links > 0).then_some(place))
+}

@@ -1,0 +1,174 @@
+//! A part of a file, cut between characters.
+
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
+
+use rustix::io::Errno;
+
+use crate::FsError;
+use crate::cancel::checkpoint;
+
+/// A file with a NUL byte so near to its beginning is no text.
+const LOOKED_AT: usize = 8192;
+/// Bytes read between two looks at the cancel flag.
+const STRIDE: usize = 1 << 20;
+/// No character is longer.
+const CHARACTER: usize = 4;
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// The bytes, whole characters where it is UTF-8.
+    pub bytes: Vec<u8>,
+    /// Where they begin: at the wanted place, or at the beginning of the character there.
+    pub offset: u64,
+    /// Where the rest begins; `None` at the end of the file.
+    pub next_offset: Option<u64>,
+    /// The size of the file.
+    pub file_bytes: u64,
+    /// There is a NUL byte near the beginning of the file.
+    pub is_binary: bool,
+    /// Not all of the bytes are UTF-8.
+    pub is_lossy: bool,
+}
+
+/// Reads at most `limit` bytes from `offset` on, but one character at least where there is one and
+/// `limit` is not zero. What lies before and behind is not read.
+pub(crate) fn read_range(
+    file: &File,
+    shown: &str,
+    offset: u64,
+    limit: u64,
+    cancel: &AtomicBool,
+) -> Result<Range, FsError> {
+    let failed = |errno| FsError::at(shown, "reading", errno);
+    let size = rustix::fs::fstat(file).map_err(failed)?.st_size;
+    let size = u64::try_from(size).unwrap_or(0);
+    let head = pread(file, shown, 0, LOOKED_AT, cancel)?;
+    let is_binary = head.contains(&0);
+    // Files of procfs have contents and no size.
+    let offset = if size > 0 { offset.min(size) } else { offset };
+    let offset = beginning(file, shown, offset, cancel)?;
+
+    let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(CHARACTER);
+    let mut bytes = pread(file, shown, offset, most, cancel)?;
+    let limit = most - CHARACTER;
+    let has_all = bytes.len() <= limit;
+    if !has_all {
+        let whole = whole_characters(&bytes[..limit]);
+        let kept = if whole == 0 && limit > 0 { first_character(&bytes) } else { whole };
+        bytes.truncate(kept);
+    }
+    let end = offset.saturating_add(bytes.len() as u64);
+    let is_lossy = std::str::from_utf8(&bytes).is_err();
+    Ok(Range {
+        offset,
+        next_offset: (!has_all).then_some(end),
+        file_bytes: size.max(end),
+        is_binary,
+        is_lossy,
+        bytes,
+    })
+}
+
+/// The beginning of the character that `offset` lies in; bytes that are none are left alone.
+fn beginning(file: &File, shown: &str, offset: u64, cancel: &AtomicBool) -> Result<u64, FsError> {
+    let back = offset.min(CHARACTER as u64 - 1);
+    if back == 0 {
+        return Ok(offset);
+    }
+    let start = offset - back;
+    let around = pread(file, shown, start, CHARACTER - 1 + CHARACTER, cancel)?;
+    let back = usize::try_from(back).unwrap_or(0);
+    for step in 1..=back {
+        let Some(from) = around.get(back - step..) else { continue };
+        let length = first_character(from);
+        let is_one = from.get(..length).is_some_and(|bytes| std::str::from_utf8(bytes).is_ok());
+        if is_one && length > step {
+            return Ok(offset - step as u64);
+        }
+    }
+    Ok(offset)
+}
+
+/// How long the character at the beginning is by its first byte; a byte that begins none is one.
+fn first_character(bytes: &[u8]) -> usize {
+    let length = match bytes.first() {
+        Some(0xc2..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf4) => 4,
+        Some(_) => 1,
+        None => 0,
+    };
+    match bytes.get(..length) {
+        Some(character) if std::str::from_utf8(character).is_ok() => length,
+        _ => length.min(1),
+    }
+}
+
+/// The length without a character that has only begun at the end.
+fn whole_characters(bytes: &[u8]) -> usize {
+    (1..CHARACTER.min(bytes.len() + 1))
+        .map(|back| bytes.len() - back)
+        .find(|&at| {
+            std::str::from_utf8(&bytes[at..])
+                .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+        })
+        .unwrap_or(bytes.len())
+}
+
+/// Up to `most` bytes from `offset` on; fewer only at the end of the file.
+fn pread(
+    file: &File,
+    shown: &str,
+    offset: u64,
+    most: usize,
+    cancel: &AtomicBool,
+) -> Result<Vec<u8>, FsError> {
+    let failed = |errno: Errno| FsError::at(shown, "reading", errno);
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        checkpoint(cancel)?;
+        let wanted = (most - bytes.len()).min(STRIDE);
+        if wanted == 0 {
+            return Ok(bytes);
+        }
+        let at = offset.saturating_add(bytes.len() as u64);
+        if at > i64::MAX as u64 {
+            return Ok(bytes); // no file is so long
+        }
+        // Reserved without aborting the process when there is no memory.
+        bytes.try_reserve(wanted.min(LOOKED_AT)).map_err(|_| failed(Errno::NOMEM))?;
+        let room = (bytes.capacity() - bytes.len()).min(wanted);
+        let before = bytes.len();
+        bytes.resize(before + room, 0);
+        match rustix::io::pread(file, &mut bytes[before..], at) {
+            Ok(0) => {
+                bytes.truncate(before);
+                return Ok(bytes);
+            }
+            Ok(read) => bytes.truncate(before + read),
+            Err(Errno::INTR) => bytes.truncate(before),
+            Err(errno) => return Err(failed(errno)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+    use super::*;
+
+    #[test]
+    fn characters_are_told_by_their_bytes() {
+        assert_eq!(first_character("é".as_bytes()), 2);
+        assert_eq!(first_character("漢".as_bytes()), 3);
+        assert_eq!(first_character("😀".as_bytes()), 4);
+        assert_eq!(first_character(b"a"), 1);
+        assert_eq!(first_character(b"\xff"), 1);
+        assert_eq!(first_character(b"\xe6\xbc"), 1);
+        assert_eq!(whole_characters("aé".as_bytes().get(..2).unwrap()), 1);
+        assert_eq!(whole_characters(b"a\xff"), 2);
+        assert_eq!(whole_characters(b""), 0);
+    }
+}

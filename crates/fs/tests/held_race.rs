@@ -1,0 +1,122 @@
+//! An attacker who swaps allowed and denied places between the look and the act: what is decided
+//! about is what is read and written.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
+
+mod support;
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::CWD;
+use rustix::fs::RenameFlags;
+use support::NEVER;
+use support::RESOLVERS;
+use support::Tree;
+use support::tenth_of;
+use toolwright_fs::Held;
+use toolwright_fs::HeldKind;
+use toolwright_fs::Resolver;
+use toolwright_fs::Roots;
+use toolwright_fs::WriteOptions;
+
+/// What is exchanged, and the path that it makes ambiguous.
+const SWAPS: [(&str, &str, &str); 4] = [
+    ("allowed/dir", "trap-dir", "allowed/dir/file"),
+    ("door", "trap-door", "door/file"),
+    ("allowed/file", "trap-file", "allowed/file"),
+    ("allowed/dir", "trap-dir", "allowed/dir/../dir/file"),
+];
+
+fn scene() -> Tree {
+    let tree = Tree::new();
+    tree.put("allowed/file", "public");
+    tree.put("allowed/dir/file", "public");
+    tree.put("denied/file", "secret");
+    tree.link(tree.root.join("denied"), "trap-dir");
+    tree.link("denied", "trap-door");
+    tree.link("allowed", "door");
+    tree.link(tree.root.join("denied/file"), "trap-file");
+    tree
+}
+
+fn exchange(a: &Path, b: &Path) {
+    rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
+}
+
+/// Holds `path` over and over while its meaning is swapped; `act` gets what the policy allows.
+fn attacked(
+    each: usize,
+    resolver: Resolver,
+    swap: (&str, &str, &str),
+    mut act: impl FnMut(&Held),
+) -> (usize, usize) {
+    let tree = scene();
+    let (a, b, path) = swap;
+    let (a, b) = (tree.root.join(a), tree.root.join(b));
+    let allowed = tree.root.canonicalize().unwrap().join("allowed");
+    let done = AtomicBool::new(false);
+    let workspace: [PathBuf; 1] = [tree.root.clone()];
+    let counts = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                exchange(&a, &b);
+            }
+        });
+        let (mut opened, mut refused) = (0, 0);
+        // While the attacker is kept from running in the bad state, every call is refused.
+        while opened + refused < each || (opened == 0 && refused < each * 100) {
+            let held =
+                Roots::open_with(&workspace, &[], resolver).and_then(|roots| roots.hold(path));
+            match held {
+                Ok(held) if held.place().starts_with(&allowed) => {
+                    std::thread::yield_now(); // the rules, the watchdog, the prompt
+                    assert!(held.kind() != HeldKind::Directory);
+                    opened += 1;
+                    act(&held);
+                }
+                _ => refused += 1,
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        (opened, refused)
+    });
+    assert_eq!(tree.get("denied/file"), b"secret", "a denied file was changed");
+    assert_eq!(tree.leftovers(), Vec::<String>::new());
+    counts
+}
+
+#[test]
+fn r14_nothing_denied_is_read_in_100_000_opens() {
+    let each = tenth_of(100_000) / SWAPS.len();
+    for resolver in RESOLVERS {
+        for swap in SWAPS {
+            let (opened, refused) = attacked(each, resolver, swap, |held| {
+                if let Ok(range) = held.read_range(0, 100, &NEVER) {
+                    assert_eq!(range.bytes, b"public", "leak through {}", held.shown());
+                }
+            });
+            println!(
+                "{each} opens of {}, {resolver:?}: {opened} allowed, {refused} refused",
+                swap.2
+            );
+            assert!(opened > 0, "the attack never let a call through");
+        }
+    }
+}
+
+#[test]
+fn r14_nothing_denied_is_written() {
+    let each = tenth_of(10_000) / SWAPS.len();
+    for swap in SWAPS {
+        let (opened, refused) = attacked(each, Resolver::Automatic, swap, |held| {
+            let _ = held.write(b"public", &WriteOptions::default(), &NEVER);
+            let _ = held.update(100, &WriteOptions::default(), &NEVER, |old| {
+                assert_eq!(old, b"public", "leak through {}", held.shown());
+                Ok::<_, ()>(b"public".to_vec())
+            });
+        });
+        println!("{each} writes of {}: {opened} allowed, {refused} refused", swap.2);
+    }
+}

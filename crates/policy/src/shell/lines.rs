@@ -1,0 +1,100 @@
+//! The parser's own limits, and its two readings of a line.
+
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
+use brush_parser::ParserOptions;
+use brush_parser::Token;
+use brush_parser::ast::Program;
+
+use super::LINE_LIMIT;
+
+/// So deep the parser may have to go. It goes back and tries again at every level, so that its time
+/// doubles with each.
+const DEEPEST: usize = 24;
+/// The same for those levels of which it tries several readings.
+const DEEPEST_DOUBTFUL: usize = 8;
+
+/// What a line means to one shell and to the other.
+pub(super) struct Line {
+    pub(super) bash: Program,
+    /// `None` when it is no syntax for a plain shell.
+    pub(super) plain: Option<Program>,
+}
+
+impl Line {
+    pub(super) fn parse(line: &str) -> Result<Self, String> {
+        if line.len() > LINE_LIMIT {
+            return Err(format!("it is longer than {LINE_LIMIT} bytes"));
+        }
+        if line.contains('\0') {
+            return Err("it holds a NUL byte".to_owned());
+        }
+        // What separates words is not the same for the parser and for every shell.
+        if let Some(odd) = line.chars().find(|c| is_odd_space(*c)) {
+            return Err(format!("it holds the character U+{:04X}", u32::from(odd)));
+        }
+        if nesting(line) > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        let bash = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
+        let plain = ParserOptions { sh_mode: true, posix_mode: true, ..bash.clone() };
+        Ok(Self { bash: read(line, &bash)?, plain: read(line, &plain).ok() })
+    }
+}
+
+fn is_odd_space(c: char) -> bool {
+    match c {
+        ' ' | '\t' | '\n' => false,
+        c => c.is_whitespace() || c.is_control(),
+    }
+}
+
+/// How deep brackets go, quoted ones too: no more than that is asked of the tokenizer.
+fn nesting(line: &str) -> usize {
+    let (mut depth, mut most) = (0usize, 0);
+    for c in line.chars() {
+        match c {
+            '(' | '{' | '[' => {
+                depth += 1;
+                most = most.max(depth);
+            }
+            ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+fn read(line: &str, options: &ParserOptions) -> Result<Program, String> {
+    let reading = || {
+        let tokens = brush_parser::uncached_tokenize_str(line, &options.tokenizer_options())
+            .map_err(|error| error.to_string())?;
+        shallow(&tokens)?;
+        brush_parser::parse_tokens(&tokens, options).map_err(|error| error.to_string())
+    };
+    // The parser has places at which it gives up by a panic.
+    catch_unwind(AssertUnwindSafe(reading))
+        .unwrap_or_else(|_| Err("the parser gave up on it".to_owned()))
+}
+
+fn shallow(tokens: &[Token]) -> Result<(), String> {
+    let (mut brackets, mut cases, mut groups) = (0usize, 0usize, 0usize);
+    for token in tokens {
+        match token.to_str() {
+            "(" => brackets += 1,
+            // One stands behind each pattern of a `case`, too.
+            ")" => brackets = brackets.saturating_sub(1),
+            "case" => cases += 1,
+            "esac" => cases = cases.saturating_sub(1),
+            "{" | "if" | "while" | "until" | "for" | "select" | "function" | "[[" => groups += 1,
+            "}" | "fi" | "done" | "]]" => groups = groups.saturating_sub(1),
+            _ => {}
+        }
+        let doubtful = brackets + 2 * cases;
+        if doubtful > DEEPEST_DOUBTFUL || doubtful + groups > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Commands that run other commands, or change what they mean.
+
+use super::words::Word;
+
+/// What is known about a command besides its words.
+#[derive(Debug, Default)]
+pub(super) struct Wrapped<'w> {
+    /// Why it cannot be told what it runs.
+    pub(super) restricted: Option<String>,
+    /// Command lines in its arguments.
+    pub(super) lines: Vec<String>,
+    /// Commands in its arguments.
+    pub(super) commands: Vec<Inner<'w>>,
+}
+
+/// A command that is part of another.
+#[derive(Debug)]
+pub(super) struct Inner<'w> {
+    pub(super) words: &'w [Word],
+    /// `None`: it is certain that this is what is run.
+    pub(super) restricted: Option<String>,
+}
+
+/// They run the rest of their words, with options of their own in front of it.
+const RUNNERS: [&str; 41] = [
+    "sudo",
+    "doas",
+    "su",
+    "runuser",
+    "pkexec",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "setpriv",
+    "ssh",
+    "script",
+    "parallel",
+    "watch",
+    "flock",
+    "strace",
+    "ltrace",
+    "gdb",
+    "busybox",
+    "toybox",
+    "ionice",
+    "chrt",
+    "taskset",
+    "setarch",
+    "linux32",
+    "linux64",
+    "systemd-run",
+    "at",
+    "batch",
+    "xargs",
+    "env",
+    "nice",
+    "nohup",
+    "setsid",
+    "timeout",
+    "time",
+    "stdbuf",
+    "exec",
+    "command",
+    "builtin",
+    "entr",
+    "dbus-run-session",
+];
+/// Their other names for a shell.
+const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"];
+/// They change what later commands mean: variables such as `PATH`, or names.
+const CHANGERS: [&str; 14] = [
+    "alias",
+    "export",
+    "readonly",
+    "declare",
+    "typeset",
+    "local",
+    "read",
+    "mapfile",
+    "readarray",
+    "hash",
+    "enable",
+    "getopts",
+    "let",
+    "printf -v",
+];
+/// So many places are tried where it is not known at which the inner command begins.
+const MOST_PLACES: usize = 16;
+
+pub(super) fn look(words: &[Word]) -> Wrapped<'_> {
+    let Some((name, arguments)) = words.split_first() else { return Wrapped::default() };
+    let Some(name) = name.value.as_deref() else { return Wrapped::default() };
+    let name = name.rsplit('/').next().unwrap_or(name);
+    if SHELLS.contains(&name) {
+        return shell(arguments);
+    }
+    match name {
+        "eval" => lines_in(arguments, "runs what its arguments come to"),
+        "trap" if arguments.len() > 1 => {
+            lines_in(&arguments[..1], "runs what its first argument comes to")
+        }
+        "." | "source" => script(arguments),
+        "find" => find(arguments),
+        _ if CHANGERS.contains(&name) => because("changes what later commands mean"),
+        "printf" if value(arguments.first()) == Some("-v") => {
+            because("changes what later commands mean")
+        }
+        _ => match certain(name, arguments) {
+            Some(inner) => Wrapped {
+                commands: vec![Inner { words: inner, restricted: None }],
+                ..Wrapped::default()
+            },
+            None if RUNNERS.contains(&name) => runner(name, arguments),
+            None => Wrapped::default(),
+        },
+    }
+}
+
+fn because(reason: &str) -> Wrapped<'static> {
+    Wrapped { restricted: Some(reason.to_owned()), ..Wrapped::default() }
+}
+
+fn value(word: Option<&Word>) -> Option<&str> {
+    word.and_then(|word| word.value.as_deref())
+}
+
+/// The forms of which it is certain where the inner command begins.
+fn certain<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
+    let skipped = match name {
+        "nohup" | "command" | "builtin" | "exec" | "setsid" | "time" | "nice" => 0,
+        "timeout" => 1,
+        _ => return None,
+    };
+    let skipped = match (name, value(arguments.first())) {
+        ("nice", Some("-n")) => 2,
+        _ => skipped,
+    };
+    let is_duration = |word: &Word| {
+        value(Some(word)).is_some_and(|text| {
+            text.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok_and(f64::is_finite)
+        })
+    };
+    if name == "timeout" && !arguments.first().is_some_and(is_duration) {
+        return None;
+    }
+    let inner = arguments.get(skipped..)?;
+    let first = value(inner.first())?;
+    (!first.starts_with('-')).then_some(inner)
+}
+
+/// The inner command may begin at several places.
+fn runner<'w>(name: &str, arguments: &'w [Word]) -> Wrapped<'w> {
+    // `command -v git` only asks, and so does `time` alone.
+    if name == "command" && matches!(value(arguments.first()), Some("-v" | "-V")) {
+        return Wrapped::default();
+    }
+    if arguments.is_empty() && matches!(name, "env" | "time" | "exec" | "nice") {
+        return Wrapped::default();
+    }
+    let reason = format!("lets {name} run another command");
+    places(arguments, &reason)
+}
+
+fn places<'w>(arguments: &'w [Word], reason: &str) -> Wrapped<'w> {
+    let commands = (0..arguments.len().min(MOST_PLACES))
+        .map(|at| Inner { words: &arguments[at..], restricted: Some(reason.to_owned()) })
+        .collect();
+    // `su -c 'a; b'` and `ssh host 'a; b'` hand a line to a shell.
+    let lines = arguments
+        .iter()
+        .take(MOST_PLACES)
+        .filter_map(|word| word.value.clone())
+        .filter(|text| text.contains([' ', ';', '|', '&', '\n', '$', '`']))
+        .collect();
+    Wrapped { restricted: Some(reason.to_owned()), lines, commands }
+}
+
+fn find(arguments: &[Word]) -> Wrapped<'_> {
+    let runs = |word: &Word| {
+        matches!(value(Some(word)), Some("-exec" | "-execdir" | "-ok" | "-okdir") | None)
+    };
+    let reason = "lets find run another command";
+    let mut found = Wrapped::default();
+    for (at, word) in arguments.iter().enumerate() {
+        if runs(word) {
+            found.restricted = Some(reason.to_owned());
+            if word.value.is_some() && found.commands.len() < MOST_PLACES {
+                let rest = &arguments[at + 1..];
+                let ends = |word: &Word| matches!(value(Some(word)), Some(";" | "+"));
+                let end = rest.iter().position(ends).unwrap_or(rest.len());
+                let restricted = Some(reason.to_owned());
+                found.commands.push(Inner { words: &rest[..end], restricted });
+            }
+        }
+    }
+    found
+}
+
+fn lines_in<'w>(arguments: &[Word], reason: &str) -> Wrapped<'w> {
+    let known: Option<Vec<&str>> = arguments.iter().map(|word| value(Some(word))).collect();
+    match known {
+        Some(words) => Wrapped { lines: vec![words.join(" ")], ..Wrapped::default() },
+        None => because(reason),
+    }
+}
+
+/// A file of commands is a program like any other, but not what comes in from elsewhere.
+fn script(arguments: &[Word]) -> Wrapped<'static> {
+    match value(arguments.first()) {
+        Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
+            Wrapped::default()
+        }
+        _ => because("runs commands that are not known"),
+    }
+}
+
+/// `sh -c LINE`, `sh FILE`, or `sh` with its commands from elsewhere.
+fn shell(arguments: &[Word]) -> Wrapped<'_> {
+    const UNKNOWN: &str = "runs commands that come in from elsewhere";
+    let mut takes_line = false;
+    let mut rest = arguments;
+    while let Some((word, behind)) = rest.split_first() {
+        let Some(text) = word.value.as_deref() else { return because(UNKNOWN) };
+        let Some(letters) = text.strip_prefix(['-', '+']) else { break };
+        match text {
+            "--version" | "--help" => return Wrapped::default(),
+            "--" | "-" => {
+                rest = behind;
+                break;
+            }
+            _ if letters.starts_with('-')
+                && !matches!(text, "--norc" | "--noprofile" | "--posix" | "--login") =>
+            {
+                return places(rest, "has options that take commands from elsewhere");
+            }
+            // With `o` and `O` the next word belongs to it; with `s` and `i` commands are read.
+            _ if !letters.starts_with('-') && letters.contains(['o', 'O', 's', 'i', 'D']) => {
+                return places(rest, UNKNOWN);
+            }
+            _ => takes_line |= !letters.starts_with('-') && letters.contains('c'),
+        }
+        rest = behind;
+    }
+    match rest.first() {
+        Some(line) if takes_line => match &line.value {
+            Some(line) => Wrapped { lines: vec![line.clone()], ..Wrapped::default() },
+            None => because("runs what its argument comes to"),
+        },
+        Some(_) => script(rest),
+        None => because(UNKNOWN),
+    }
+}
