@@ -8,6 +8,7 @@
 //! Three operations stand on it:
 //!
 //! - [`read()`]: the bytes of a regular file, bounded by what is read, not by what `stat` promised;
+//!   [`read_cached`] is the same for what is in memory already, and never waits;
 //! - [`write()`]: a whole file, published by a rename, so that other readers see the old bytes or the
 //!   new bytes and never a mixture;
 //! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
@@ -26,6 +27,7 @@
 //! ```
 
 mod attributes;
+mod cached;
 mod cancel;
 mod errno;
 mod error;
@@ -47,6 +49,7 @@ mod update;
 mod walk;
 mod write;
 
+pub use cached::read_cached;
 pub use error::FileKind;
 pub use error::FsError;
 pub use error::Refusal;

@@ -52,6 +52,7 @@ fn intent(node: &str, seq: i64, side_effect: bool) -> Intent {
 fn finish(size: usize) -> Finish {
     Finish {
         outcome: Outcome::Success { output_json: Some(format!("\"{}\"", "x".repeat(size))) },
+        whole: false,
         finished_at_ms: 1_790_000_000_500,
     }
 }

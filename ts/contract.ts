@@ -1,0 +1,77 @@
+/** `toolwright/contract`: the locked tools, capabilities, permissions and envelopes. */
+export { createSession, type CallOptions, type Session } from './contract/session.js'
+export type { SessionOptions } from './contract/session-options.js'
+export type { SessionHost, SessionSandbox } from './contract/session-core.js'
+export { builtInTools } from './contract/built-in-tools.js'
+export {
+  defineContractTool,
+  type CallTarget,
+  type ContractTool,
+  type FileAccess,
+  type JsonSchema,
+} from './contract/contract-tool.js'
+export { isLockedToolId, lockedToolIds, type LockedToolId } from './contract/locked-tools.js'
+export { contractCodes, ContractFailure, type CodeClass, type ContractCode } from './contract/codes.js'
+export type { Envelope, Metadata } from './contract/envelope.js'
+export { defaultLimits, type Limits } from './contract/limits.js'
+export type {
+  ArgPattern,
+  CapabilityName,
+  HostPattern,
+  PathPattern,
+  RequirementSet,
+  RequirementVariables,
+  SessionRequirements,
+  ShellRunRequirement,
+} from './contract/requirements.js'
+export type { AgentManifest } from './contract/manifest.js'
+export { compileManifest, evaluatePermission, type CompiledManifest, type EvaluatedCall } from './contract/compile-manifest.js'
+export type { PermissionAction, Rule, RuleSource, StoredRule } from './contract/permissions/rule.js'
+export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
+export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
+export { allWatchdogs, type Verdict, type Watchdog, type WatchedCall, type WatchedCommand } from './contract/watchdog.js'
+export { networkWatchdog } from './contract/watchdogs/network-words.js'
+export { commandWatchdog, type CommandWatchdogOptions } from './contract/watchdogs/command-policy.js'
+export { QUESTION_HEADLESS_MESSAGE, type AskedQuestion } from './contract/questions.js'
+export type { Todo } from './contract/todos.js'
+export type {
+  CommandEnd,
+  FileText,
+  FileWritten,
+  GrepMatch,
+  Listing,
+  RuntimeFiles,
+  RuntimeSession,
+  RuntimeShell,
+  ToolRuntime,
+} from './contract/tool-runtime.js'
+export type { ReadArguments, ReadData } from './contract/tools/read.js'
+export type { WriteArguments, WriteData } from './contract/tools/write.js'
+export type { EditArguments, EditData } from './contract/tools/edit.js'
+export type { GlobArguments, GlobData } from './contract/tools/glob.js'
+export type { GrepArguments, GrepData } from './contract/tools/grep.js'
+export type { BashArguments, BashData } from './contract/tools/bash.js'
+export type { TodoArguments, TodoData } from './contract/tools/todo.js'
+export type { QuestionArguments, QuestionData } from './contract/tools/question.js'
+export { SESSION_NODE, type RecordPart } from './contract/journal/session-recorder.js'
+export {
+  replaySession,
+  type ReplayedEnvelope,
+  type ReplaySessionOptions,
+  type SessionReplay,
+} from './contract/journal/replay-session.js'
+export { acpToolKind, acpToolKinds, type AcpToolKind } from './contract/acp/kinds.js'
+export {
+  toAcpToolCall,
+  type AcpToolCall,
+  type AcpToolCallContent,
+  type AcpToolCallOptions,
+  type SessionToolCall,
+} from './contract/acp/tool-call.js'
+export {
+  fromAcpPermission,
+  toAcpPermissionRequest,
+  type AcpPermissionOption,
+  type AcpPermissionRequest,
+  type AcpPermissionResponse,
+} from './contract/acp/permission.js'

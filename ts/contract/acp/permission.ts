@@ -1,0 +1,65 @@
+import type { PromptAnswer, PromptDecision, PromptRequest } from '../permissions/prompt.js'
+import { type AcpToolCall, type AcpToolCallOptions, toAcpToolCall } from './tool-call.js'
+
+/** A choice that is offered to the user. */
+export interface AcpPermissionOption {
+  optionId: string
+  name: string
+  kind: PromptDecision
+}
+
+/** A request for the agreement of the user, as the Agent Client Protocol (version 1) has it. */
+export interface AcpPermissionRequest {
+  sessionId: string
+  toolCall: AcpToolCall
+  options: AcpPermissionOption[]
+}
+
+/** The client's answer. */
+export interface AcpPermissionResponse {
+  outcome: { outcome: 'cancelled' } | { outcome: 'selected'; optionId: string }
+}
+
+/** Each choice with what it means here: the protocol's `always` is that of the session. */
+const choices: readonly (AcpPermissionOption & { answer: PromptAnswer })[] = [
+  { optionId: 'allow_once', name: 'Allow once', kind: 'allow_once', answer: { decision: 'allow_once' } },
+  {
+    optionId: 'allow_always',
+    name: 'Always allow in this session',
+    kind: 'allow_always',
+    answer: { decision: 'allow_always', scope: 'session' },
+  },
+  {
+    optionId: 'allow_always_project',
+    name: 'Always allow in this project',
+    kind: 'allow_always',
+    answer: { decision: 'allow_always', scope: 'project' },
+  },
+  { optionId: 'reject_once', name: 'Reject', kind: 'reject_once', answer: { decision: 'reject_once' } },
+  {
+    optionId: 'reject_always',
+    name: 'Always reject in this session',
+    kind: 'reject_always',
+    answer: { decision: 'reject_always', scope: 'session' },
+  },
+]
+
+/** A prompt as a request to a client. */
+export function toAcpPermissionRequest(
+  request: PromptRequest,
+  sessionId: string,
+  options: AcpToolCallOptions = {},
+): AcpPermissionRequest {
+  const { call_id: id, tool, args } = request
+  return {
+    sessionId,
+    toolCall: toAcpToolCall({ id, tool, args, pending: true }, undefined, options),
+    options: choices.map(({ optionId, name, kind }) => ({ optionId, name, kind })),
+  }
+}
+
+/** The client's answer as an answer to the prompt; what is none, and a cancelled turn, agrees to nothing. */
+export function fromAcpPermission({ outcome }: AcpPermissionResponse): PromptAnswer {
+  const chosen = outcome.outcome === 'selected' ? choices.find(({ optionId }) => optionId === outcome.optionId) : undefined
+  return { ...(chosen?.answer ?? { decision: 'reject_once' }) }
+}

@@ -1,0 +1,130 @@
+import { resolve } from 'node:path'
+import type { Envelope } from '../envelope.js'
+import { acpToolKind, type AcpToolKind } from './kinds.js'
+
+/** What a tool call shows: text, a change of a file, or a terminal of the client's. */
+export type AcpToolCallContent =
+  | { type: 'content'; content: { type: 'text'; text: string } }
+  | { type: 'diff'; path: string; oldText?: string | null; newText: string }
+  | { type: 'terminal'; terminalId: string }
+
+/** A tool call as the Agent Client Protocol (version 1) has it. Valid as an update of itself, too. */
+export interface AcpToolCall {
+  toolCallId: string
+  title: string
+  name: string
+  kind: AcpToolKind
+  status: 'pending' | 'in_progress' | 'completed' | 'failed'
+  content: AcpToolCallContent[]
+  locations: { path: string; line?: number }[]
+  rawInput: unknown
+  rawOutput?: unknown
+}
+
+/** A call of a session's tool. */
+export interface SessionToolCall {
+  id: string
+  tool: string
+  args: unknown
+  /** Whether it waits for an agreement still. @default false */
+  pending?: boolean | undefined
+}
+
+/** What the protocol needs besides. */
+export interface AcpToolCallOptions {
+  /** Where relative paths begin: the protocol's are absolute. @default the working directory */
+  workspace?: string | undefined
+  /** The kind that a tool without a locked id declares. */
+  kind?: AcpToolKind | undefined
+  /** A terminal that the client made for the command. */
+  terminalId?: string | undefined
+}
+
+/** The most places that are shown of a search. */
+const MOST_LOCATIONS = 100
+
+/** A call as the protocol has it; with its envelope, a call that is over. */
+export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
+  const args = recordOf(call.args)
+  const told: AcpToolCall = {
+    toolCallId: call.id,
+    title: titleOf(call.tool, args),
+    name: call.tool,
+    kind: acpToolKind(call.tool, options.kind),
+    status: statusOf(call, result),
+    content: contentOf(call.tool, args, result, options),
+    locations: locationsOf(call.tool, args, result, options),
+    rawInput: call.args,
+  }
+  return result === undefined ? told : { ...told, rawOutput: result }
+}
+
+function statusOf({ pending }: SessionToolCall, result: Envelope | undefined): AcpToolCall['status'] {
+  if (result !== undefined) return result.type === 'output' ? 'completed' : 'failed'
+  return pending === true ? 'pending' : 'in_progress'
+}
+
+/** One line that says what the call does. */
+function titleOf(tool: string, args: Record<string, unknown>): string {
+  const what = ['description', 'command', 'path', 'pattern', 'query', 'url', 'name'].map((name) => args[name]).find(isText)
+  if (what === undefined) return tool
+  const [line = ''] = what.split('\n')
+  const short = line.length > 120 ? `${line.slice(0, 119)}…` : line
+  return tool === 'bash' && what === args['command'] ? `\`${short}\`` : `${tool} ${short}`
+}
+
+function contentOf(
+  tool: string,
+  args: Record<string, unknown>,
+  result: Envelope | undefined,
+  { workspace, terminalId }: AcpToolCallOptions,
+): AcpToolCallContent[] {
+  const terminal: AcpToolCallContent[] = terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]
+  const diff = result?.type === 'error' ? [] : diffOf(tool, args, workspace)
+  if (result === undefined) return [...terminal, ...diff]
+  if (result.type === 'error') return [...terminal, text(result.error_text)]
+  // A change is shown by what it changed, and a command by its terminal.
+  if (diff.length > 0) return diff
+  return terminal.length > 0 ? terminal : [text(outputText(result.data))]
+}
+
+function diffOf(tool: string, args: Record<string, unknown>, workspace: string | undefined): AcpToolCallContent[] {
+  const { path, content, old_string: oldText, new_string: newText } = args
+  if (!isText(path)) return []
+  const absolute = resolve(workspace ?? '.', path)
+  if (tool === 'write' && typeof content === 'string') return [{ type: 'diff', path: absolute, oldText: null, newText: content }]
+  if (tool !== 'edit' || typeof oldText !== 'string' || typeof newText !== 'string') return []
+  return [{ type: 'diff', path: absolute, oldText, newText }]
+}
+
+/** What a user wants to read of an output. */
+function outputText(data: unknown): string {
+  const { content, head, stdout, stderr } = recordOf(data)
+  if (typeof head === 'string') return head
+  if (typeof content === 'string') return content
+  if (typeof stdout === 'string' && typeof stderr === 'string') return stdout + stderr
+  return typeof data === 'string' ? data : JSON.stringify(data, undefined, 2)
+}
+
+function locationsOf(
+  tool: string,
+  args: Record<string, unknown>,
+  result: Envelope | undefined,
+  { workspace }: AcpToolCallOptions,
+): AcpToolCall['locations'] {
+  const at = (path: string): string => resolve(workspace ?? '.', path)
+  const matches: unknown = result?.type === 'output' ? recordOf(result.data)['matches'] : undefined
+  if (tool === 'grep' && Array.isArray(matches)) {
+    const places = (matches as { path: string; line: number }[]).slice(0, MOST_LOCATIONS)
+    return places.map(({ path, line }) => ({ path: at(path), line }))
+  }
+  const { path } = args
+  return isText(path) ? [{ path: at(path) }] : []
+}
+
+const text = (value: string): AcpToolCallContent => ({ type: 'content', content: { type: 'text', text: value } })
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -1,0 +1,14 @@
+import type { ContractTool } from './contract-tool.js'
+import { bashTool } from './tools/bash.js'
+import { editTool } from './tools/edit.js'
+import { globTool } from './tools/glob.js'
+import { grepTool } from './tools/grep.js'
+import { questionTool } from './tools/question.js'
+import { readTool } from './tools/read.js'
+import { todoTool } from './tools/todo.js'
+import { writeTool } from './tools/write.js'
+
+/** The tools with locked ids that every session has. */
+export const builtInTools: readonly ContractTool[] = Object.freeze(
+  [readTool, writeTool, editTool, globTool, grepTool, bashTool, todoTool, questionTool].map((tool) => Object.freeze(tool)),
+)

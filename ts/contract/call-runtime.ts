@@ -1,0 +1,164 @@
+import { type CallLimits, call } from '../native.js'
+import type { CallAuthority } from './call-authority.js'
+import { ContractFailure } from './codes.js'
+import { commandEnvironment } from './command-environment.js'
+import type { SidecarRequest } from './native-surface.js'
+import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
+import type { SessionCore } from './session-core.js'
+import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
+import { withinTime } from './within-time.js'
+
+/** What belongs to one call. */
+interface CallScope {
+  core: SessionCore
+  authority: CallAuthority
+  id: string
+  tool: string
+  signal: AbortSignal
+}
+
+/** How much longer a call that changes a file may take to tell how it ended. */
+const GRACE_MS = 1_000
+/** A command is killed by the addon at its timeout; this is how much later a stuck call is given up. */
+const STUCK_MS = 5_000
+/** How long a change waits for others of the same file. */
+const WAIT_MS = 60_000
+/** The most of a matching line that is shown. */
+const LINE_BYTES = 2_000
+
+/** The runtime of one call: every access goes through its authority. */
+export function callRuntime(scope: CallScope): ToolRuntime {
+  const { core, id, tool, signal } = scope
+  return {
+    call: { id, tool },
+    signal,
+    limits: core.limits,
+    fs: callFiles(scope),
+    shell: callShell(scope),
+    session: callSession(scope),
+  }
+}
+
+function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFiles {
+  const { limits, rules } = core
+  const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
+  const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
+  const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
+  const searching = (): { timeoutMs: number; rules: typeof rules.compiled; toolId: string; sidecar: SidecarRequest } => ({
+    timeoutMs: limits.searchMs,
+    rules: rules.compiled,
+    toolId: tool,
+    sidecar: sidecarOf(core, tool, id),
+  })
+  return {
+    async read(path, { offset = 0, limit = limits.readBytes } = {}) {
+      const target = await authority.open(path, 'read')
+      const most = Math.min(limit, limits.readBytes)
+      const part = await call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel))
+      const content = part.text ?? part.bytes?.toString('utf8') ?? ''
+      return {
+        content,
+        offset: part.offset,
+        bytes: part.fileBytes,
+        ...(part.nextOffset === undefined ? {} : { next_offset: part.nextOffset }),
+        ...(part.lossy ? { lossy: true } : {}),
+      }
+    },
+    async write(path, content) {
+      const target = await authority.open(path, 'write')
+      const { bytes = Buffer.byteLength(content), created = false } = await call(changing(`write ${path}`), (_, cancel) =>
+        target.write(content, limits.textBytes, publish, cancel),
+      )
+      return { bytes, created }
+    },
+    async replace(path, change) {
+      const target = await authority.open(path, 'edit')
+      const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
+      const { replacements = 0 } = await call(changing(`edit ${path}`), (_, cancel) =>
+        target.edit(edit, limits.textBytes, publish, cancel),
+      )
+      return { replacements }
+    },
+    async glob(pattern, path = '.') {
+      const target = await authority.open(path, 'search')
+      const request = { ...searching(), pattern, maxEntries: limits.globEntries }
+      const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
+      const { entries = [], sidecar } = await call(most, (_, cancel) => target.glob(request, cancel))
+      return { items: entries, output_path: sidecar?.path }
+    },
+    async grep(pattern, { path = '.', glob, case_insensitive: caseInsensitive = false } = {}) {
+      const target = await authority.open(path, 'search')
+      const request = {
+        ...searching(),
+        ...(glob === undefined ? {} : { glob }),
+        pattern,
+        caseInsensitive,
+        maxMatches: limits.grepMatches,
+        maxLineBytes: LINE_BYTES,
+      }
+      const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
+      const { matches = [], filesScanned = 0, sidecar } = await call(most, (_, cancel) => target.grep(request, cancel))
+      return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
+    },
+  }
+}
+
+function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShell {
+  const { limits, policy, sandbox, directory } = core
+  return {
+    async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
+      const target = await authority.command(command, workdir)
+      const { readable, writable, readsAll, network } = policy.grants
+      const { denyRead = [], denyWrite, loopback, required } = sandbox
+      const timeoutMs = Math.min(wanted, limits.maxCommandMs)
+      const request = {
+        command,
+        ...commandEnvironment(network),
+        grants: { readable, writable, readsAll, network },
+        // What other sessions keep is not for the processes of this one.
+        denyRead: [...denyRead, directory.base],
+        ...(denyWrite === undefined ? {} : { denyWrite }),
+        ...(loopback === undefined ? {} : { loopback }),
+        ...(required === undefined ? {} : { required }),
+        timeoutMs,
+        headBytes: limits.bashBytes,
+        sidecar: sidecarOf(core, tool, id),
+      }
+      const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
+      const ended = await policy.bash(target, request, most)
+      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, sidecar, hint } = ended
+      const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut }
+      const told = hint === undefined ? end : { ...end, stderr: `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}[${hint}]\n` }
+      if (sidecar === undefined) return told
+      // The file has both outputs as they came; apart, nobody can tell any more.
+      return { ...told, head: await directory.head(sidecar.path, limits.bashBytes), output_path: sidecar.path }
+    },
+  }
+}
+
+function callSession({ core, id, signal }: CallScope): RuntimeSession {
+  return {
+    id: core.id,
+    todos: {
+      get: () => core.todos,
+      set: (todos) => {
+        core.todos = structuredClone(todos)
+      },
+    },
+    async ask(questions) {
+      const { question } = core.host
+      if (core.headless || question === undefined) {
+        throw new ContractFailure('question_unavailable', QUESTION_HEADLESS_MESSAGE)
+      }
+      const { questionMs } = core.limits
+      const late = (): Error => new ContractFailure('timeout', `Nobody answered within ${questionMs} ms. Continue with your best assumption and state it.`)
+      const asked = structuredClone(questions)
+      const answers = withinTime((either) => question(asked, { session_id: core.id, call_id: id, signal: either }), questionMs, signal, late)
+      return checkAnswers(questions, await answers)
+    },
+  }
+}
+
+function sidecarOf({ directory, limits }: SessionCore, tool: string, callId: string): SidecarRequest {
+  return { directory: directory.path, name: directory.name(tool, callId), limitBytes: limits.sidecarBytes }
+}

@@ -1,0 +1,171 @@
+import type { ToolSet } from 'ai'
+import { ToolError } from '../../errors.js'
+import type { Journal } from '../../journal/journal.js'
+import type { ToolCallRow } from '../../journal/journal-store.js'
+import { asJson } from '../../journal/recorded-json.js'
+import { nativeArgsHash } from '../../native.js'
+import { builtInTools } from '../built-in-tools.js'
+import { checkTool, type ContractTool } from '../contract-tool.js'
+import type { Envelope } from '../envelope.js'
+import { modelTools } from '../model-tools.js'
+import { keptEnvelope, type KeptEnvelope } from './recorded-envelope.js'
+import { SESSION_NODE } from './session-recorder.js'
+
+/** How {@link replaySession} replays. */
+export interface ReplaySessionOptions {
+  /** The session's own tools: for their descriptions and schemas; none of them runs. @default [] */
+  tools?: readonly ContractTool[] | undefined
+}
+
+/** A recorded call. */
+export interface ReplayedEnvelope {
+  call_id: string | null
+  tool: string
+  envelope: Envelope
+}
+
+/** A recorded session: its envelopes one after the other, or tools that give them again. */
+export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
+  readonly id: string
+  /** Tools that give what was recorded, for the same agent. */
+  readonly tools: ToolSet
+  /** Aborted at the first call that is another one than was recorded: for the agent that is driven. */
+  readonly signal: AbortSignal
+  /**
+   * The recorded envelope of a call.
+   *
+   * @throws {ToolError} REPLAY_DIFFERS at the first call that is another one, and from then on; REPLAY_INCOMPLETE
+   * where the journal does not hold all of it.
+   */
+  call(id: string, args: unknown, options?: { callId?: string | undefined }): Promise<Envelope>
+  /** @throws {ToolError} REPLAY_DIFFERS when calls were left out or others were made. */
+  finish(): void
+}
+
+/**
+ * Gives a recorded session again, byte for byte, durations included. Nothing runs, and nothing is recorded.
+ *
+ * @throws {ToolError} INVALID_INPUT for a session that the journal does not know.
+ */
+export async function replaySession(
+  journal: Journal,
+  sessionId: string,
+  { tools = [] }: ReplaySessionOptions = {},
+): Promise<SessionReplay> {
+  for (const tool of tools) checkTool(tool)
+  const rows = (await journal.listRun(sessionId)).filter(({ nodeId }) => nodeId === SESSION_NODE)
+  if (rows.length === 0) {
+    throw new ToolError({
+      code: 'INVALID_INPUT',
+      summary: 'The journal has no such session',
+      place: `The journal has no such session: \`${sessionId}\``,
+      hint: 'Take an id that journal.listRuns() gives.',
+      details: { sessionId },
+    })
+  }
+  return new RecordedSession(sessionId, rows, [...builtInTools, ...tools])
+}
+
+/** A recorded call with what its row has kept. */
+interface KeptCall extends KeptEnvelope {
+  row: ToolCallRow
+}
+
+class RecordedSession implements SessionReplay {
+  readonly id: string
+  readonly tools: ToolSet
+  readonly #calls: readonly KeptCall[]
+  readonly #used = new Set<KeptCall>()
+  readonly #stopped = new AbortController()
+  #difference: ToolError | undefined
+
+  constructor(id: string, rows: readonly ToolCallRow[], tools: readonly ContractTool[]) {
+    this.id = id
+    this.#calls = rows.map((row) => ({ row, ...keptEnvelope(row) }))
+    this.tools = modelTools(tools, (tool, args, { callId }) => this.call(tool, args, { callId }))
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopped.signal
+  }
+
+  async call(id: string, args: unknown, { callId }: { callId?: string | undefined } = {}): Promise<Envelope> {
+    const argsHash = await nativeArgsHash(asJson(args) ?? 'null')
+    if (this.#difference !== undefined) throw this.#difference
+    const found = this.#take(id, argsHash, callId)
+    if (found === undefined) throw this.#stop(this.#differs(this.#left()[0], id))
+    this.#used.add(found)
+    return this.#envelope(found)
+  }
+
+  finish(): void {
+    if (this.#difference !== undefined) throw this.#difference
+    const [left] = this.#left()
+    if (left !== undefined) throw this.#differs(left, undefined)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ReplayedEnvelope, void, undefined> {
+    for (const one of this.#calls) {
+      yield { call_id: one.row.callToken, tool: one.row.toolName, envelope: this.#envelope(one) }
+    }
+  }
+
+  /**
+   * The next recorded call, if it is this one. Calls that ran at the same time may come in another order;
+   * among equal ones the id tells which is which.
+   */
+  #take(tool: string, argsHash: string, callId: string | undefined): KeptCall | undefined {
+    const same = nextOf(this.#left()).filter(({ row }) => row.toolName === tool && row.argsHash === argsHash)
+    return same.find(({ row }) => row.callToken === callId) ?? same[0]
+  }
+
+  #left(): KeptCall[] {
+    return this.#calls.filter((one) => !this.#used.has(one))
+  }
+
+  #envelope({ row, envelope }: KeptCall): Envelope {
+    if (envelope !== undefined) return envelope
+    const summary = 'The recorded outcome is not complete'
+    throw this.#stop(
+      new ToolError({
+        code: 'REPLAY_INCOMPLETE',
+        summary,
+        place: `${summary}: ${row.toolName} (seq ${row.seq}) of session \`${this.id}\``,
+        hint: 'Record the session again.',
+        details: { runId: this.id, nodeId: row.nodeId, toolName: row.toolName, attempt: row.attempt, seq: row.seq },
+      }),
+    )
+  }
+
+  #stop(error: ToolError): ToolError {
+    this.#difference ??= error
+    this.#stopped.abort(this.#difference)
+    return this.#difference
+  }
+
+  #differs(expected: KeptCall | undefined, found: string | undefined): ToolError {
+    const summary = 'The replay differs from the recorded session'
+    const index = expected === undefined ? this.#calls.length : this.#calls.indexOf(expected)
+    const was = expected === undefined ? 'the session has ended' : `${expected.row.toolName} was recorded`
+    const is = found === undefined ? 'nothing more was called' : `${found} was called, or with other arguments`
+    return new ToolError({
+      code: 'REPLAY_DIFFERS',
+      summary,
+      place: `${summary} at call ${index + 1} of ${this.#calls.length}: ${was}, ${is}`,
+      hint: 'Correct the code, or record a new session.',
+      details: { runId: this.id, index, expected: expected?.row.toolName ?? null, found: found ?? null },
+    })
+  }
+}
+
+/**
+ * The calls that may come next: those that had begun before any other had ended. Of a session that was opened
+ * again the earlier attempt comes first; a call that has left no order, since its process died, in its turn.
+ */
+function nextOf(left: readonly KeptCall[]): KeptCall[] {
+  const [first] = left
+  if (first === undefined) return []
+  const attempt = left.filter(({ row }) => row.attempt === first.row.attempt)
+  const firstEnd = attempt.reduce((least, { order }) => Math.min(least, order?.[1] ?? Infinity), Infinity)
+  return attempt.filter((one) => one === first || (one.order !== undefined && one.order[0] < firstEnd))
+}

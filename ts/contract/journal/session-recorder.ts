@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import type { CallKeys } from '../../../index.js'
+import { rememberTrouble, warnOnce, whenTroubled } from '../../journal/journal-trouble.js'
+import type { Journal } from '../../journal/journal.js'
+import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../../journal/journal-store.js'
+import { asJson } from '../../journal/recorded-json.js'
+import { nativeCallKeys } from '../../native.js'
+import { contractCodes } from '../codes.js'
+import type { Envelope } from '../envelope.js'
+import { isLockedToolId } from '../locked-tools.js'
+import { recordedEnvelope } from './recorded-envelope.js'
+
+/** The task under which a session's calls stand in a journal; the run is the session. */
+export const SESSION_NODE = 'contract'
+
+/** What a host's own store is told of a call, first when it begins and then when it is over. */
+export type RecordPart =
+  | { type: 'call'; session_id: string; call_id: string; tool: string; args: unknown }
+  | { type: 'result'; session_id: string; call_id: string; tool: string; args: unknown; envelope: Envelope }
+
+/** A call that is to be recorded. */
+export interface RecordedCall {
+  callId: string
+  tool: string
+  args: unknown
+  /** Whether it is recorded before it is made, too. */
+  effect: boolean
+}
+
+/** The record of one call. */
+export interface CallRecord {
+  /** Tells the host's own store that there is a call. Rejects as `begin`. */
+  announce(): Promise<void>
+  /** Before the tool runs. Rejects when the call must not be made, because it cannot be recorded. */
+  begin(): Promise<void>
+  /** Before anybody sees the envelope. Never rejects: the call has been made. */
+  end(envelope: Envelope, acted: boolean): Promise<void>
+}
+
+/** Records a session's calls: in a journal, in the host's own store, or both. */
+export class SessionRecorder {
+  readonly #sessionId: string
+  readonly #journal: Journal | undefined
+  readonly #onRecord: ((part: RecordPart) => unknown) | undefined
+  readonly #keys: CallKeys | undefined
+  readonly #attempt: number
+  #seq = 0
+  #ended = 0
+
+  private constructor(
+    sessionId: string,
+    journal: Journal | undefined,
+    onRecord: ((part: RecordPart) => unknown) | undefined,
+    keys: CallKeys | undefined,
+    attempt: number,
+  ) {
+    this.#sessionId = sessionId
+    this.#journal = journal
+    this.#onRecord = onRecord
+    this.#keys = keys
+    this.#attempt = attempt
+  }
+
+  /** A session that is opened again goes on as another attempt of the same run. */
+  static async open(
+    sessionId: string,
+    journal: Journal | undefined,
+    onRecord: ((part: RecordPart) => unknown) | undefined,
+  ): Promise<SessionRecorder> {
+    if (journal === undefined) return new SessionRecorder(sessionId, undefined, onRecord, undefined, 1)
+    const task: TaskId = { runId: sessionId, nodeId: SESSION_NODE, iteration: 0 }
+    const [last, keys] = [await journal.lastAttempt(task), await nativeCallKeys(task)]
+    return new SessionRecorder(sessionId, journal, onRecord, keys, (last?.attempt ?? 0) + 1)
+  }
+
+  /** The record of a call that comes now. */
+  open({ callId, tool, args, effect }: RecordedCall): CallRecord {
+    this.#seq += 1
+    const journal = this.#journal
+    const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
+    const part = { session_id: this.#sessionId, call_id: callId, tool, args }
+    const beganAfter = this.#ended
+    let ref: ToolCallRef | undefined
+    return {
+      announce: async () => {
+        await this.#onRecord?.({ type: 'call', ...part })
+      },
+      begin: async () => {
+        if (journal === undefined || row === undefined) return
+        if (!effect) {
+          await whenTroubled(journal)
+          return
+        }
+        try {
+          ref = await journal.insertToolCall(row)
+        } catch (error) {
+          if (journal.onFailure === 'fail') throw error
+          warnOnce(journal, error, `${tool} is called without a record`)
+        }
+      },
+      end: async (envelope, acted) => {
+        this.#ended += 1
+        if (journal !== undefined && row !== undefined) {
+          const kept = recordedEnvelope(envelope, [beganAfter, this.#ended])
+          await this.#finish(journal, row, ref, { ...endOf(envelope, kept, acted && effect), acted })
+        }
+        try {
+          await this.#onRecord?.({ type: 'result', ...part, envelope })
+        } catch (error) {
+          process.emitWarning(`toolwright: onRecord failed for ${tool}: ${String(error)}`)
+        }
+      },
+    }
+  }
+
+  async #finish(journal: Journal, row: NewToolCall, ref: ToolCallRef | undefined, end: ToolCallEnd): Promise<void> {
+    try {
+      await (ref === undefined ? journal.insertToolCall({ ...row, ...end }) : journal.updateToolCall(ref, end))
+    } catch (error) {
+      rememberTrouble(journal)
+      warnOnce(journal, error, `recording the end of ${row.toolName} failed`)
+    }
+  }
+
+  #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): NewToolCall {
+    const whole = asJson(args) ?? 'null'
+    const identity = this.#keys?.take(tool, whole)
+    const shown = asJson(withoutTexts(tool, args)) ?? 'null'
+    return {
+      runId: this.#sessionId,
+      nodeId: SESSION_NODE,
+      attempt: this.#attempt,
+      seq: this.#seq,
+      toolName: tool,
+      inputJson: journal.redactKeys && !isLockedToolId(tool) ? this.#keys?.withoutSecrets(shown) : shown,
+      startedAtMs: Date.now(),
+      sideEffect: effect,
+      idempotent: !effect,
+      callToken: callId,
+      argsHash: identity?.argsHash,
+      ordinal: identity?.ordinal,
+    }
+  }
+}
+
+/** `hasActed` is for effects: how far one had come that was stopped in the middle, nobody knows. */
+function endOf(envelope: Envelope, kept: string, hasActed: boolean): ToolCallEnd {
+  if (envelope.type === 'output') return { status: 'success', outputJson: kept, whole: true }
+  const isUnknown = hasActed && contractCodes[envelope.metadata.code] === 'stopped'
+  return { status: isUnknown ? 'unknown' : 'error', errorJson: kept, whole: true }
+}
+
+/** The texts of files, by size and hash: a journal is not where they are kept. */
+function withoutTexts(tool: string, args: unknown): unknown {
+  const names = texts[tool]
+  if (names === undefined || typeof args !== 'object' || args === null) return args
+  const told: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(args)) {
+    if (!names.includes(name) || typeof value !== 'string') told[name] = value
+    else {
+      told[`${name}_bytes`] = Buffer.byteLength(value)
+      told[`${name}_sha256`] = createHash('sha256').update(value).digest('hex')
+    }
+  }
+  return told
+}
+
+const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'], edit: ['old_string', 'new_string'] }

@@ -1,0 +1,12 @@
+import type { Outcome } from './envelope.js'
+
+/** What a tool returns that has kept to its own limit. */
+export class LimitedOutput {
+  readonly data: unknown
+  readonly outcome: Outcome
+
+  constructor(data: unknown, output_path?: string) {
+    this.data = data
+    this.outcome = output_path === undefined ? {} : { truncated: true, output_path }
+  }
+}

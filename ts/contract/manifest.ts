@@ -1,0 +1,20 @@
+import { invalid } from '../option-checks.js'
+import type { Rule } from './permissions/rule.js'
+import { requirementProblem, type RequirementSet } from './requirements.js'
+
+/** What an agent is: its name, what it reaches besides its tools, and its rules, which nobody can widen. */
+export interface AgentManifest {
+  name: string
+  /** @default {} */
+  requires?: RequirementSet | undefined
+  permissions?: Rule[] | undefined
+}
+
+/** @throws {ToolError} INVALID_INPUT for what is no manifest. */
+export function checkManifest(manifest: unknown): asserts manifest is AgentManifest {
+  if (typeof manifest !== 'object' || manifest === null) throw invalid('manifest must be an object with a name.')
+  const { name, requires = {} } = manifest as Record<string, unknown>
+  if (typeof name !== 'string' || name === '') throw invalid('manifest.name must be a non-empty string.')
+  const problem = requirementProblem(requires)
+  if (problem !== undefined) throw invalid(`manifest.${problem}.`)
+}

@@ -1,0 +1,93 @@
+/** What the addon does for a session: capabilities, opened targets, command lines. */
+import { ToolError } from '../errors.js'
+import { call, type CallLimits, nativeAddon, unwrap } from '../native.js'
+import type {
+  ContractAddon,
+  NativeAccess,
+  NativeBashOutcome,
+  NativeBashRequest,
+  NativeGrants,
+  NativePolicy,
+  NativePolicyRequest,
+  NativeTarget,
+} from './native-surface.js'
+
+/**
+ * Loads the addon.
+ *
+ * @throws {ToolError} NATIVE_UNAVAILABLE, also for an addon of another version.
+ */
+export async function loadContractAddon(): Promise<ContractAddon> {
+  const addon = (await nativeAddon()) as unknown as ContractAddon
+  if (typeof addon.compilePolicy === 'function') return addon
+  throw new ToolError({
+    code: 'NATIVE_UNAVAILABLE',
+    summary: 'The native part of toolwright is of another version',
+    hint: 'Install again; in a checkout, run `npm run build`.',
+  })
+}
+
+/** A deadline for what never waits for anybody: opening, and checking what was opened. */
+const OPEN_MS = 30_000
+
+/** The capabilities of a session, compiled. */
+export class SessionPolicy {
+  readonly addon: ContractAddon
+  readonly #native: NativePolicy
+  #grants: NativeGrants | undefined
+
+  /** @throws {ToolError} CONTRACT_MANIFEST_INVALID with the place of what is wrong. */
+  constructor(addon: ContractAddon, request: NativePolicyRequest) {
+    this.addon = addon
+    this.#native = unwrap(addon.compilePolicy(request)).policy as NativePolicy
+  }
+
+  /** The sets with their variables expanded, in the order of the request. */
+  expanded(): unknown {
+    return this.#native.expanded()
+  }
+
+  /** What a process of the session may do. */
+  get grants(): NativeGrants {
+    return (this.#grants ??= this.#native.processGrants())
+  }
+
+  /** @throws {ToolError} CAPABILITY_DENIED */
+  checkCommand(line: string): void {
+    const error = this.#native.checkCommand(line)
+    if (error !== null) unwrap({ error })
+  }
+
+  /** @throws {ToolError} CAPABILITY_DENIED */
+  checkHost(host: string, port?: number): void {
+    const error = port === undefined ? this.#native.checkHost(host) : this.#native.checkHost(host, port)
+    if (error !== null) unwrap({ error })
+  }
+
+  /** @throws {ToolError} CAPABILITY_DENIED */
+  checkCapability(name: string): void {
+    const error = this.#native.checkCapability(name)
+    if (error !== null) unwrap({ error })
+  }
+
+  /**
+   * Opens a path, and checks what was opened.
+   *
+   * @throws {ToolError} CAPABILITY_DENIED, TOOL_FILE_NOT_FOUND and others.
+   */
+  async open(path: string, access: NativeAccess, signal: AbortSignal): Promise<NativeTarget> {
+    const limits: CallLimits = { signal, timeoutMs: OPEN_MS, what: `open ${path}` }
+    const { target } = await call(limits, async (_, cancel) => {
+      const opened = await this.addon.openTarget(this.#native, path, access, cancel)
+      // Nobody is left who would close it.
+      if (signal.aborted) opened.target?.close()
+      return opened
+    })
+    return target as NativeTarget
+  }
+
+  /** Runs a command line in a directory that was opened. */
+  bash(workdir: NativeTarget, request: NativeBashRequest, limits: CallLimits): Promise<Omit<NativeBashOutcome, 'cancelled' | 'error'>> {
+    return call(limits, (_, cancel) => this.addon.contractBash(this.#native, workdir, request, cancel))
+  }
+}

@@ -1,0 +1,33 @@
+import { ContractFailure } from '../codes.js'
+import type { SubjectVerdict } from './rule-store.js'
+
+/** The refusal of a rule, with the rule, since the model may find a way within it. */
+export function deniedByRule(verdict: SubjectVerdict | undefined, tool: string): ContractFailure {
+  const { rule, final, capability, resource } = verdict ?? {}
+  const what = resource === undefined || resource === '' ? tool : `${capability} of \`${resource}\``
+  const by = rule === undefined ? 'a permission rule' : `the ${rule.source} rule \`${rule.permission} ${rule.pattern}\``
+  const next = final === true ? 'No user can allow it: do it in another way.' : 'Do it in another way, or ask the user for it.'
+  return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}. ${next}`)
+}
+
+/** The refusal of what would have to be asked for, where nobody is. */
+export function deniedUnattended(verdicts: readonly SubjectVerdict[], tool: string, reason: string | undefined): ContractFailure {
+  const open = verdicts.find(({ action }) => action === 'ask')
+  const what = open === undefined || open.resource === '' ? tool : `${open.capability} of \`${open.resource}\``
+  const why = reason === undefined ? '' : ` (${reason})`
+  const text = `Permission denied: ${what} needs the agreement of a user${why}, and none is attached. Do what is allowed, and say what was not.`
+  return new ContractFailure('permission_unattended', text)
+}
+
+/** The refusal of the user. */
+export function rejectedByUser(tool: string): ContractFailure {
+  return new ContractFailure('permission_rejected', `The user rejected this call of ${tool}. Do not repeat it; ask what to do instead.`)
+}
+
+/** The refusal after a prompt that nobody answered. */
+export function unanswered(tool: string, limitMs: number): ContractFailure {
+  return new ContractFailure(
+    'permission_timeout',
+    `Nobody answered the permission prompt for ${tool} within ${limitMs} ms, which refuses the call. Go on with what is allowed.`,
+  )
+}

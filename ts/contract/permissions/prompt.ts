@@ -1,0 +1,80 @@
+import { ContractFailure } from '../codes.js'
+import type { Rule, RuleSource } from './rule.js'
+
+/** What a user can say to a call that has to be asked for. */
+export type PromptDecision = 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
+
+/** A user's answer. */
+export interface PromptAnswer {
+  decision: PromptDecision
+  /** For which scope an `always` is kept. @default 'session' */
+  scope?: Exclude<RuleSource, 'manifest'> | undefined
+  /** What an `always` is kept for, instead of the rules of the request. */
+  rules?: Pick<Rule, 'permission' | 'pattern'>[] | undefined
+}
+
+/** A call that somebody has to agree to. */
+export interface PromptRequest {
+  readonly session_id: string
+  readonly call_id: string
+  readonly tool: string
+  readonly args: unknown
+  /** What the call touches, and so what has to be agreed to. */
+  readonly subjects: readonly { capability: string; resource: string; why?: string | undefined }[]
+  /** What the watchdog says. */
+  readonly reason?: string | undefined
+  /** What an `always` would be kept for. */
+  readonly rules: readonly Pick<Rule, 'permission' | 'pattern'>[]
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
+/** Shows a call to the user. */
+export type Prompt = (request: PromptRequest) => PromptAnswer | PromptDecision | PromiseLike<PromptAnswer | PromptDecision>
+
+const decisions: readonly unknown[] = ['allow_once', 'allow_always', 'reject_once', 'reject_always']
+
+/** @throws {ContractFailure} permission_rejected for what is no answer: nobody has agreed. */
+export function checkAnswer(answer: unknown): PromptAnswer & { scope: 'session' | 'project' } {
+  const told = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
+  const { decision, scope = 'session', rules } = told ?? {}
+  if (!decisions.includes(decision) || (scope !== 'session' && scope !== 'project')) {
+    throw new ContractFailure('permission_rejected', 'The host gave no valid answer to the permission prompt, which refuses the call.')
+  }
+  const answered = { decision: decision as PromptDecision, scope }
+  return rules === undefined ? answered : { ...answered, rules }
+}
+
+/** One prompt at a time: an `always` may answer those that wait. */
+export class PromptQueue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Runs `ask` after all that were queued before. */
+  async inTurn<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const before = this.#last
+    let done: () => void = () => undefined
+    const mine = new Promise<void>((resolve) => {
+      done = resolve
+    })
+    this.#last = before.then(() => mine)
+    try {
+      await untilFirst(before, signal)
+      return await ask()
+    } finally {
+      done()
+    }
+  }
+}
+
+async function untilFirst(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    const go = (): void => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    }
+    void before.then(go)
+  })
+}

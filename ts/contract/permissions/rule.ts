@@ -1,0 +1,45 @@
+import { invalid } from '../../option-checks.js'
+
+/** What a rule, or a watchdog, decides. */
+export type PermissionAction = 'allow' | 'deny' | 'ask'
+
+/** Where a rule comes from. */
+export type RuleSource = 'manifest' | 'session' | 'project'
+
+/** One permission rule. */
+export interface Rule {
+  /** A tool's id, a capability (`fs.read`, `fs.write`, `shell.run`, `net.fetch`, a name), or `*`. */
+  permission: string
+  /** What it applies to: a path, a command, a host. Globs, and a beginning by a `*` at the end. */
+  pattern: string
+  /** @default 'ask' */
+  action?: PermissionAction | undefined
+  /** Set by the session that holds the rule. */
+  source?: RuleSource | undefined
+  /** When the user made it, in ISO 8601. */
+  added_at?: string | undefined
+}
+
+/** A rule with every field that decides. */
+export type StoredRule = Rule & { action: PermissionAction; source: RuleSource }
+
+const actions: readonly unknown[] = ['allow', 'deny', 'ask']
+
+/** @throws {ToolError} INVALID_INPUT for what is no list of rules. */
+export function storedRules(rules: unknown, source: RuleSource, where: string): StoredRule[] {
+  if (rules === undefined) return []
+  if (!Array.isArray(rules)) throw invalid(`${where} must be an array of rules.`)
+  return (rules as unknown[]).map((rule, index) => storedRule(rule, source, `${where}[${index}]`))
+}
+
+/** @throws {ToolError} INVALID_INPUT for what is no rule. */
+export function storedRule(rule: unknown, source: RuleSource, where: string): StoredRule {
+  if (typeof rule !== 'object' || rule === null) throw invalid(`${where} must be a rule.`)
+  const { permission, pattern, action = 'ask', added_at } = rule as Record<string, unknown>
+  if (typeof permission !== 'string' || permission === '') throw invalid(`${where}.permission must be a name or "*".`)
+  if (typeof pattern !== 'string') throw invalid(`${where}.pattern must be a string.`)
+  if (!actions.includes(action)) throw invalid(`${where}.action must be allow, deny or ask.`)
+  if (added_at !== undefined && typeof added_at !== 'string') throw invalid(`${where}.added_at must be a string.`)
+  const stored: StoredRule = { permission, pattern, action: action as PermissionAction, source }
+  return Object.freeze(added_at === undefined ? stored : { ...stored, added_at })
+}

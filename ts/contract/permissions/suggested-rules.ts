@@ -1,0 +1,32 @@
+import { isAbsolute, relative } from 'node:path'
+import type { ContractAddon } from '../native-surface.js'
+import type { Rule } from './rule.js'
+import type { Subject } from './rule-store.js'
+
+/** What an "always" for these subjects would be kept for: as narrow as can be said. */
+export function suggestedRules(
+  addon: ContractAddon,
+  toolId: string,
+  subjects: readonly Subject[],
+  roots: readonly string[],
+): Pick<Rule, 'permission' | 'pattern'>[] {
+  const patterns = subjects.flatMap((subject) => patternsOf(addon, subject, roots))
+  return [...new Set(patterns)].map((pattern) => ({ permission: toolId, pattern }))
+}
+
+function patternsOf(addon: ContractAddon, { kind, resource }: Subject, roots: readonly string[]): string[] {
+  if (kind === 'command') return addon.suggestPattern(resource)
+  if (kind === 'path') return [pathPattern(resource, roots)]
+  // A tool that touches nothing has nothing else to be told apart by.
+  return [resource === '' ? '*' : escapeGlob(resource)]
+}
+
+/** The path itself, relative to its root where it has one: such a rule means the same in another checkout. */
+function pathPattern(path: string, roots: readonly string[]): string {
+  const [root] = roots
+  const below = root === undefined ? path : relative(root, path)
+  if (below === '') return '**'
+  return escapeGlob(below.startsWith('..') || isAbsolute(below) ? path : below)
+}
+
+const escapeGlob = (text: string): string => text.replace(/[*?[\]{}\\]/gu, '\\$&')

@@ -1,0 +1,173 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+
+/**
+ * The private directory of one session, for outputs that are too long for an envelope. Its name says whose
+ * it is, so that a later session can remove what a killed process left behind.
+ */
+export class SessionDirectory {
+  /** Absolute, without links. */
+  readonly path: string
+  /** Where the directories of all sessions of this user are. */
+  readonly base: string
+  readonly #names = new Map<string, number>()
+  #removed = false
+
+  constructor() {
+    this.base = baseDirectory()
+    this.path = mkdtempSync(join(this.base, `${ownerName(process.pid)}-${randomBytes(4).toString('hex')}-`))
+    live.add(this)
+    watchExit()
+  }
+
+  /** A name that no other file of the session has: `<tool>-output-<call id>`. */
+  name(tool: string, callId: string): string {
+    const name = `${tool}-output-${plainName(callId)}`
+    const taken = this.#names.get(name) ?? 0
+    this.#names.set(name, taken + 1)
+    return taken === 0 ? name : `${name}.${taken + 1}`
+  }
+
+  /**
+   * Writes a text into a new file, at most `limitBytes` of it.
+   *
+   * @returns the file's path.
+   */
+  async write(name: string, text: string, limitBytes: number): Promise<string> {
+    const path = join(this.path, name)
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    try {
+      await file.writeFile(fitText(text, limitBytes))
+    } finally {
+      await file.close()
+    }
+    return path
+  }
+
+  /** The beginning of a file of the directory, at most `limitBytes`, ending between two characters. */
+  async head(path: string, limitBytes: number): Promise<string> {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      // One byte more shows whether the last character is whole.
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(limitBytes + 1), 0, limitBytes + 1, 0)
+      const bytes = buffer.subarray(0, bytesRead)
+      return bytes.toString('utf8', 0, characterBoundary(bytes, limitBytes))
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Removes it with all that is in it. */
+  remove(): void {
+    if (this.#removed) return
+    this.#removed = true
+    live.delete(this)
+    removeTree(this.path)
+    if (!isShared(this.base)) removeTree(this.base)
+  }
+}
+
+/** Whether the directory around is the one of all sessions, and not one that was made for this. */
+const isShared = (base: string): boolean => basename(base).startsWith('toolwright-sessions-')
+
+/** The beginning of a text, on the boundary of a character, with a last line that says what is missing. */
+function fitText(text: string, limitBytes: number): Buffer {
+  const bytes = Buffer.from(text, 'utf8')
+  if (bytes.length <= limitBytes) return bytes
+  const note = Buffer.from(`\n[cut here: ${bytes.length} bytes in all, ${limitBytes} are kept]\n`)
+  const room = Math.max(0, limitBytes - note.length)
+  return Buffer.concat([bytes.subarray(0, characterBoundary(bytes, room)), note])
+}
+
+/** The last place at or before `end` where a character begins. */
+export function characterBoundary(bytes: Uint8Array, end: number): number {
+  let at = Math.min(end, bytes.length)
+  while (at > 0 && at < bytes.length && ((bytes[at] as number) & 0xc0) === 0x80) at -= 1
+  return at
+}
+
+const live = new Set<SessionDirectory>()
+let watching = false
+
+function watchExit(): void {
+  if (watching) return
+  watching = true
+  process.once('exit', () => {
+    for (const directory of live) directory.remove()
+  })
+}
+
+function removeTree(path: string): void {
+  try {
+    // Links are removed, not followed.
+    rmSync(path, { recursive: true, force: true, maxRetries: 2 })
+  } catch {
+    // Whoever comes next tries again.
+  }
+}
+
+/** Ids come from models and hosts; what is no plain name is told apart by its hash. */
+function plainName(callId: string): string {
+  if (/^[A-Za-z0-9_-]{1,100}$/u.test(callId)) return callId
+  const hash = createHash('sha256').update(callId).digest('hex').slice(0, 16)
+  return `${callId.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, 60)}-${hash}`
+}
+
+/** A directory that only this user can look into; somebody else's, or a link, is not taken. */
+function baseDirectory(): string {
+  const parent = realpathSync(tmpdir())
+  const user = process.getuid?.() ?? 0
+  const base = join(parent, `toolwright-sessions-${user}`)
+  try {
+    mkdirSync(base, { mode: 0o700 })
+  } catch {
+    // It is there already, or cannot be made: the next look says which.
+  }
+  const found = lstatSync(base, { throwIfNoEntry: false })
+  const isOurs = found?.isDirectory() === true && found.uid === user && (found.mode & 0o077) === 0
+  return isOurs ? base : mkdtempSync(join(parent, 'toolwright-session-'))
+}
+
+/** Numbers of processes mean something within one namespace only, and directories may be shared by several. */
+let namespace: string | undefined
+
+function ownerName(pid: number): string {
+  namespace ??= processNamespace()
+  return `${namespace}-${pid}`
+}
+
+function processNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid').replace(/\D/gu, '')
+  } catch {
+    return 'host'
+  }
+}
+
+/** Removes the directories of processes that are gone. What cannot be judged from here stays. */
+export function removeStaleDirectories(base: string): void {
+  namespace ??= processNamespace()
+  let names: string[]
+  try {
+    names = readdirSync(base)
+  } catch {
+    return
+  }
+  for (const name of names) {
+    const [of, pid = ''] = name.split('-')
+    if (of === namespace && /^\d+$/u.test(pid) && isGone(Number(pid))) removeTree(join(base, name))
+  }
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}

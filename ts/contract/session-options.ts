@@ -1,0 +1,84 @@
+import type { Journal } from '../journal/journal.js'
+import { invalid, isNames } from '../option-checks.js'
+import type { ContractTool } from './contract-tool.js'
+import type { RecordPart } from './journal/session-recorder.js'
+import type { Limits } from './limits.js'
+import { type AgentManifest, checkManifest } from './manifest.js'
+import type { Rule } from './permissions/rule.js'
+import { requirementProblem, type RequirementSet } from './requirements.js'
+import type { SessionHost, SessionSandbox } from './session-core.js'
+import type { Watchdog } from './watchdog.js'
+
+/** Options of `createSession`. */
+export interface SessionOptions {
+  /** The session's id, and that of its run in a journal. @default a UUIDv7 */
+  id?: string | undefined
+  /** The roots of the workspace; the first one is where relative paths begin. Empty: no workspace is open. */
+  workspace: string | string[]
+  /** Directories of files that were opened one by one. @default [] */
+  adHoc?: string[] | undefined
+  /** The host's directory for its user. */
+  userData?: string | undefined
+  /** What the agent is. */
+  manifest: AgentManifest
+  /** The agent's own tools, and those of extensions. @default [] */
+  tools?: ContractTool[] | undefined
+  /** Rules that the user made before: for sessions like this one, and for the project. */
+  permissions?: { session?: Rule[] | undefined; project?: Rule[] | undefined } | undefined
+  /** Told of every rule that the user makes, to keep it. */
+  onRule?: ((rule: Rule) => void) | undefined
+  /** Looks at every call that is within the capabilities, and can refuse it. */
+  watchdog?: Watchdog | undefined
+  /** What the host does. */
+  host?: SessionHost | undefined
+  /** Whether nobody is there to agree or to answer. @default whether the host has no prompt */
+  headless?: boolean | undefined
+  /** What the session may do at most, whatever its manifest and tools require. @default no bound */
+  ceiling?: RequirementSet | undefined
+  limits?: Partial<Limits> | undefined
+  /** How the processes of `bash` are held besides what the capabilities say. */
+  sandbox?: SessionSandbox | undefined
+  /** Where calls are recorded: what `openJournal` gave. */
+  journal?: Journal | undefined
+  /** Told of every call when it begins and when it is over, before the model is. */
+  onRecord?: ((part: RecordPart) => unknown) | undefined
+}
+
+const known = new Set(
+  `id workspace adHoc userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
+   onRecord`.split(/\s+/u),
+)
+
+/** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
+export function checkSessionOptions(options: SessionOptions): void {
+  if (typeof options !== 'object' || options === null) throw invalid('createSession needs options.')
+  const unknown = Object.keys(options).find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalid(`The session option ${unknown} is not known; there are ${[...known].join(', ')}.`)
+  const { id, workspace, adHoc = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
+  if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
+  if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace)) throw invalid('workspace must be a path or an array of paths.')
+  if (!isNames(adHoc)) throw invalid('adHoc must be an array of paths.')
+  if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
+  checkManifest(manifest)
+  if (!Array.isArray(tools)) throw invalid('tools must be an array of tools.')
+  if (headless !== undefined && typeof headless !== 'boolean') throw invalid('headless must be true or false.')
+  const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
+  if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
+  if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
+  checkFunctions('host', host, ['prompt', 'question'])
+  checkFunctions('', options, ['watchdog', 'onRule', 'onRecord'])
+  if (journal !== undefined && !isJournal(journal)) throw invalid('journal must be what openJournal gave.')
+}
+
+/** By what it can do: importing what opens journals would take longer than the rest. */
+function isJournal(value: unknown): boolean {
+  const { insertToolCall, tail } = (value ?? {}) as Partial<Journal>
+  return typeof insertToolCall === 'function' && typeof tail === 'function'
+}
+
+function checkFunctions(where: string, holder: object, names: readonly string[]): void {
+  for (const name of names) {
+    const value = (holder as Record<string, unknown>)[name]
+    if (value !== undefined && typeof value !== 'function') throw invalid(`${where === '' ? '' : `${where}.`}${name} must be a function.`)
+  }
+}

@@ -1,0 +1,33 @@
+import { contractCodes } from '../codes.js'
+
+/** Why a value is no envelope; `undefined` when it is one. */
+export function envelopeProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'it is no object'
+  const { type, data, error_text, metadata, ...others } = value as Record<string, unknown>
+  if (Object.keys(others).length > 0) return `it has ${Object.keys(others).join(', ')} besides`
+  if (type === 'output') {
+    if (data === undefined) return 'an output without data'
+    if (error_text !== undefined) return 'an output with error_text'
+  } else if (type === 'error') {
+    if (typeof error_text !== 'string' || error_text === '') return 'an error without error_text'
+    if (data !== undefined) return 'an error with data'
+  } else return `its type is ${String(type)}`
+  return metadataProblem(metadata, type) ?? jsonProblem(value)
+}
+
+function metadataProblem(metadata: unknown, type: string): string | undefined {
+  if (typeof metadata !== 'object' || metadata === null) return 'it has no metadata'
+  const { duration_ms, code, truncated, output_path } = metadata as Record<string, unknown>
+  if (!Number.isInteger(duration_ms) || Number(duration_ms) < 0) return 'duration_ms is no whole number'
+  if (code !== undefined && (typeof code !== 'string' || !Object.hasOwn(contractCodes, code))) return `code is ${String(code)}`
+  if (code !== undefined && (code === 'ok') !== (type === 'output')) return `code ${String(code)} with type ${type}`
+  if (truncated !== undefined && typeof truncated !== 'boolean') return 'truncated is no boolean'
+  if (output_path !== undefined && (typeof output_path !== 'string' || output_path === '')) return 'output_path is no path'
+  if (truncated === true && output_path === undefined) return 'truncated without output_path'
+  return undefined
+}
+
+function jsonProblem(value: object): string | undefined {
+  const text = JSON.stringify(value)
+  return JSON.stringify(JSON.parse(text)) === text ? undefined : 'it is no JSON'
+}

@@ -1,0 +1,104 @@
+import { ContractFailure } from '../codes.js'
+import { defaultLimits, type Limits } from '../limits.js'
+import { checkAnswers } from '../questions.js'
+import type { Todo } from '../todos.js'
+import type { CommandEnd, ToolRuntime } from '../tool-runtime.js'
+
+/** One use of a runtime. */
+export interface RuntimeUse {
+  /** `fs.read`, `fs.write`, `fs.replace`, `fs.glob`, `fs.grep`, `shell.run`, `session.ask`, `session.todos`. */
+  operation: string
+  args: unknown[]
+}
+
+/** What a {@link recordingRuntime} answers with. */
+export interface RecordingRuntimeOptions {
+  /** Files by their path, in memory. @default none */
+  files?: Record<string, string> | undefined
+  /** How every command ends. @default with exit code 0 and no output */
+  command?: Partial<CommandEnd> | undefined
+  /** The user's answers. @default an empty one to each question */
+  answers?: string[][] | undefined
+  signal?: AbortSignal | undefined
+  limits?: Partial<Limits> | undefined
+}
+
+/** A runtime over files in memory that writes down how it is used. */
+export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
+  runtime: ToolRuntime
+  uses: RuntimeUse[]
+  files: Map<string, string>
+} {
+  const { signal = new AbortController().signal, command, answers } = options
+  const uses: RuntimeUse[] = []
+  const files = new Map(Object.entries(options.files ?? {}))
+  const limits = { ...defaultLimits, ...options.limits }
+  let todos: readonly Todo[] = []
+  const note = (operation: string, ...args: unknown[]): void => void uses.push({ operation, args })
+  const find = (path: string): string => {
+    const text = files.get(path)
+    if (text === undefined) throw new ContractFailure('not_found', `There is no file ${path}.`)
+    return text
+  }
+  const runtime: ToolRuntime = {
+    call: { id: 'recorded', tool: 'recorded' },
+    signal,
+    limits,
+    fs: {
+      async read(path, { offset = 0, limit = limits.readBytes } = {}) {
+        note('fs.read', path, { offset, limit })
+        const bytes = Buffer.from(find(path))
+        const end = Math.min(bytes.length, offset + limit)
+        const content = bytes.toString('utf8', offset, end)
+        return { content, offset, bytes: bytes.length, ...(end < bytes.length ? { next_offset: end } : {}) }
+      },
+      async write(path, content) {
+        note('fs.write', path, content)
+        const created = !files.has(path)
+        files.set(path, content)
+        return { bytes: Buffer.byteLength(content), created }
+      },
+      async replace(path, change) {
+        note('fs.replace', path, change)
+        const parts = find(path).split(change.old)
+        const replacements = parts.length - 1
+        if (replacements === 0) throw new ContractFailure('conflict', `The text is not in ${path}.`)
+        if (replacements > 1 && change.all !== true) throw new ContractFailure('ambiguous', `The text is in ${path} ${replacements} times.`)
+        files.set(path, parts.join(change.new))
+        return { replacements }
+      },
+      async glob(pattern, path) {
+        note('fs.glob', pattern, path)
+        return { items: [...files.keys()].sort() }
+      },
+      async grep(pattern, how) {
+        note('fs.grep', pattern, how)
+        const items = [...files].flatMap(([path, text]) =>
+          text.split('\n').flatMap((line, index) => (line.includes(pattern) ? [{ path, line: index + 1, text: line }] : [])),
+        )
+        return { items, files_scanned: files.size }
+      },
+    },
+    shell: {
+      async run(line, how) {
+        note('shell.run', line, how)
+        return { stdout: '', stderr: '', exit_code: 0, signal: null, timed_out: false, ...command }
+      },
+    },
+    session: {
+      id: 'recorded',
+      todos: {
+        get: () => todos,
+        set: (list) => {
+          note('session.todos', list)
+          todos = list
+        },
+      },
+      async ask(questions) {
+        note('session.ask', questions)
+        return checkAnswers(questions, answers ?? questions.map(() => []))
+      },
+    },
+  }
+  return { runtime, uses, files }
+}

@@ -1,0 +1,105 @@
+import type { Limits } from './limits.js'
+import type { AskedQuestion } from './questions.js'
+import type { Todo } from './todos.js'
+
+/** A part of a file, as text. */
+export interface FileText {
+  content: string
+  /** Where the part begins, in bytes: at the first character that begins there or later. */
+  offset: number
+  /** The size of the whole file. */
+  bytes: number
+  /** Where the next part begins, when there is more. */
+  next_offset?: number | undefined
+  /** Whether invalid UTF-8 is shown as U+FFFD. */
+  lossy?: boolean | undefined
+}
+
+/** A file that was written. */
+export interface FileWritten {
+  bytes: number
+  /** Whether it did not exist before. */
+  created: boolean
+}
+
+/** Entries, and whether there are more. */
+export interface Listing<T> {
+  /** At most as many as the limit says. */
+  items: T[]
+  /** Where all of them are, when there are more. */
+  output_path?: string | undefined
+}
+
+/** One line that matched. */
+export interface GrepMatch {
+  path: string
+  line: number
+  text: string
+}
+
+/** How a command ended. */
+export interface CommandEnd {
+  stdout: string
+  stderr: string
+  exit_code: number | null
+  /** The signal that ended it. */
+  signal: string | null
+  timed_out: boolean
+  /** The beginning of both outputs in the order of arrival, when they are longer than the limit. */
+  head?: string | undefined
+  /** Where all of it is, then. */
+  output_path?: string | undefined
+}
+
+/** Files, below the roots of the workspace. Every path is opened first, and what was opened is checked. */
+export interface RuntimeFiles {
+  /** A part of a text file; all of it without `limit`, as far as the host's limit goes. */
+  read(path: string, range?: { offset?: number | undefined; limit?: number | undefined }): Promise<FileText>
+  /** Makes `content` the text of a file, atomically. */
+  write(path: string, content: string): Promise<FileWritten>
+  /** Replaces a text in an existing file: the one place where it stands, or all. */
+  replace(path: string, change: { old: string; new: string; all?: boolean | undefined }): Promise<{ replacements: number }>
+  /** The files below `path` whose path matches. */
+  glob(pattern: string, path?: string): Promise<Listing<string>>
+  /** The lines of files below `path` that match. */
+  grep(
+    pattern: string,
+    options?: { path?: string | undefined; glob?: string | undefined; case_insensitive?: boolean | undefined },
+  ): Promise<Listing<GrepMatch> & { files_scanned: number }>
+}
+
+/** Commands, in the sandbox. */
+export interface RuntimeShell {
+  /** Runs a command line with `sh -c`. */
+  run(
+    command: string,
+    options?: { workdir?: string | undefined; timeout_ms?: number | undefined },
+  ): Promise<CommandEnd>
+}
+
+/** What belongs to the session. */
+export interface RuntimeSession {
+  readonly id: string
+  /** The todo list. */
+  todos: {
+    get(): readonly Todo[]
+    set(todos: readonly Todo[]): void
+  }
+  /** Asks the user. */
+  ask(questions: readonly AskedQuestion[]): Promise<string[][]>
+}
+
+/**
+ * All that a tool can reach. Each access is checked against the session's capabilities, and against the
+ * permission rules where that was not done before the call.
+ */
+export interface ToolRuntime {
+  /** The call that it belongs to. */
+  readonly call: { readonly id: string; readonly tool: string }
+  /** Aborted when the call, or its session, is. */
+  readonly signal: AbortSignal
+  readonly limits: Readonly<Limits>
+  readonly fs: RuntimeFiles
+  readonly shell: RuntimeShell
+  readonly session: RuntimeSession
+}

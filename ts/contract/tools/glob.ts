@@ -1,0 +1,33 @@
+import type { ContractTool } from '../contract-tool.js'
+import { LimitedOutput } from '../limited-output.js'
+import { parameters, pathParameter } from './parameters.js'
+
+/** Arguments of `glob`. */
+export interface GlobArguments {
+  pattern: string
+  path?: string
+}
+
+/** What `glob` gives: every path, or the first ones. */
+export type GlobData = { entries: string[] } | { head: string }
+
+/** The files below a directory whose path matches. */
+export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
+  id: 'glob',
+  description: 'List files by a glob pattern, sorted. When the result is truncated there are more files than it shows.',
+  parameters: parameters(
+    {
+      pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'For example src/**/*.ts' },
+      path: pathParameter('The directory to look in. Default: the workspace'),
+    },
+    ['pattern'],
+  ),
+  requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
+  kind: 'search',
+  targets: ({ path = '.' }) => [{ kind: 'file', path, access: 'search' }],
+  async execute({ pattern, path }, { fs }) {
+    const { items, output_path } = await fs.glob(pattern, path)
+    if (output_path === undefined) return new LimitedOutput({ entries: items })
+    return new LimitedOutput({ head: items.join('\n') }, output_path)
+  },
+}

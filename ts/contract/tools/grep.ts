@@ -1,0 +1,39 @@
+import type { ContractTool } from '../contract-tool.js'
+import type { GrepMatch } from '../tool-runtime.js'
+import { LimitedOutput } from '../limited-output.js'
+import { parameters, pathParameter } from './parameters.js'
+
+/** Arguments of `grep`. */
+export interface GrepArguments {
+  pattern: string
+  path?: string
+  glob?: string
+  case_insensitive?: boolean
+}
+
+/** What `grep` gives: every match, or the first ones as lines `path:line:text`. */
+export type GrepData = { matches: GrepMatch[]; files_scanned: number } | { head: string; files_scanned: number }
+
+/** The lines of files that a regular expression matches. */
+export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
+  id: 'grep',
+  description: 'Search file contents with a regular expression (Rust syntax, no look-around).',
+  parameters: parameters(
+    {
+      pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression' },
+      path: pathParameter('The directory or file to search. Default: the workspace'),
+      glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Only files that match, for example *.ts' },
+      case_insensitive: { type: 'boolean', description: 'Default false' },
+    },
+    ['pattern'],
+  ),
+  requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
+  kind: 'search',
+  targets: ({ path = '.' }) => [{ kind: 'file', path, access: 'search' }],
+  async execute({ pattern, path, glob, case_insensitive }, { fs }) {
+    const { items, files_scanned, output_path } = await fs.grep(pattern, { path, glob, case_insensitive })
+    if (output_path === undefined) return new LimitedOutput({ matches: items, files_scanned })
+    const head = items.map(({ path: file, line, text }) => `${file}:${line}:${text}`).join('\n')
+    return new LimitedOutput({ head, files_scanned }, output_path)
+  },
+}

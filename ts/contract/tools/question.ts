@@ -1,0 +1,47 @@
+import type { ContractTool } from '../contract-tool.js'
+import type { AskedQuestion } from '../questions.js'
+import { parameters } from './parameters.js'
+
+/** Arguments of `question`. */
+export interface QuestionArguments {
+  questions: AskedQuestion[]
+}
+
+/** What `question` gives: the answers to each question, in order. */
+export interface QuestionData {
+  answers: string[][]
+}
+
+/** Questions to the user; the run waits for the answers. */
+export const questionTool: ContractTool<QuestionArguments, QuestionData> = {
+  id: 'question',
+  description: 'Ask the user one or more questions and wait for the answers. Use it when the answer changes what you do.',
+  parameters: parameters(
+    {
+      questions: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 100,
+        items: parameters(
+          {
+            question: { type: 'string', minLength: 1 },
+            header: { type: 'string', description: 'A few words that stand above it' },
+            options: {
+              type: 'array',
+              items: parameters({ label: { type: 'string', minLength: 1 }, description: { type: 'string' } }, ['label']),
+              description: 'What to choose from; the user may also answer freely',
+            },
+            multi_select: { type: 'boolean', description: 'Whether several may be chosen. Default false' },
+          },
+          ['question'],
+        ),
+      },
+    },
+    ['questions'],
+  ),
+  requires: {},
+  kind: 'other',
+  async execute({ questions }, { session }) {
+    return { answers: await session.ask(questions) }
+  },
+}

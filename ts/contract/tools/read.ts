@@ -1,0 +1,46 @@
+import type { ContractTool } from '../contract-tool.js'
+import { LimitedOutput } from '../limited-output.js'
+import { parameters, pathParameter } from './parameters.js'
+
+/** Arguments of `read`. */
+export interface ReadArguments {
+  path: string
+  offset?: number
+  limit?: number
+}
+
+/** What `read` gives: the text, or its beginning and where to go on. */
+export type ReadData =
+  | { content: string; offset?: number; next_offset?: number; lossy?: true }
+  | { head: string; offset?: number; next_offset: number; lossy?: true }
+
+/** A text file, by ranges of bytes where it is long. */
+export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
+  id: 'read',
+  description:
+    'Read a text file. Long files come in parts: when the result has next_offset, call again with it as offset. offset and limit count bytes.',
+  parameters: parameters(
+    {
+      path: pathParameter('The file, relative to the workspace or absolute'),
+      offset: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Where to begin, in bytes' },
+      limit: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The most bytes to read' },
+    },
+    ['path'],
+  ),
+  requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
+  kind: 'read',
+  targets: ({ path }) => [{ kind: 'file', path, access: 'read' }],
+  async execute({ path, offset = 0, limit }, { fs, limits }) {
+    const part = await fs.read(path, { offset, limit })
+    const where = {
+      ...(part.offset === 0 ? {} : { offset: part.offset }),
+      ...(part.next_offset === undefined ? {} : { next_offset: part.next_offset }),
+      ...(part.lossy === true ? { lossy: true as const } : {}),
+    }
+    // A part that was asked for is whole; what the limit of the host cuts off is not.
+    const isCut = part.next_offset !== undefined && (limit === undefined || limit > limits.readBytes)
+    if (!isCut) return new LimitedOutput({ content: part.content, ...where })
+    // The rest is where it always was: in the file.
+    return new LimitedOutput({ head: part.content, ...where }, path)
+  },
+}

@@ -1,0 +1,35 @@
+import type { ContractTool } from '../contract-tool.js'
+import { parameters, pathParameter } from './parameters.js'
+
+/** Arguments of `write`. */
+export interface WriteArguments {
+  path: string
+  content: string
+}
+
+/** What `write` gives. */
+export interface WriteData {
+  path: string
+  bytes: number
+  created: boolean
+}
+
+/** A file as a whole: created with its directories, or replaced. */
+export const writeTool: ContractTool<WriteArguments, WriteData> = {
+  id: 'write',
+  description: 'Create a file, or replace all of its content. Missing directories are made.',
+  parameters: parameters(
+    {
+      path: pathParameter('The file, relative to the workspace or absolute'),
+      content: { type: 'string', description: 'The whole text of the file' },
+    },
+    ['path', 'content'],
+  ),
+  requires: { fs: { write: ['{workspace}/**', '{ad-hoc}/**'] } },
+  kind: 'edit',
+  targets: ({ path }) => [{ kind: 'file', path, access: 'write' }],
+  async execute({ path, content }, { fs }) {
+    const { bytes, created } = await fs.write(path, content)
+    return { path, bytes, created }
+  },
+}

@@ -1,0 +1,26 @@
+import { ToolError } from '../../errors.js'
+import { guardNetwork, type NetworkGuard } from '../../tools/network-guard/guard-network.js'
+import type { Watchdog } from '../watchdog.js'
+
+/**
+ * A watchdog that refuses command lines that name network programs, web addresses or remote operations of
+ * git, by one of the rules of `networkGuard`. It is an early, well explained refusal; the boundary is the
+ * sandbox.
+ */
+export function networkWatchdog(guard: Exclude<NetworkGuard, 'off'> = 'tokens'): Watchdog {
+  return ({ tool, args }) => {
+    const command = tool === 'bash' ? (args as { command?: unknown }).command : undefined
+    if (typeof command !== 'string') return { action: 'allow' }
+    try {
+      if (guard === 'commands') guardNetwork(guard, 'sh', ['-c', command])
+      // What a shell takes for the end of a word is one here too.
+      else guardNetwork(guard, guard === 'tokens' ? command.replace(/[;&|()<>`$"'{}\\]+/gu, ' ') : command, [])
+      return { action: 'allow' }
+    } catch (error) {
+      if (!ToolError.isInstance(error)) throw error
+      const { token } = error.details
+      const next = 'Work with what is on this machine; if the task cannot be done without the network, say so.'
+      return { action: 'deny', reason: `${error.summary}: \`${String(token)}\`. ${next}` }
+    }
+  }
+}
