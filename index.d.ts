@@ -102,6 +102,87 @@ export declare class NativeJournal {
   unlockTask(lock: number): void
 }
 
+/** A store of threads. Open it before anything else. */
+export declare class NativeThreadStore {
+  /** Begins to store an attachment: the number of the upload. */
+  beginUpload(threadId: string, attachment: NewThreadAttachment): Promise<ThreadOutcome>
+  /**
+   * The bytes that come next. They are read on another thread: leave them alone until the promise
+   * settles.
+   */
+  appendBytes(upload: number, bytes: Uint8Array): Promise<ThreadOutcome>
+  /** The characters of base64 that come next. */
+  appendBase64(upload: number, text: string): Promise<ThreadOutcome>
+  /** Writes the last bytes; gives the attachment, which is staged now. */
+  finishUpload(upload: number): Promise<ThreadOutcome>
+  /** Gives an upload up, and removes what it has written. */
+  dropUpload(upload: number): Promise<ThreadOutcome>
+  /** Removes what is staged and is not to be committed. */
+  discardStaged(threadId: string, paths: Array<string>): Promise<ThreadOutcome>
+  /** An attachment, or `null`. */
+  getAttachment(threadId: string, path: string): Promise<ThreadOutcome>
+  /** All attachments, as they were committed. */
+  listAttachments(threadId: string): Promise<ThreadOutcome>
+  /** The bytes of an attachment from `start` to before `end`. */
+  readAttachment(threadId: string, path: string, start: number, end?: number | undefined | null): Promise<ThreadOutcome>
+  /** Removes an attachment; tells whether there was one. */
+  deleteAttachment(threadId: string, path: string): Promise<ThreadOutcome>
+  /** Writes an attachment into a directory; gives the absolute path of the file. */
+  exportAttachment(threadId: string, path: string, directory: string): Promise<ThreadOutcome>
+  /** The values of these keys that there are: `[key, value]` in order. */
+  readValues(threadId: string, keys: Array<string>): Promise<ThreadOutcome>
+  /** Sets values: `values[n]` is that of `keys[n]`. */
+  writeValues(threadId: string, keys: Array<string>, values: Array<string>): Promise<ThreadOutcome>
+  /** Removes values; tells how many there were. */
+  deleteValues(threadId: string, keys: Array<string>): Promise<ThreadOutcome>
+  /** Removes every value of the thread. */
+  deleteAllValues(threadId: string): Promise<ThreadOutcome>
+  /** The values of a range: `[key, value]` in order. */
+  listValues(threadId: string, range: ValuesRange): Promise<ThreadOutcome>
+  /** The right to work on a thread: `{ worker, interrupted }`, or `THREAD_LOCKED` at once. */
+  lockThread(threadId: string): Promise<ThreadOutcome>
+  /**
+   * Gives the right back; nothing happens the second time. What the worker is doing meanwhile is
+   * done first.
+   */
+  unlockThread(worker: number): void
+  /** Begins the next call of a queue; `null` when there is none. */
+  claim(worker: number, queue: string): Promise<ThreadOutcome>
+  /** Begins one call that is queued, out of turn. */
+  claimCall(worker: number, callId: string): Promise<ThreadOutcome>
+  /** Puts a call that runs back into its queue, where it was. */
+  requeue(worker: number, callId: string): Promise<ThreadOutcome>
+  /** A store that is not open yet. */
+  constructor()
+  /** Opens it: `memory:`, `file:PATH` or a path. `json` is its absolute path. */
+  open(location: string, options: ThreadStoreOptions): Promise<ThreadOutcome>
+  /** Gives back every worker, removes what is staged and closes the file. */
+  close(): Promise<ThreadOutcome>
+  /**
+   * Closes it on this thread, for a process that exits: nobody is left who could be told how that
+   * went.
+   */
+  closeNow(): void
+  /** The thread with this id, created where there is none. */
+  openThread(threadId: string, flowId: string): Promise<ThreadOutcome>
+  /** The thread, or `null`. */
+  getThread(threadId: string): Promise<ThreadOutcome>
+  /** All threads. */
+  listThreads(): Promise<ThreadOutcome>
+  /** Removes a thread and all that it has; tells whether there was one. */
+  deleteThread(threadId: string): Promise<ThreadOutcome>
+  /** Writes what belongs together: `{ messages, calls }`. */
+  commit(threadId: string, commit: ThreadCommit): Promise<ThreadOutcome>
+  /** Messages in order. */
+  listMessages(threadId: string, part: ListedPart): Promise<ThreadOutcome>
+  /** A call, or `null`. */
+  getCall(threadId: string, callId: string): Promise<ThreadOutcome>
+  /** Calls by their numbers. */
+  listCalls(threadId: string, status: string | undefined | null, queue: string | undefined | null, part: ListedPart): Promise<ThreadOutcome>
+  /** Takes back what is queued, and gives it. */
+  cancelQueued(threadId: string, queue?: string | undefined | null): Promise<ThreadOutcome>
+}
+
 /** The hash of arguments given as JSON. */
 export declare function argsHash(json: string): string
 
@@ -270,6 +351,16 @@ export interface JournalTask {
   iteration: number
 }
 
+/** Which part of a list. */
+export interface ListedPart {
+  /** Only what comes after this number, in the order of the list. */
+  after?: number
+  /** The most to give. */
+  limit?: number
+  /** The highest number first. */
+  reverse: boolean
+}
+
 /** What went wrong, ready to be turned into a `ToolError`. */
 export interface NativeError {
   /** The public code; every code is in `docs/errors.md`. */
@@ -318,6 +409,48 @@ export interface NewCall {
   argsHash?: string
   /** Its number among the attempt's equal calls. */
   ordinal?: number
+}
+
+/** An attachment without its bytes. */
+export interface NewThreadAttachment {
+  /** What a reader calls it. */
+  name: string
+  /** For instance `image/png`. */
+  mimeType: string
+  /** In pixels. */
+  width?: number
+  /** In pixels. */
+  height?: number
+}
+
+/** A call to queue. */
+export interface NewThreadCall {
+  /** Unique within its thread. */
+  id: string
+  /** The tool. */
+  name: string
+  /** Its arguments. */
+  argumentsJson: string
+  /** Which queue of the thread. */
+  queue: string
+  /** Whether it runs although the prompt does not list the tool. */
+  forceAllow: boolean
+  /** The call that queued it. */
+  parentCallId?: string
+  /** What else the host wants to find again. */
+  infoJson?: string
+}
+
+/** A message to append. */
+export interface NewThreadMessage {
+  /** Unique within its thread. */
+  id: string
+  /** Who speaks. */
+  role: string
+  /** The whole message. */
+  bodyJson: string
+  /** The call that it is about. */
+  callId?: string
 }
 
 /** How a changed file is published. */
@@ -433,6 +566,68 @@ export interface SandboxRows {
  * the end of a process: what runs then has nobody left to report to.
  */
 export declare function stopCommands(): void
+
+/** The end of a call. */
+export interface ThreadCallEnd {
+  /** Which call. */
+  callId: string
+  /** `success`, `error` or `cancelled`. */
+  status: string
+  /** Its result. */
+  resultJson: string
+}
+
+/** What is committed at once. */
+export interface ThreadCommit {
+  /** The end of a call that runs. */
+  finish?: ThreadCallEnd
+  /** Paths of attachments that are staged. */
+  attachments: Array<string>
+  /** Messages to append. */
+  messages: Array<NewThreadMessage>
+  /** Calls to queue. */
+  enqueue: Array<NewThreadCall>
+}
+
+/** What became of a question to a store of threads. */
+export interface ThreadOutcome {
+  /** The answer, as a text in JSON. */
+  json?: string
+  /** The answer, where it is bytes. */
+  bytes?: Buffer
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/** How a store of threads is opened. */
+export interface ThreadStoreOptions {
+  /** Wait for the disk with each transaction, so that it survives a loss of power. */
+  full: boolean
+  /** Read only. */
+  readOnly: boolean
+  /** How long to wait for other processes. */
+  patienceMs: number
+  /** The most bytes of an attachment. */
+  attachmentLimitBytes: number
+  /** The most bytes of any other text. */
+  textLimitBytes: number
+}
+
+/** Which values. */
+export interface ValuesRange {
+  /** Only keys that begin so. */
+  prefix?: string
+  /** The first key, inclusive. */
+  start?: string
+  /** The first key, exclusive. */
+  startAfter?: string
+  /** The last key, exclusive. */
+  end?: string
+  /** From the last to the first. */
+  reverse: boolean
+  /** The most to give. */
+  limit?: number
+}
 
 /**
  * Makes `content` the text of the file at `path` below `root` (absolute).

@@ -115,6 +115,7 @@ impl NativeJournal {
         job::long(env, move || {
             let opened = location
                 .parse::<Location>()
+                .map_err(JournalError::from)
                 .and_then(|location| Journal::open(&location, core_options(&options)));
             JournalOutcome::of(opened, |journal| {
                 let path = json!({ "path": journal.path().to_string_lossy() });

@@ -24,5 +24,6 @@ mod options;
 mod read;
 mod sandbox;
 mod settle;
+mod thread_store;
 mod threads;
 mod write;

@@ -25,7 +25,7 @@ async function load(): Promise<typeof Addon> {
       // The addon hears of the end of an environment by itself in Node, and does not in Bun.
       process.once('exit', () => {
         native.stopCommands()
-        for (const journal of journals) journal.deref()?.closeNow()
+        for (const one of opened) one.deref()?.closeNow()
       })
     }
     return loaded
@@ -187,17 +187,30 @@ export function readAtOnce(
   return read ?? undefined
 }
 
-/** Journals that this environment has open: what waits to be written is written when it ends. */
-const journals = new Set<WeakRef<Addon.NativeJournal>>()
+/** Files that this environment has open: what waits to be written is written when it ends. */
+const opened = new Set<WeakRef<{ closeNow(): void }>>()
+
+function closeAtExit(file: { closeNow(): void }): void {
+  for (const one of opened) if (one.deref() === undefined) opened.delete(one)
+  opened.add(new WeakRef(file))
+}
 
 /** Opens a journal, and gives what the addon tells about it. */
 export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
   const addon = loaded ?? (await load())
   const native = new addon.NativeJournal()
   const { value } = unwrap(await native.open(location, options))
-  for (const journal of journals) if (journal.deref() === undefined) journals.delete(journal)
-  journals.add(new WeakRef(native))
+  closeAtExit(native)
   return { native, value: value as unknown }
+}
+
+/** Opens a store of threads, and gives its absolute path. */
+export async function openNativeThreads(location: string, options: Addon.ThreadStoreOptions) {
+  const addon = loaded ?? (await load())
+  const native = new addon.NativeThreadStore()
+  const { json = '""' } = unwrap(await native.open(location, options))
+  closeAtExit(native)
+  return { native, path: JSON.parse(json) as string }
 }
 
 /** What gives the calls of one attempt of a task their identities. */

@@ -22,7 +22,8 @@ export interface SandboxOptions {
   /** What commands may not read. @default [] */
   denyRead?: readonly string[] | undefined
   /**
-   * What may not be written below the root, by commands and by `write` and `edit`.
+   * What may not be written below the root, by commands and by `write` and `edit`. `.git/hooks` and
+   * `.git/config` stand for what else git runs or obeys there (docs/security.md).
    * @default ['.git/hooks', '.git/config']
    */
   denyWrite?: readonly string[] | undefined

@@ -15,7 +15,7 @@ for (const user of users) {
   const reason = await obstacle(user)
   if (reason !== undefined) console.log(`skipped: attacks as ${user.name}: ${reason}`)
 
-  describe.skipIf(reason !== undefined)(`as ${user.name}`, () => {
+  describe.skipIf(reason !== undefined).concurrent(`as ${user.name}`, () => {
     let host: Host
     beforeAll(async () => {
       host = await Host.start(user)

@@ -18,7 +18,7 @@ async function done(host: Host, { prepare, script }: Work, how: How): Promise<st
 for (const user of users) {
   const reason = await obstacle(user)
 
-  describe.skipIf(reason !== undefined)(`as ${user.name}`, () => {
+  describe.skipIf(reason !== undefined).concurrent(`as ${user.name}`, () => {
     let host: Host
     beforeAll(async () => {
       host = await Host.start(user, { ownHome: false })

@@ -27,14 +27,15 @@ function* choices(from: number): Generator<number, never> {
 for (const user of users) {
   const reason = await obstacle(user)
 
-  describe.skipIf(reason !== undefined)(`as ${user.name}`, () => {
+  // Most of the time they wait.
+  describe.skipIf(reason !== undefined).concurrent(`as ${user.name}`, () => {
     let host: Host
     beforeAll(async () => {
       host = await Host.start(user)
     })
     afterAll(() => host.stop())
 
-    test.each(ways)('without confinement, %s outlives its command', async (how) => {
+    test.concurrent.each(ways)('without confinement, %s outlives its command', async (how) => {
       const mark = token()
       try {
         // On a busy machine it may take longer to be on its way.
@@ -51,7 +52,7 @@ for (const user of users) {
     })
 
     const count = runs(10)
-    test(`nothing outlives ${count} commands (TOOLWRIGHT_SEED=${seed})`, { timeout: 20_000 + count * 2_000 }, async () => {
+    test.concurrent(`nothing outlives ${count} commands (TOOLWRIGHT_SEED=${seed})`, { timeout: 20_000 + count * 2_000 }, async ({ expect }) => {
       const next = choices(seed + user.uid)
       const one = <T>(list: readonly T[]): T => list[Math.floor(next.next().value * list.length)] as T
       const kills = Array.from({ length: count }, (_, n) => ({
@@ -59,9 +60,11 @@ for (const user of users) {
         how: one(stays),
         afterMs: 30 + Math.floor(next.next().value * 150),
       }))
-      for (const kill of kills) {
-        expect(await outlives(host, kill), JSON.stringify(kill)).toEqual([])
+      const queue = kills.values()
+      const work = async (): Promise<void> => {
+        for (const kill of queue) expect(await outlives(host, kill), JSON.stringify(kill)).toEqual([])
       }
+      await Promise.all([work(), work()])
     })
   })
 }

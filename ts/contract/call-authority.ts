@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
+import { thrownText } from './envelope.js'
 import type { NativeTarget } from './native-surface.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
@@ -57,11 +58,11 @@ export class CallAuthority {
    * @throws {ContractFailure} for every answer but yes.
    */
   async decide(): Promise<void> {
-    const verdict = this.#verdict(this.#held)
-    if (verdict.action === 'deny') throw deniedByRule(verdict.decisive, this.#tool.id)
+    const verdict = this.#verdict(this.#held, this.#named())
+    if (verdict.action === 'deny') throw this.#denied(verdict)
     const watched = await this.#watch()
     if (watched.action === 'deny') throw watchdogRefusal(watched)
-    if (mustAsk(verdict, watched)) await this.#ask(this.#held, watched)
+    if (mustAsk(verdict, watched)) await this.#ask(this.#held, this.#named(), watched)
   }
 
   /** The file or directory at a path: as it was opened before the call, or else opened and decided on now. */
@@ -91,20 +92,24 @@ export class CallAuthority {
     const held = await this.#hold(target)
     this.#held.push(held)
     const verdict = this.#verdict([held])
-    if (verdict.action === 'deny') throw deniedByRule(verdict.decisive, this.#tool.id)
+    if (verdict.action === 'deny') throw this.#denied(verdict)
     // Whoever agreed to the call agreed to what no rule mentions.
     const isMentioned = verdict.subjects.some(({ action, rule }) => action === 'ask' && rule !== undefined)
-    if (verdict.action === 'ask' && isMentioned) await this.#ask([held], { action: 'allow' })
+    if (verdict.action === 'ask' && isMentioned) await this.#ask([held], [], { action: 'allow' })
     return held
   }
 
   async #hold(target: CallTarget): Promise<Held> {
-    const { policy } = this.#core
+    const { policy, directory } = this.#core
     if (target.kind === 'command') asRefusal(() => policy.checkCommand(target.command))
     const path = target.kind === 'command' ? (target.workdir ?? '.') : target.path
     const access = target.kind === 'command' ? 'workdir' : target.access
     try {
       const opened = await policy.open(path, access, this.#signal)
+      if (directory.isForeign(opened.realPath)) {
+        opened.close()
+        throw new ContractFailure('capability_refused', `Outside of the session's capabilities: \`${path}\` belongs to another session.`)
+      }
       return { target, opened, error: undefined, subjects: subjectsOf(target, opened.realPath) }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
@@ -113,8 +118,8 @@ export class CallAuthority {
     }
   }
 
-  /** What the rules say. */
-  #verdict(held: readonly Held[]): PermissionVerdict {
+  /** What the rules say of files and commands, and of what else the tool requires by name. */
+  #verdict(held: readonly Held[], named: readonly Subject[] = []): PermissionVerdict {
     const { rules } = this.#core
     const { id, requires } = this.#tool
     // Files of the session itself need no rule; only the manifest can close them.
@@ -123,17 +128,26 @@ export class CallAuthority {
     const closed = judged?.subjects.find(({ action, final }) => action === 'deny' && final)
     if (judged !== undefined && closed !== undefined) return { ...judged, action: 'deny', decisive: closed }
     const explicit = held.filter(({ opened }) => opened?.implicit !== true).flatMap(({ subjects }) => subjects)
-    if (judged !== undefined && explicit.length === 0) return { ...judged, action: 'allow', userAllowed: true }
-    const verdict = rules.evaluate(id, explicit.length === 0 ? this.#unnamed() : explicit)
+    const all = [...explicit, ...named]
+    if (judged !== undefined && all.length === 0) return { ...judged, action: 'allow', userAllowed: true }
+    const verdict = rules.evaluate(id, all.length === 0 ? [textSubject(id)] : all)
     if (!verdict.matched && isEmptySet(requires)) return { ...verdict, action: 'allow' }
     return verdict
   }
 
-  /** The subjects of a call that names nothing. */
-  #unnamed(): Subject[] {
-    const { id, requires } = this.#tool
-    const names = requires.capabilities ?? []
-    return (names.length === 0 ? [id] : names).map((capability) => ({ capability, kind: 'text', resource: '' }))
+  /** The refusal of a rule, with the path as the model wrote it: where its links lead is not told. */
+  #denied({ decisive }: PermissionVerdict): ContractFailure {
+    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, this.#tool.id)
+  }
+
+  #asWritten(resource: string): string {
+    const held = this.#held.find(({ opened }) => opened?.realPath === resource)
+    return held?.target.kind === 'file' ? held.target.path : resource
+  }
+
+  /** The capabilities that the tool requires by name. */
+  #named(): Subject[] {
+    return (this.#tool.requires.capabilities ?? []).map(textSubject)
   }
 
   async #watch(): Promise<Verdict> {
@@ -153,25 +167,27 @@ export class CallAuthority {
     return askWatchdog(watchdog, call, limits.watchdogMs, this.#signal)
   }
 
-  async #ask(held: readonly Held[], watched: Verdict): Promise<void> {
+  async #ask(held: readonly Held[], named: readonly Subject[], watched: Verdict): Promise<void> {
     const { headless, prompts, host } = this.#core
     const { prompt } = host
     if (headless || prompt === undefined) {
-      throw deniedUnattended(this.#verdict(held).subjects, this.#tool.id, watched.reason)
+      const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
+      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, this.#tool.id, watched.reason)
     }
     await prompts.inTurn(async () => {
       // An answer to a call before may have answered this one.
-      const verdict = this.#verdict(held)
-      if (verdict.action === 'deny') throw deniedByRule(verdict.decisive, this.#tool.id)
-      if (mustAsk(verdict, watched)) await this.#prompt(held, verdict, watched)
+      const verdict = this.#verdict(held, named)
+      if (verdict.action === 'deny') throw this.#denied(verdict)
+      if (!mustAsk(verdict, watched)) return
+      const all = [...held.flatMap(({ subjects }) => subjects), ...named]
+      await this.#prompt(all.length === 0 ? [textSubject(this.#tool.id)] : all, verdict, watched)
     }, this.#signal)
   }
 
-  async #prompt(held: readonly Held[], verdict: PermissionVerdict, watched: Verdict): Promise<void> {
+  async #prompt(touched: readonly Subject[], verdict: PermissionVerdict, watched: Verdict): Promise<void> {
     const { id: tool } = this.#tool
     const { host, limits, id: session_id, policy, roots } = this.#core
-    const named = held.flatMap(({ subjects }) => subjects)
-    const rules = suggestedRules(policy.addon, tool, named.length === 0 ? this.#unnamed() : named, roots)
+    const rules = suggestedRules(policy.addon, tool, touched, roots)
     const subjects = verdict.subjects.map(({ capability, resource, restricted: why }) => ({ capability, resource, why }))
     const args: unknown = structuredClone(this.#args)
     const asked = { session_id, call_id: this.#callId, tool, args, subjects, reason: watched.reason, rules }
@@ -180,12 +196,12 @@ export class CallAuthority {
     try {
       const given = withinTime((signal) => host.prompt?.({ ...asked, signal }), limits.promptMs, this.#signal, late)
       answer = checkAnswer(await given)
+      this.#keep(answer, rules)
     } catch (error) {
       this.#signal.throwIfAborted()
       if (ContractFailure.isInstance(error)) throw error
       throw new ContractFailure('permission_rejected', 'The permission prompt failed, which refuses the call.', { cause: error })
     }
-    this.#keep(answer, rules)
     if (answer.decision.startsWith('reject')) throw rejectedByUser(tool)
   }
 
@@ -195,7 +211,12 @@ export class CallAuthority {
     const action = answer.decision === 'allow_always' ? 'allow' : 'deny'
     for (const { permission, pattern } of answer.rules ?? suggested ?? []) {
       const stored = this.#core.rules.record({ permission, pattern, action }, answer.scope)
-      this.#core.onRule?.(stored)
+      try {
+        this.#core.onRule?.(stored)
+      } catch (error) {
+        // The rule holds in this session; that the host could not keep it is the host's to know.
+        process.emitWarning(`toolwright: onRule failed: ${thrownText(error)}`)
+      }
     }
   }
 }
@@ -204,6 +225,9 @@ export class CallAuthority {
 function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
   return verdict.action === 'ask' || (watched.action === 'ask' && !verdict.userAllowed)
 }
+
+/** What has no path: a capability by its name, or a tool that touches nothing. */
+const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
 
 function subjectsOf(target: CallTarget, path: string): Subject[] {
   if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]

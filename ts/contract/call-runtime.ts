@@ -2,7 +2,7 @@ import { type CallLimits, call } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
-import type { SidecarRequest } from './native-surface.js'
+import type { NativeBashOutcome, NativeGrants, NativeRules, SidecarRequest } from './native-surface.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
@@ -44,9 +44,9 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
-  const searching = (): { timeoutMs: number; rules: typeof rules.compiled; toolId: string; sidecar: SidecarRequest } => ({
+  const searching = (): { timeoutMs: number; rules: NativeRules; toolId: string; sidecar: SidecarRequest } => ({
     timeoutMs: limits.searchMs,
-    rules: rules.compiled,
+    rules: rules.forSearches,
     toolId: tool,
     sidecar: sidecarOf(core, tool, id),
   })
@@ -126,14 +126,27 @@ function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShe
       }
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
       const ended = await policy.bash(target, request, most)
-      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, sidecar, hint } = ended
+      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, sidecar } = ended
       const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut }
-      const told = hint === undefined ? end : { ...end, stderr: `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}[${hint}]\n` }
+      const told = { ...end, stderr: withNotes(stderr, refusalNotes(policy.grants, ended)) }
       if (sidecar === undefined) return told
       // The file has both outputs as they came; apart, nobody can tell any more.
       return { ...told, head: await directory.head(sidecar.path, limits.bashBytes), output_path: sidecar.path }
     },
   }
+}
+
+/** Why a command that failed may have failed, where it is the session that holds it. */
+function refusalNotes({ notGranted }: NativeGrants, { exitCode, hint }: Pick<NativeBashOutcome, 'exitCode' | 'hint'>): string[] {
+  if (exitCode === 0) return []
+  const notes = hint === undefined ? [] : [hint]
+  if (notGranted.length === 0) return notes
+  return [...notes, `A process cannot be granted ${notGranted.join(', ')}: only whole directories, and the network as a whole.`]
+}
+
+function withNotes(stderr: string, notes: readonly string[]): string {
+  if (notes.length === 0) return stderr
+  return `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}${notes.map((note) => `[${note}]\n`).join('')}`
 }
 
 function callSession({ core, id, signal }: CallScope): RuntimeSession {

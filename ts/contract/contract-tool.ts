@@ -78,6 +78,7 @@ export function checkTool(tool: unknown): asserts tool is ContractTool {
   if (typeof id !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(id)) {
     throw invalid('A tool needs an id of 1 to 64 letters, digits, "_" and "-".')
   }
+  if (id in Object.prototype) throw invalid(`The tool id ${id} is a name that every object has. Take another one.`)
   const missing = (what: string): Error => invalid(`The tool ${id} needs ${what}.`)
   if (typeof description !== 'string' || description.trim() === '') throw missing('a description')
   const problem = schemaProblem(parameters)
@@ -87,6 +88,22 @@ export function checkTool(tool: unknown): asserts tool is ContractTool {
   if (wrong !== undefined) throw missing(`a requirement set: ${wrong}`)
   if (typeof execute !== 'function') throw missing('a function execute')
   if (targets !== undefined && typeof targets !== 'function') throw missing('targets that are a function')
+}
+
+/** A copy of a tool that nobody can change any more. */
+export function frozenTool(tool: ContractTool): ContractTool {
+  const { id, description, parameters, requires, kind, sideEffect } = tool
+  const targets = tool.targets?.bind(tool)
+  return Object.freeze({
+    id,
+    description,
+    parameters: structuredClone(parameters),
+    requires: structuredClone(requires),
+    execute: tool.execute.bind(tool),
+    ...(targets === undefined ? {} : { targets }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(sideEffect === undefined ? {} : { sideEffect }),
+  })
 }
 
 /** Whether a call of it is recorded before it is made. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { invalid } from '../option-checks.js'
 import { loadArgumentChecks } from './argument-checks.js'
 import { builtInTools } from './built-in-tools.js'
-import { checkTool, type ContractTool, hasEffect, lockedId } from './contract-tool.js'
+import { checkTool, type ContractTool, frozenTool, hasEffect, lockedId } from './contract-tool.js'
 import { resolveLimits } from './limits.js'
 import { isLockedToolId } from './locked-tools.js'
 import { loadContractAddon, SessionPolicy } from './native-policy.js'
@@ -42,7 +42,7 @@ export async function planSession(id: string, options: SessionOptions): Promise<
       manifest: structuredClone(manifest),
       roots,
       policy,
-      rules: new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions }),
+      rules: new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions }, directory.base),
       onRule: options.onRule,
       watchdog: options.watchdog,
       host,
@@ -70,7 +70,7 @@ function registerTools(given: readonly ContractTool[]): ContractTool[] {
     checkTool(tool)
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)
     if (byId.has(tool.id)) throw invalid(`Two tools have the id ${tool.id}. Rename one of them.`)
-    byId.set(tool.id, tool)
+    byId.set(tool.id, frozenTool(tool))
   }
   return [...byId.values()]
 }

@@ -91,7 +91,7 @@ class ContractSession implements Session {
 
   async call(id: string, args: unknown, { callId = uuidV7(), signal }: CallOptions = {}): Promise<Envelope> {
     if (this.#closed !== undefined) return errorEnvelope('session_closed', closedText, 0)
-    const work = this.#call(String(id), args, callId, signal)
+    const work = this.#call(typeof id === 'string' ? id : typeof id, args, String(callId), signal)
     this.#running.add(work)
     try {
       return await work

@@ -1,6 +1,8 @@
 import type { Attack, Kind } from './attack.ts'
 import { files } from './files.ts'
 import { gitDirectory } from './git-directory.ts'
+import { gitObeys } from './git-obeys.ts'
+import { hostPrograms } from './host-programs.ts'
 import { ipc } from './ipc.ts'
 import { kernel } from './kernel.ts'
 import { limits } from './limits.ts'
@@ -13,12 +15,12 @@ import { supervisor } from './supervisor.ts'
 /** Every attack, by what it is on. */
 export const attacks: Readonly<Record<Kind, readonly Attack[]>> = {
   network,
-  files: [...files, ...gitDirectory],
+  files: [...files, ...gitDirectory, ...gitObeys],
   metadata,
   processes,
   ipc,
   environment: secrets,
-  kernel,
+  kernel: [...kernel, ...hostPrograms],
   supervisor,
   limits,
 }

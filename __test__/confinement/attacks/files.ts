@@ -141,15 +141,13 @@ export const files: readonly Attack[] = [
       return { run: ['setuid-copy', target], happened: () => existsSync(target) && (statSync(target).mode & 0o4000) !== 0 }
     },
   },
-  makes('the settings of the kernel', () => '/proc/sys/kernel/core_pattern', {
-    only: 'root',
-    needs: 'a writable /proc/sys',
-    where(scene) {
-      const before = readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim()
-      scene.afterwards(async () => void (await scene.beyond('create', '/proc/sys/kernel/core_pattern', before)))
-      return '/proc/sys/kernel/core_pattern'
+  {
+    name: 'a lease, for which others wait who write',
+    stage(scene) {
+      const target = scene.beside('file')
+      return { run: ['lease', target], happened: (output) => output.includes('reached') }
     },
-  }),
+  },
   {
     name: 'the kernel log',
     only: 'root',

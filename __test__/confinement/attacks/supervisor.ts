@@ -37,6 +37,25 @@ const stolen = (output: string, scene: Scene): boolean => output.includes(scene.
 const both = (name: string, how: string, proof: (output: string, scene: Scene) => boolean): Attack[] =>
   (['parent', '1'] as const).map((who) => besieges(name, who, how, proof))
 
+/** What the next command would inherit of a worker, or would wait for. */
+const SURROUNDINGS = "nice; ulimit -n; ulimit -t; ionice; chrt -p $$ | cut -d: -f2; taskset -p $$ | cut -d: -f2; cat /proc/1/limits /proc/1/autogroup 2>/dev/null"
+
+/** A change of the worker, by which later commands would get less than their share. */
+const starves = (how: string, needs?: string): Attack => ({
+  name: `${how} (1)`,
+  ownRoot: true,
+  ...(needs !== undefined && { needs }),
+  async stage(scene) {
+    const seen = async (): Promise<string> => (scene.how === 'plain' ? '' : (await scene.run(['sh', '-c', SURROUNDINGS])).output)
+    const before = await seen()
+    return {
+      run: ['siege', HOST_NAMESPACE, '1', how],
+      plainly: ['parent', scene.token, '--', scene.attackProgram, 'siege', HOST_NAMESPACE, 'parent', how],
+      happened: async (output) => reached(output) || (await seen()) !== before,
+    }
+  },
+})
+
 /** What one command leaves for the next, where each is to have its own. */
 const leaves = (name: string, leave: (scene: Scene, path: string) => string, find: (path: string) => string, found: (output: string, scene: Scene) => boolean): Attack => ({
   name: `isolation: 'call': ${name}`,
@@ -60,6 +79,14 @@ export const supervisor: readonly Attack[] = [
   ...both('writing over its memory', 'overwrite', fell),
   ...both('taking its descriptors', 'steal', stolen),
   ...both('writing to its sockets', 'hijack', reached),
+  ...both('SIGKILL by the owner of a pipe', 'owner', fell),
+  ...both('looking at what it does', 'look', reached),
+  starves('prlimit'),
+  starves('setpriority', 'a priority to give up'),
+  starves('affinity'),
+  starves('io-priority'),
+  starves('scheduler', 'a scheduler to leave'),
+  starves('attributes'),
   besieges('SIGKILL to everybody', '-1', 'kill', fell),
   besieges('SIGSTOP to everybody', '-1', 'stop', fell),
   leaves('a file in /tmp', (scene, path) => `echo ${scene.token} > ${path}`, (path) => `cat ${path}`, (output, scene) => output.includes(scene.token)),

@@ -18,6 +18,24 @@ const repository = async (scene: Scene): Promise<void> => {
   await scene.host.order({ how: 'plain', argv: ['sh', '-c', script], cwd: scene.inside })
 }
 
+const byHost = (scene: Scene, script: string) => scene.host.order({ how: 'plain', argv: ['sh', '-c', script], cwd: scene.inside })
+
+const worktree = async (scene: Scene): Promise<void> => {
+  await repository(scene)
+  await byHost(scene, 'git worktree add -q wt')
+}
+
+const submodule = async (scene: Scene): Promise<void> => {
+  await repository(scene)
+  const lib = `git init -q lib && cd lib && cp ../a.txt . && git add a.txt && ${AUTHOR} commit -qm first && cd ..`
+  await byHost(scene, `${lib} && git -c protocol.file.allow=always submodule --quiet add "$PWD/lib" sub && ${AUTHOR} commit -qm sub`)
+}
+
+const apart = async (scene: Scene): Promise<void> => {
+  scene.within('a.txt', 'one\n')
+  await byHost(scene, 'git init -q --separate-git-dir=.bare .')
+}
+
 /** A file with what stands in the template. */
 const put = (name: string, text: string) => (scene: Scene): void => void scene.within(name, text)
 
@@ -46,6 +64,9 @@ export const works: readonly Work[] = [
   { name: 'git branches, stash and merge', prepare: repository, script: `${AUTHOR} switch -qc b; echo b > b; git add b; ${AUTHOR} commit -qm b; git switch -q -; ${AUTHOR} merge -q --no-edit b; echo c >> a.txt; ${AUTHOR} stash -q; git stash list; ls`, prints: /stash@\{0\}[\s\S]*b\n/u },
   { name: 'git init in a directory of the root', script: `mkdir sub && cd sub && git init -q . && echo x > x && git add x && ${AUTHOR} commit -qm in && git log --format=%s`, prints: /^in$/mu },
   { name: 'git worktree', prepare: repository, script: 'git worktree add -q wt 2>&1; cat wt/a.txt', prints: /one/u },
+  { name: 'git worktree, and away with it', prepare: worktree, script: `cd wt && echo two >> a.txt && ${AUTHOR} commit -qam second && cd .. && git worktree add -q other && git worktree remove other && git worktree remove wt && git worktree list | wc -l`, prints: /^1$/mu },
+  { name: 'git with submodules', prepare: submodule, script: `(cd sub && echo two >> a.txt && ${AUTHOR} commit -qam second && git log --format=%s) && ${AUTHOR} commit -qam 'move on' && git submodule status && git submodule --quiet update && git submodule --quiet foreach 'git status --short' && git log --format=%s`, prints: /second\nfirst[\s\S]*move on/u },
+  { name: 'git where the repository lies apart', prepare: apart, script: `git add a.txt && ${AUTHOR} commit -qm first && git switch -qc b && git log --format=%s`, prints: /^first$/mu },
   { name: 'node with child processes', prepare: put('c.mjs', "import { execFileSync, fork, spawn } from 'node:child_process'\nconsole.log(execFileSync('echo', ['sync']).toString().trim())\nspawn('cat', { stdio: ['pipe', 'inherit', 'inherit'] }).stdin.end('piped\\n')\nif (process.send) process.send('up')\nelse fork('c.mjs').on('message', console.log)\n"), script: 'node c.mjs', prints: /sync[\s\S]*(?:piped[\s\S]*up|up[\s\S]*piped)/u },
   { name: 'node: workers, file watching, interfaces', prepare: put('w.mjs', "import { Worker } from 'node:worker_threads'\nimport { watch, writeFileSync } from 'node:fs'\nimport { networkInterfaces, userInfo, hostname, cpus } from 'node:os'\nif (typeof networkInterfaces() !== 'object' || hostname() === '' || userInfo().uid < 0 || cpus().length === 0) throw new Error()\nconst watcher = watch('.', () => { console.log('seen'); watcher.close() })\nnew Worker('require(\"node:worker_threads\").parentPort.postMessage(1)', { eval: true }).on('message', () => { console.log('worked'); writeFileSync('new', '') })\n"), script: 'node w.mjs', prints: /worked[\s\S]*seen/u },
   { name: 'npm test of an installed project', prepare: project, script: 'npm test 2>&1', prints: /pass 1/u },

@@ -20,6 +20,10 @@ use crate::path::Step;
 use crate::walk;
 use crate::walk::MAX_LINKS;
 
+mod git;
+
+use git::Repository;
+
 /// Apple's file systems usually take names that differ only in case for the same one. Here that goes
 /// for ASCII letters alone: those of git's names, and without the tables that the others need.
 const CASE_COUNTS: bool = !cfg!(target_vendor = "apple");
@@ -29,8 +33,17 @@ const CASE_COUNTS: bool = !cfg!(target_vendor = "apple");
 pub(crate) struct Protection<'a> {
     root: &'a Root,
     paths: &'a [PathBuf],
-    /// Places below the root that links in protected paths lead to; each with the path.
-    led_to: OnceCell<Vec<(PathBuf, &'a Path)>>,
+    /// Where those lead.
+    led_to: OnceCell<LedTo<'a>>,
+}
+
+/// Places below the root that protected paths lead to.
+#[derive(Debug)]
+struct LedTo<'a> {
+    /// By links; each with the path.
+    places: Vec<(PathBuf, &'a Path)>,
+    /// Because they are hooks or configurations of git.
+    repositories: Vec<Repository>,
 }
 
 impl<'a> Protection<'a> {
@@ -45,19 +58,24 @@ impl<'a> Protection<'a> {
     /// Refuses the file at `place`, a path below the root without links and `..`, when it is
     /// protected, lies below what is, or above it.
     pub(crate) fn check_file(&self, shown: &str, place: &Path) -> Result<(), FsError> {
-        self.refuse(shown, |protected| meet(place, protected, CASE_COUNTS))
+        self.refuse(shown, place, |protected| meet(place, protected, CASE_COUNTS))
     }
 
     /// Refuses to make a directory that is protected or lies below what is. Above is allowed: a
     /// file in `.git` that is not protected may need it.
     pub(crate) fn check_directory(&self, shown: &str, place: &Path) -> Result<(), FsError> {
         let depth = place.components().count();
-        self.refuse(shown, |protected| {
+        self.refuse(shown, place, |protected| {
             depth >= protected.components().count() && meet(place, protected, CASE_COUNTS)
         })
     }
 
-    fn refuse(&self, shown: &str, is_hit: impl Fn(&Path) -> bool) -> Result<(), FsError> {
+    fn refuse(
+        &self,
+        shown: &str,
+        place: &Path,
+        is_hit: impl Fn(&Path) -> bool,
+    ) -> Result<(), FsError> {
         let hit = self
             .paths
             .iter()
@@ -65,7 +83,10 @@ impl<'a> Protection<'a> {
             .find(|path| is_clean(path) && is_hit(path))
             .or_else(|| {
                 let led_to = self.led_to.get_or_init(|| self.find_led_to());
-                led_to.iter().find(|(place, _)| is_hit(place)).map(|(_, path)| *path)
+                let hit = led_to.places.iter().find(|(place, _)| is_hit(place));
+                hit.map(|(_, path)| *path).or_else(|| {
+                    led_to.repositories.iter().find_map(|one| one.part(place, CASE_COUNTS))
+                })
             });
         match hit {
             None => Ok(()),
@@ -76,18 +97,70 @@ impl<'a> Protection<'a> {
         }
     }
 
-    fn find_led_to(&self) -> Vec<(PathBuf, &'a Path)> {
+    fn find_led_to(&self) -> LedTo<'a> {
         let mut without_links = None;
-        let mut led_to = Vec::new();
+        let mut places = Vec::new();
         for path in self.paths.iter().map(PathBuf::as_path) {
             if is_clean(path) && !self.holds_link(path, without_links) {
                 // Most often the next one lies beside it.
                 without_links = path.parent();
             } else if let Some(place) = self.follow(path) {
-                led_to.push((place, path));
+                places.push((place, path));
             }
         }
-        led_to
+        let repositories = self.find_repositories(&mut places);
+        LedTo { places, repositories }
+    }
+
+    /// Finds the repositories whose hooks or configurations are protected, and adds where these are.
+    fn find_repositories(&self, places: &mut Vec<(PathBuf, &'a Path)>) -> Vec<Repository> {
+        let mut known: Vec<(&Path, Vec<PathBuf>)> = Vec::new();
+        let mut found: Vec<Repository> = Vec::new();
+        for path in self.paths.iter().map(PathBuf::as_path) {
+            let Some(directory) = git::directory_of(path) else { continue };
+            let at = known.iter().position(|(other, _)| *other == directory).unwrap_or_else(|| {
+                // Where there is no repository, what holds it could become one by this.
+                if is_clean(directory) {
+                    places.push((directory.with_file_name("HEAD"), path));
+                }
+                known.push((directory, self.repositories_of(directory)));
+                known.len() - 1
+            });
+            let name = path.file_name().unwrap_or_default();
+            for place in &known[at].1 {
+                let own = place.join(name);
+                if own != *path && !places.iter().any(|(known, _)| *known == own) {
+                    places.push((own, path));
+                }
+                let at =
+                    found.iter().position(|other| other.place == *place).unwrap_or_else(|| {
+                        let place = place.clone();
+                        found.push(Repository { place, has_hooks: false, has_config: false });
+                        found.len() - 1
+                    });
+                found[at].has_hooks |= name == "hooks";
+                found[at].has_config |= name == "config";
+            }
+        }
+        found
+    }
+
+    /// The directories, below the root, that git reads when it finds `directory`.
+    fn repositories_of(&self, directory: &Path) -> Vec<PathBuf> {
+        let place = if is_clean(directory) && !self.holds_link(directory, None) {
+            Some(directory.to_owned())
+        } else {
+            self.follow(directory)
+        };
+        let Some(place) = place.filter(|place| !place.as_os_str().is_empty()) else {
+            return Vec::new();
+        };
+        let found = git::find(self.root.as_fd(), &place, |path| self.follow(path));
+        let mut all = found.map(Vec::from).unwrap_or_default();
+        all.push(place);
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Whether a part of `path` is a link. `without_links` is known to hold none.
@@ -140,8 +213,11 @@ fn is_clean(path: &Path) -> bool {
 
 /// Whether one of the two is the other, or lies below it.
 fn meet(a: &Path, b: &Path, case_counts: bool) -> bool {
-    let same = |a: &OsStr, b: &OsStr| a == b || (!case_counts && a.eq_ignore_ascii_case(b));
-    a.components().zip(b.components()).all(|(a, b)| same(a.as_os_str(), b.as_os_str()))
+    a.components().zip(b.components()).all(|(a, b)| same(a.as_os_str(), b.as_os_str(), case_counts))
+}
+
+fn same(a: &OsStr, b: &OsStr, case_counts: bool) -> bool {
+    a == b || (!case_counts && a.eq_ignore_ascii_case(b))
 }
 
 #[cfg(test)]

@@ -315,3 +315,85 @@ fn a_path_is_resolved_before_it_is_found_protected_and_nothing_else_comes_betwee
     assert!(matches!(answer, Err(UpdateError::Fs(FsError::Protected { .. }))), "{answer:?}");
     assert!(Path::new(&tree.root).join(".git/config").is_file());
 }
+
+/// The two that are named stand for what else git runs or obeys.
+#[test]
+fn what_git_reads_beside_hooks_and_configuration_is_protected() {
+    let tree = repository();
+    for (path, by) in [
+        (".git/commondir", ".git/commondir"),
+        (".git/commondir/x", ".git/commondir"),
+        (".git/config.worktree", ".git/config.worktree"),
+        (".git/modules/a/config", ".git/modules/a/config"),
+        (".git/modules/a/hooks/post-checkout", ".git/modules/a/hooks"),
+        (".git/modules/a/commondir", ".git/modules/a/commondir"),
+        (".git/modules/libs/b/hooks/x", ".git/modules/libs/b/hooks"),
+        (".git/modules/a/modules/b/config.worktree", ".git/modules/a/modules/b/config.worktree"),
+        (".git/worktrees/w/commondir", ".git/worktrees/w/commondir"),
+        (".git/worktrees/w/config.worktree", ".git/worktrees/w/config.worktree"),
+        ("HEAD", ".git/hooks"),
+    ] {
+        refused(&tree, &GIT, &[path], by);
+    }
+    let beside = [
+        ".git/info/exclude",
+        ".git/modules/hooks/description",
+        ".git/worktrees/hooks/x",
+        ".git/worktrees/w/hooks/x",
+        "commondir",
+        "modules/a/hooks/x",
+        "src/HEAD",
+    ];
+    allowed(&tree, &GIT, &beside);
+    // Each of the two for itself.
+    allowed(&tree, &[".git/hooks"], &[".git/modules/m/config", ".git/config.worktree"]);
+    allowed(&tree, &[".git/config"], &[".git/modules/m/hooks/x"]);
+    allowed(&tree, &[".git/info"], &[".git/commondir", "HEAD"]);
+}
+
+#[test]
+fn a_repository_that_git_is_led_to_is_protected() {
+    for (text, place) in [
+        ("gitdir: .bare\n", ".bare"),
+        ("gitdir: ./sub/../.bare\r\n", ".bare"),
+        ("gitdir: ROOT/deep/bare", "deep/bare"),
+    ] {
+        let tree = Tree::new();
+        std::fs::create_dir(tree.root.join("sub")).unwrap();
+        tree.put(".git", text.replace("ROOT", tree.root.to_str().unwrap()));
+        tree.put(&format!("{place}/hooks/x"), "hook");
+        tree.put(&format!("{place}/worktrees/w/x"), "");
+        let hooks = [format!("{place}/hooks/x"), format!("{place}/hooks/new")];
+        refused(&tree, &GIT, &[&*hooks[0], &*hooks[1]], ".git/hooks");
+        refused(&tree, &GIT, &[&*format!("{place}/config")], ".git/config");
+        let common = format!("{place}/commondir");
+        refused(&tree, &GIT, &[&*common], &common);
+        allowed(&tree, &GIT, &[&*format!("{place}/description"), "hooks/x", "config"]);
+        // What it shares with others.
+        tree.put(&common, "../shared\n");
+        let shared = Path::new(place).with_file_name("shared");
+        let shared = |name: &str| shared.join(name).to_str().unwrap().to_owned();
+        refused(&tree, &GIT, &[&*shared("config")], ".git/config");
+        refused(&tree, &GIT, &[&*shared("modules/a/config")], &shared("modules/a/config"));
+    }
+    // To nowhere, outside, in a circle, or by what is no path.
+    for text in ["gitdir: ../outside", "gitdir: .git", "gitdir: \0", "gitdir:x", ""] {
+        let tree = Tree::new();
+        tree.put(".git", text);
+        refused(&tree, &GIT, &[".git"], ".git/hooks");
+        allowed(&tree, &GIT, &["x/config", "config", "hooks/x"]);
+    }
+}
+
+#[test]
+fn a_root_that_is_a_repository_itself_is_protected() {
+    let tree = Tree::new();
+    for file in ["HEAD", "objects/x", "refs/x"] {
+        tree.put(file, "");
+    }
+    refused(&tree, &GIT, &["hooks/pre-commit"], ".git/hooks");
+    refused(&tree, &GIT, &["config"], ".git/config");
+    refused(&tree, &GIT, &["commondir"], "commondir");
+    refused(&tree, &GIT, &["modules/a/config"], "modules/a/config");
+    allowed(&tree, &GIT, &["info/exclude", "src/config"]);
+}

@@ -14,9 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use toolwright_sqlite::Checkpoint;
+
 use crate::{
     JournalError,
-    checkpoint::Checkpoint,
     writer::{Work, Writer},
 };
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{ErrorCode, ffi};
+use toolwright_sqlite::SqliteError;
 
 /// Everything that can go wrong with a journal.
 ///
@@ -311,31 +311,26 @@ impl JournalError {
 
     /// Sorts an error of `SQLite` into the variant that tells the caller most.
     pub(crate) fn of(path: &Path, operation: &'static str, error: rusqlite::Error) -> Self {
-        let path = path.to_owned();
-        let reason = error.to_string();
-        let code = match &error {
-            rusqlite::Error::SqliteFailure(code, _) => code,
-            // What is prepared names only what was there when the journal was opened.
-            rusqlite::Error::SqlInputError { .. } => return Self::WrongSchema { path, reason },
-            _ => return Self::Io { path, operation, source: Arc::new(error) },
-        };
-        match (code.code, code.extended_code) {
-            (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
-                Self::Busy { path, waited: Duration::ZERO }
-            }
-            // The shared memory beside the database could not grow.
-            (ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => Self::Full { path },
-            (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => Self::ReadOnly { path },
-            (ErrorCode::NotADatabase, _) => Self::NotADatabase { path },
-            (ErrorCode::DatabaseCorrupt, _) | (_, ffi::SQLITE_IOERR_CORRUPTFS) => {
-                Self::Corrupt { path, reason }
-            }
-            (ErrorCode::CannotOpen, _) => Self::CannotOpen { path, reason },
-            (ErrorCode::TooBig, _) => Self::TooLarge { path },
-            (ErrorCode::Unknown, ffi::SQLITE_ERROR) | (ErrorCode::SchemaChanged, _) => {
-                Self::WrongSchema { path, reason }
-            }
-            _ => Self::Io { path, operation, source: Arc::new(error) },
+        SqliteError::of(path, operation, error).into()
+    }
+}
+
+impl From<SqliteError> for JournalError {
+    fn from(error: SqliteError) -> Self {
+        match error {
+            SqliteError::Location { location, reason } => Self::Location { location, reason },
+            SqliteError::NotFound { path } => Self::NotFound { path },
+            SqliteError::CannotOpen { path, reason } => Self::CannotOpen { path, reason },
+            SqliteError::ReadOnly { path } => Self::ReadOnly { path },
+            SqliteError::NotADatabase { path } => Self::NotADatabase { path },
+            SqliteError::Corrupt { path, reason } => Self::Corrupt { path, reason },
+            SqliteError::WrongSchema { path, reason } => Self::WrongSchema { path, reason },
+            SqliteError::Full { path } => Self::Full { path },
+            SqliteError::Busy { path, waited } => Self::Busy { path, waited },
+            SqliteError::Lock { path, source } => Self::Lock { path, source },
+            SqliteError::TooLarge { path } => Self::TooLarge { path },
+            SqliteError::Closed { path } => Self::Closed { path },
+            SqliteError::Io { path, operation, source } => Self::Io { path, operation, source },
         }
     }
 }

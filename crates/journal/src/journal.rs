@@ -12,17 +12,17 @@ use std::{
 };
 
 use rusqlite::Connection;
+use toolwright_sqlite::{
+    Checkpoint, Identity, LockFile, Patience, Readers, Source,
+    connection::{self, beside},
+    lock_file::identity_of,
+};
 
 use crate::{
     Access, CallRef, Finish, Intent, JournalError, Location, Options, TaskId,
     behind::Behind,
-    busy::Patience,
-    checkpoint::Checkpoint,
     columns,
-    connection::{self, Source, beside},
-    lock_file::{Identity, LockFile, identity_of},
     owner::Candidate,
-    readers::Readers,
     schema,
     statements::End,
     writer::{Work, Writer},

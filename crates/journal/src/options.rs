@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use toolwright_sqlite::Synchronous;
+
 /// How a journal is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -41,14 +43,4 @@ pub enum Access {
     ReadWrite,
     /// The file must exist, and is not changed: an older one is read as it is.
     ReadOnly,
-}
-
-/// What a write has survived once it returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Synchronous {
-    /// The end of every process (`SIGKILL` included). After a loss of power the file is whole, and
-    /// the last rows may be missing.
-    Normal,
-    /// A loss of power too, at the price of waiting for the disk (milliseconds).
-    Full,
 }

@@ -9,11 +9,14 @@
 use std::{hash::BuildHasher, path::Path, sync::Arc};
 
 use rusqlite::{Connection, Row, named_params};
+use toolwright_sqlite::{
+    Held, Identity, LockFile,
+    lock_file::{self},
+};
 
 use crate::{
     JournalError,
     columns::{integer_at, text_at},
-    lock_file::{self, Held, Identity, LockFile},
     process::Process,
 };
 

@@ -1,9 +1,10 @@
 //! Calls whose process died without telling how they ended.
 
 use rusqlite::named_params;
+use toolwright_sqlite::lock_file;
 
 use crate::{
-    Journal, JournalError, lock_file,
+    Journal, JournalError,
     owner::{self, Verdict},
 };
 

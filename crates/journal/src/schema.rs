@@ -7,10 +7,10 @@
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
+use toolwright_sqlite::Patience;
 
 use crate::{
     JournalError,
-    busy::Patience,
     columns::{COLUMNS, TABLE, text_at},
 };
 

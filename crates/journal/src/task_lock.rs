@@ -5,11 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{
-    Journal, JournalError, TaskId,
-    keys::task_hash,
-    lock_file::{LockFile, note_of},
-};
+use toolwright_sqlite::{LockFile, lock_file::note_of};
+
+use crate::{Journal, JournalError, TaskId, keys::task_hash};
 
 /// The right to run an attempt of a task. Given back on drop, and by the kernel when the process
 /// ends, however it ends.

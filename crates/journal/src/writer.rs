@@ -16,12 +16,11 @@ use std::{
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use toolwright_sqlite::{Patience, connection::log_pages};
 
 use crate::{
     JournalError,
-    busy::Patience,
     call::{CallRef, Intent},
-    connection::log_pages,
     statements::{self, End, Written},
 };
 
@@ -142,8 +141,9 @@ impl Writer {
             Err(TryLockError::WouldBlock) => return None,
         };
         let written = self.open(guard.as_ref()).and_then(|connection| {
-            Patience::HARDLY_ANY
-                .retry(&self.path, "writing a call", || work.write(connection, &self.path))
+            let retried = Patience::HARDLY_ANY
+                .retry(&self.path, "writing a call", || work.write(connection, &self.path));
+            Ok(retried?)
         });
         self.note_log();
         match written {
@@ -219,7 +219,7 @@ impl Writer {
         let guard = unpoisoned(&self.connection);
         let connection = self.open(guard.as_ref())?;
         let mut act = act;
-        self.patience.retry(&self.path, operation, || act(connection))
+        Ok(self.patience.retry(&self.path, operation, || act(connection))?)
     }
 
     fn within<T>(
@@ -236,7 +236,7 @@ impl Writer {
             Ok(value)
         });
         self.note_log();
-        result
+        Ok(result?)
     }
 
     /// Whether the log has become long since this was last asked.

@@ -62,11 +62,16 @@ mod lines;
 mod newline;
 mod parse;
 mod place;
+mod replace;
 mod rewrite;
 
 pub use advice::Detail;
 pub use error::PatchError;
 pub use explain::Stale;
+pub use replace::Candidate;
+pub use replace::ReplaceError;
+pub use replace::Replaced;
+pub use replace::replace;
 
 use crate::hunk::{Patch, old_lines};
 use crate::lines::Lines;

@@ -106,7 +106,9 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         rules.add(calls::KILL, arguments::kill(&mut asm)?);
     }
     let on_process = arguments::on_process(&mut asm, plan.own_pids)?;
-    rules.add(calls::PRLIMIT64, on_process);
+    rules.add(calls::PRLIMIT64, arguments::prlimit(&mut asm, on_process)?);
+    rules.add(calls::SETRLIMIT, arguments::setrlimit(&mut asm)?);
+    rules.add(calls::FCNTL, arguments::fcntl(&mut asm)?);
     if plan.own_pids {
         for &call in calls::SCHEDULING {
             rules.add(call, on_process);

@@ -58,6 +58,7 @@ pub struct Prepared {
 /// are given up, and the worker stops being dumpable, by which its files in `/proc` become root's.
 #[must_use]
 pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
+    resource::keep_no_memory();
     let mut bounds = Bounds::new(limits);
     let processes = match limits.processes {
         None => Bound::Unused,

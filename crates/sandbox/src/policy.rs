@@ -8,6 +8,7 @@ use std::{
 
 use crate::plan::{Files, Limits, Network, Plan};
 
+mod git;
 mod scope;
 mod stores;
 
@@ -28,7 +29,8 @@ pub struct Options<'a> {
     pub readable: &'a [PathBuf],
     /// What may not be read.
     pub deny_read: &'a [PathBuf],
-    /// What may not be written below the root.
+    /// What may not be written below the root. `.git/hooks` and `.git/config` stand for what else there
+    /// is in the repository, and in those of its submodules, that git runs or obeys.
     pub deny_write: &'a [PathBuf],
     /// Bounds of what a command uses.
     pub limits: Limits,
@@ -88,8 +90,22 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     if options.read_scope == ReadScope::System {
         scope::narrow(options, &mut closed, &mut readable);
     }
-    let protected =
-        options.deny_write.iter().map(|path| resolved(&at(path), options.root)).collect();
+    let denied: Vec<PathBuf> = options.deny_write.iter().map(|path| at(path)).collect();
+    let mut protected: Vec<PathBuf> =
+        denied.iter().map(|path| resolved(path, options.root)).collect();
+    let is_writable = |path: &Path| {
+        options.files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
+    };
+    let mut repositories: Vec<(&Path, Vec<&str>)> = Vec::new();
+    for (directory, name) in denied.iter().filter_map(|path| of_repository(path)) {
+        match repositories.iter_mut().find(|(known, _)| *known == directory) {
+            Some((_, names)) => names.push(name),
+            None => repositories.push((directory, vec![name])),
+        }
+    }
+    for (directory, names) in repositories {
+        git::protect(directory, &names, is_writable, &mut protected);
+    }
     for paths in [&mut closed, &mut readable, &mut writable] {
         paths.sort_unstable();
         paths.dedup();
@@ -104,6 +120,13 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         protected,
         limits: options.limits,
     })
+}
+
+/// For the hooks or the configuration of a repository: its directory, and which of them.
+fn of_repository(path: &Path) -> Option<(&Path, &'static str)> {
+    let directory = path.parent().filter(|above| above.file_name() == Some(OsStr::new(".git")))?;
+    let name = git::NAMES.iter().find(|name| path.file_name() == Some(OsStr::new(name)))?;
+    Some((directory, name))
 }
 
 /// Without `.`, `..` and doubled slashes; links are not looked at.

@@ -9,6 +9,7 @@ use std::{
 use crate::{
     board::{Board, Key},
     findings::Findings,
+    records,
     watch::Stopped,
 };
 
@@ -48,13 +49,22 @@ impl<'a> Desk<'a> {
 
     /// Takes a matching line of the file at hand. False: nothing more is wanted.
     pub(crate) fn found(&self, path: &[u8], number: u64, line: &[u8]) -> bool {
+        self.numbered(path, b":", number, line)
+    }
+
+    /// The same, as a record.
+    pub(crate) fn record(&self, path: &[u8], number: u64, line: &[u8]) -> bool {
+        self.numbered(&records::encoded(path), b"\0", number, line)
+    }
+
+    fn numbered(&self, path: &[u8], between: &[u8], number: u64, line: &[u8]) -> bool {
         let mut digits = [0; 20];
         let mut rest = &mut digits[..];
         let _ = write!(rest, "{number}"); // no number is longer
         let unused = rest.len();
         let number = &digits[..digits.len() - unused];
         let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
-        self.take_line(&[path, b":", number, b":", line, end], true)
+        self.take_line(&[path, between, number, between, line, end], true)
     }
 
     /// Takes what there is to say about the file at hand.

@@ -25,12 +25,22 @@ use crate::{
 /// does in the first block of a larger file, which is as long.
 const PIECE: u64 = 64 << 10;
 
+/// How a matching line is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As ripgrep prints it, with what there is to say about binary files.
+    Text,
+    /// As a record, and nothing else.
+    Record,
+}
+
 pub(crate) struct FileSearch<'a> {
     request: &'a GrepRequest<'a>,
     open: &'a OpenFile<'a>,
     watch: Watch<'a>,
     regex: RegexMatcher,
     binary: BinaryDetection,
+    form: Form,
     /// For files in one piece. The other one fills a whole block with zeros before it reads anything.
     pieces: Searcher,
     piece: Vec<u8>,
@@ -45,10 +55,12 @@ impl<'a> FileSearch<'a> {
         watch: Watch<'a>,
         regex: RegexMatcher,
         binary: BinaryDetection,
+        form: Form,
         desk: &'a Desk<'a>,
     ) -> Self {
         let pieces = searcher(&binary, 1).bom_sniffing(false).build();
-        Self { request, open, watch, regex, binary, pieces, piece: Vec::new(), blocks: None, desk }
+        let (piece, blocks) = (Vec::new(), None);
+        Self { request, open, watch, regex, binary, form, pieces, piece, blocks, desk }
     }
 
     /// Searches an open file of `size` bytes, called `path` relative to the root.
@@ -99,13 +111,13 @@ impl<'a> FileSearch<'a> {
             self.piece.resize(size, 0);
         }
         let text = file.whole(&mut self.piece[..size])?;
-        self.pieces.search_slice(&self.regex, text, Printing::new(self.desk, path))
+        self.pieces.search_slice(&self.regex, text, Printing::new(self.desk, path, self.form))
     }
 
     fn search_blocks(&mut self, file: Watched<'_, &File>, path: &Path) -> io::Result<()> {
         let binary = &self.binary;
         let blocks = self.blocks.get_or_insert_with(|| searcher(binary, LINE_LIMIT).build());
-        blocks.search_reader(&self.regex, file, Printing::new(self.desk, path))
+        blocks.search_reader(&self.regex, file, Printing::new(self.desk, path, self.form))
     }
 
     /// Notes that a file was not searched, or not to its end.
@@ -140,13 +152,14 @@ pub(crate) struct WalkSearch<'a> {
     pub(crate) open: &'a OpenFile<'a>,
     pub(crate) watch: Watch<'a>,
     pub(crate) regex: RegexMatcher,
+    pub(crate) form: Form,
 }
 
 impl Errand for WalkSearch<'_> {
     fn visit<'d>(&'d self, desk: &'d Desk<'_>) -> Box<dyn Visit + 'd> {
-        let Self { request, open, watch, ref regex } = *self;
+        let Self { request, open, watch, ref regex, form } = *self;
         let binary = BinaryDetection::quit(0);
-        Box::new(FileSearch::new(request, open, watch, regex.clone(), binary, desk))
+        Box::new(FileSearch::new(request, open, watch, regex.clone(), binary, form, desk))
     }
 }
 

@@ -111,7 +111,7 @@ fn ended(outcome: Outcome) -> Result<Globbed, GrepError> {
     }
 }
 
-fn overrides(patterns: &[&str]) -> Result<Override, GrepError> {
+pub(crate) fn overrides(patterns: &[&str]) -> Result<Override, GrepError> {
     let mut builder = OverrideBuilder::new(PathBuf::new());
     for &pattern in patterns {
         builder.add(pattern).map_err(|error| bad(pattern, &error))?;

@@ -10,7 +10,7 @@ use crate::{
     crew::{Spread, drive},
     desk::Desk,
     error::GrepError,
-    file::{FileSearch, Unread, WalkSearch},
+    file::{FileSearch, Form, Unread, WalkSearch},
     ignores::Ignores,
     listing::{ListError, displayed},
     matcher::matcher,
@@ -77,7 +77,7 @@ pub fn grep_spread(
     open: &OpenFile<'_>,
     spread: Spread,
 ) -> Result<Grepped, GrepError> {
-    let regex = matcher(request.pattern)?;
+    let regex = matcher(request.pattern, false)?;
     let halt = AtomicBool::new(false);
     let watch = Watch { deadline: request.deadline, cancel: request.cancel, halt: &halt };
     let board = Board::new(request.max_output_bytes, u64::MAX, watch, &halt);
@@ -86,7 +86,8 @@ pub fn grep_spread(
             let desk = Desk::new(&board);
             // It was named, so it is searched to its end even if it is binary.
             let binary = BinaryDetection::convert(0);
-            let mut search = FileSearch::new(request, open, watch, regex, binary, &desk);
+            let mut search =
+                FileSearch::new(request, open, watch, regex, binary, Form::Text, &desk);
             explicit(&mut search, request, &file, &desk, &board)?;
         }
         Ok(Place::Directory) => {
@@ -96,7 +97,7 @@ pub fn grep_spread(
             match watch.check().map_err(ListError::Stopped).and_then(|()| tree.begin(request.start))
             {
                 Ok(tasks) => {
-                    let errand = WalkSearch { request, open, watch, regex };
+                    let errand = WalkSearch { request, open, watch, regex, form: Form::Text };
                     drive(&tree, &board, tasks, spread, &errand);
                 }
                 Err(ListError::Failed(error)) => return Err(refused(request.display, error)),

@@ -18,6 +18,9 @@
 //! * **It stops when told to.** A cancel flag and a deadline are polled per directory and per block
 //!   read inside a file.
 //!
+//! [`find`] and [`name`] do the same and give records, for a caller who shows some files and not
+//! others.
+//!
 //! [`glob`] walks in the same way and names the files that `rg --files -g PATTERN` would.
 //!
 //! A search begins with one thread, which is all that a small tree takes. After some hundred files
@@ -62,8 +65,10 @@ mod kept;
 mod listing;
 mod matcher;
 mod output;
+mod records;
 mod rules;
 mod sink;
+mod structured;
 mod tree;
 mod watch;
 
@@ -76,3 +81,5 @@ pub use glob::{GlobRequest, Globbed, glob};
 #[doc(hidden)]
 pub use grep::grep_spread;
 pub use grep::{GrepRequest, Grepped, LINE_LIMIT, OpenFile, grep};
+pub use records::Hit;
+pub use structured::{Found, Keep, Named, Scope, find, name};

@@ -17,7 +17,7 @@ const KEPT_SIZE: usize = 256 << 10;
 const KEPT_LENGTH: usize = 1024;
 
 /// As they were compiled: what a search learns about a pattern stays with the search.
-static PATTERNS: Kept<String, RegexMatcher> = Kept::new(KEPT);
+static PATTERNS: Kept<(bool, String), RegexMatcher> = Kept::new(KEPT);
 
 /// A message longer than this is cut in the middle: it repeats the pattern, and says what is wrong
 /// at its end.
@@ -27,12 +27,14 @@ const MULTILINE: &str = "\n\nConsider enabling multiline mode with the --multili
 const TEXT: &str = "\n\nConsider enabling text mode with the --text flag (or -a for short). Otherwise,\nbinary detection is enabled and matching a NUL byte is impossible.";
 const PCRE2: &str = "\n\nConsider enabling PCRE2 with the --pcre2 flag, which can handle backreferences\nand look-around.";
 
-pub(crate) fn matcher(pattern: &str) -> Result<RegexMatcher, GrepError> {
-    if let Some(kept) = PATTERNS.find(|known| known == pattern) {
+pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatcher, GrepError> {
+    let is_it = |(known, text): &(bool, String)| *known == case_insensitive && text == pattern;
+    if let Some(kept) = PATTERNS.find(is_it) {
         return Ok(kept);
     }
     let mut builder = RegexMatcherBuilder::new();
     builder
+        .case_insensitive(case_insensitive)
         .multi_line(true)
         .unicode(true)
         .octal(false)
@@ -43,7 +45,7 @@ pub(crate) fn matcher(pattern: &str) -> Result<RegexMatcher, GrepError> {
     if pattern.len() <= KEPT_LENGTH
         && let Ok(small) = builder.clone().size_limit(KEPT_SIZE).build_many(&[pattern])
     {
-        PATTERNS.keep(pattern.to_owned(), small.clone(), 1);
+        PATTERNS.keep((case_insensitive, pattern.to_owned()), small.clone(), 1);
         return Ok(small);
     }
     builder.build_many(&[pattern]).map_err(|error| {
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     fn words(pattern: &str) -> String {
-        matcher(pattern).err().map_or_else(String::new, |error| error.to_string())
+        matcher(pattern, false).err().map_or_else(String::new, |error| error.to_string())
     }
 
     #[test]

@@ -11,8 +11,7 @@ export function deniedByRule(verdict: SubjectVerdict | undefined, tool: string):
 }
 
 /** The refusal of what would have to be asked for, where nobody is. */
-export function deniedUnattended(verdicts: readonly SubjectVerdict[], tool: string, reason: string | undefined): ContractFailure {
-  const open = verdicts.find(({ action }) => action === 'ask')
+export function deniedUnattended(open: SubjectVerdict | undefined, tool: string, reason: string | undefined): ContractFailure {
   const what = open === undefined || open.resource === '' ? tool : `${open.capability} of \`${open.resource}\``
   const why = reason === undefined ? '' : ` (${reason})`
   const text = `Permission denied: ${what} needs the agreement of a user${why}, and none is attached. Do what is allowed, and say what was not.`

@@ -23,7 +23,7 @@ export interface PromptRequest {
   readonly subjects: readonly { capability: string; resource: string; why?: string | undefined }[]
   /** What the watchdog says. */
   readonly reason?: string | undefined
-  /** What an `always` would be kept for. */
+  /** What an `always` would be kept for; empty where nothing safe can be said, and it is for once. */
   readonly rules: readonly Pick<Rule, 'permission' | 'pattern'>[]
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal

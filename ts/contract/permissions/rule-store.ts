@@ -1,5 +1,6 @@
 import { unwrap } from '../../native.js'
-import type { ContractAddon, NativeRules, NativeSubject, NativeVariables } from '../native-surface.js'
+import type { ContractAddon, NativeRule, NativeRules, NativeSubject, NativeVariables } from '../native-surface.js'
+import { escapeGlob } from './escape-glob.js'
 import { type PermissionAction, type Rule, type RuleSource, type StoredRule, storedRule, storedRules } from './rule.js'
 
 /** What a call touches: one for each capability and resource. */
@@ -38,25 +39,33 @@ export class RuleStore {
   readonly #manifest: readonly StoredRule[]
   readonly #session: StoredRule[]
   readonly #project: StoredRule[]
+  readonly #closed: NativeRule | undefined
   #all: readonly StoredRule[] = []
   #compiled: NativeRules
+  #forSearches: NativeRules | undefined
 
   constructor(
     addon: ContractAddon,
     variables: NativeVariables,
     rules: { manifest?: unknown; session?: unknown; project?: unknown },
+    closedDirectory?: string,
   ) {
+    this.#closed =
+      closedDirectory === undefined
+        ? undefined
+        : { permission: '*', pattern: `${escapeGlob(closedDirectory)}/**`, action: 'deny', source: 'manifest' }
     this.#addon = addon
     this.#variables = variables
     this.#manifest = storedRules(rules.manifest, 'manifest', 'manifest.permissions')
     this.#session = storedRules(rules.session, 'session', 'permissions.session')
     this.#project = storedRules(rules.project, 'project', 'permissions.project')
     this.#compiled = this.#compile()
+    this.#all = this.#list()
   }
 
-  /** The rules as the addon takes them. */
-  get compiled(): NativeRules {
-    return this.#compiled
+  /** The rules for what a search meets on its way: the directory that is closed to all is among it. */
+  get forSearches(): NativeRules {
+    return (this.#forSearches ??= this.#compile(this.#closed === undefined ? [] : [this.#closed]))
   }
 
   /** The rules of one scope. */
@@ -91,17 +100,19 @@ export class RuleStore {
       this.#compiled = this.#compile()
     } catch (error) {
       scope.splice(0, Infinity, ...before)
-      this.#compiled = this.#compile()
       throw error
     }
+    this.#all = this.#list()
+    this.#forSearches = undefined
     return stored
   }
 
-  #compile(): NativeRules {
-    const all = [...this.#manifest, ...this.#session, ...this.#project]
-    const told = all.map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
-    const { rules } = unwrap(this.#addon.compileRules(this.#variables, told))
-    this.#all = all
-    return rules as NativeRules
+  #compile(more: readonly NativeRule[] = []): NativeRules {
+    const told = this.#list().map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
+    return unwrap(this.#addon.compileRules(this.#variables, [...told, ...more])).rules as NativeRules
+  }
+
+  #list(): StoredRule[] {
+    return [...this.#manifest, ...this.#session, ...this.#project]
   }
 }

@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import type { ContractAddon } from '../native-surface.js'
+import { escapeGlob } from './escape-glob.js'
 import type { Rule } from './rule.js'
 import type { Subject } from './rule-store.js'
 
@@ -28,5 +29,3 @@ function pathPattern(path: string, roots: readonly string[]): string {
   if (below === '') return '**'
   return escapeGlob(below.startsWith('..') || isAbsolute(below) ? path : below)
 }
-
-const escapeGlob = (text: string): string => text.replace(/[*?[\]{}\\]/gu, '\\$&')

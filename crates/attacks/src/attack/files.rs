@@ -35,6 +35,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("read", read),
     ("read-mapped", read_mapped),
     ("list", list),
+    ("lease", lease),
 ];
 
 fn create(arguments: &Arguments) -> Outcome {
@@ -218,4 +219,13 @@ fn list(arguments: &Arguments) -> Outcome {
         names.push(entry.named("getdents")?.file_name().to_string_lossy().into_owned());
     }
     Ok(names.join(" "))
+}
+
+/// Makes others wait who open the file to write to it.
+fn lease(arguments: &Arguments) -> Outcome {
+    const SET_LEASE: i32 = 1024;
+    let file = File::open(arguments.text(0)?).named("open")?;
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+    system_call!("F_SETLEASE", libc::SYS_fcntl, fd, SET_LEASE, libc::F_RDLCK)?;
+    Ok("a lease".to_owned())
 }

@@ -84,10 +84,13 @@ fn pidfd_signal(arguments: &Arguments) -> Outcome {
     Ok(String::new())
 }
 
-/// A pipe whose news are signalled to another process: the kernel sends the signal, not we.
 fn owner_signal(arguments: &Arguments) -> Outcome {
+    by_owner(arguments.number(0)?, arguments.number(1)?)
+}
+
+/// A pipe whose news are signalled to another process: the kernel sends the signal, not we.
+pub(crate) fn by_owner(pid: i32, signal: i32) -> Outcome {
     const SET_SIGNAL: i32 = 10;
-    let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
     let (reader, mut writer) = io::pipe().named("pipe")?;
     let fd = std::os::fd::AsRawFd::as_raw_fd(&reader);
     system_call!("F_SETOWN", libc::SYS_fcntl, fd, libc::F_SETOWN, pid)?;

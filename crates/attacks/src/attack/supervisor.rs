@@ -5,6 +5,7 @@ use std::{fs, io, os::unix::fs::FileExt};
 use crate::{
     arguments::Arguments,
     outcome::{Attack, Named, Outcome, Refused, system_call},
+    priority,
 };
 
 pub(crate) const ATTACKS: &[Attack] = &[("siege", siege)];
@@ -32,8 +33,28 @@ fn siege(arguments: &Arguments) -> Outcome {
         "steal" => steal(who),
         "hijack" => hijack(who),
         "close" => close(who),
-        _ => Err(Refused::without_effect("arguments")),
+        "owner" => owned_signal(who),
+        "look" => look(who),
+        how => priority::change(how, who),
     }
+}
+
+/// By the kernel, which sends a signal for a pipe that the process is said to own.
+fn owned_signal(who: i32) -> Outcome {
+    crate::signals::by_owner(who, libc::SIGKILL)?;
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    Ok("signal by owner".to_owned())
+}
+
+/// What a process is doing, and where its memory lies.
+fn look(who: i32) -> Outcome {
+    let mut seen = Vec::new();
+    for name in ["environ", "maps", "auxv", "syscall", "stack", "personality"] {
+        if std::fs::read(format!("/proc/{who}/{name}")).is_ok_and(|text| !text.is_empty()) {
+            seen.push(name);
+        }
+    }
+    if seen.is_empty() { Err(Refused::without_effect("open")) } else { Ok(seen.join(" ")) }
 }
 
 /// Time for a signal to do its work, while this process still runs.

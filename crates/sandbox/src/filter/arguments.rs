@@ -18,6 +18,11 @@ const CLONE_NEW: u32 = 0x7E02_0000;
 /// Later kernels give a meaning to more bits.
 const UNSHARE_HARMLESS: u32 = 0x0005_0F00;
 
+const RLIMIT_CORE: u32 = 4;
+
+const F_SETLEASE: u32 = 1024;
+const F_SETDELEG: u32 = 1024 + 16;
+
 /// The number of the worker in a process namespace of its own.
 const WORKER: u32 = 1;
 
@@ -71,6 +76,33 @@ pub(super) fn kill(asm: &mut Assembler) -> Result<At, FilterError> {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
     let pid = asm.branch(Test::Equal, u32::MAX, refuse, allow)?;
     Ok(asm.load(low(0), pid))
+}
+
+/// A limit of a process. That of memory which is kept after a crash stays as it is: whoever sets it is
+/// told that it is done.
+pub(super) fn prlimit(asm: &mut Assembler, on_process: At) -> Result<At, FilterError> {
+    let nothing = asm.refuse(0);
+    // Without a new limit it is only asked for.
+    let upper = asm.branch(Test::Equal, 0, on_process, nothing)?;
+    let upper = asm.load(high(2), upper);
+    let lower = asm.branch(Test::Equal, 0, upper, nothing)?;
+    let sets = asm.load(low(2), lower);
+    let resource = asm.branch(Test::Equal, RLIMIT_CORE, sets, on_process)?;
+    Ok(asm.load(low(1), resource))
+}
+
+/// The same by the older call.
+pub(super) fn setrlimit(asm: &mut Assembler) -> Result<At, FilterError> {
+    let (allow, nothing) = (asm.allow(), asm.refuse(0));
+    let resource = asm.branch(Test::Equal, RLIMIT_CORE, nothing, allow)?;
+    Ok(asm.load(low(0), resource))
+}
+
+/// No leases and delegations: they make others wait who open the file, the host too.
+pub(super) fn fcntl(asm: &mut Assembler) -> Result<At, FilterError> {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+    let known = asm.any_of(&[F_SETLEASE, F_SETDELEG], refuse, allow)?;
+    Ok(asm.load(low(1), known))
 }
 
 /// What is done to another process, named by the first argument: its limits, and how it is scheduled.

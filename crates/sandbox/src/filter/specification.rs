@@ -75,7 +75,10 @@ fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
         62 if !plan.own_pids && int(first) == -1 => Errno(EPERM),
         141 => on_process(plan, int(first) == 2, int(second)),
         251 => on_process(plan, int(first) == 3, int(second)),
+        302 if int(second) == 4 && third != 0 => Errno(0),
         302 => on_process(plan, false, int(first)),
+        160 if int(first) == 4 => Errno(0),
+        72 => fcntl(second),
         142 | 144 | 203 | 314 if plan.own_pids => on_process(plan, false, int(first)),
         272 => unshare(first),
         310 | 438 if brokering => Allow,
@@ -101,7 +104,10 @@ fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
         129 if !plan.own_pids && int(first) == -1 => Errno(EPERM),
         140 => on_process(plan, int(first) == 2, int(second)),
         30 => on_process(plan, int(first) == 3, int(second)),
+        261 if int(second) == 4 && third != 0 => Errno(0),
         261 => on_process(plan, false, int(first)),
+        164 if int(first) == 4 => Errno(0),
+        25 => fcntl(second),
         118 | 119 | 122 | 274 if plan.own_pids => on_process(plan, false, int(first)),
         97 => unshare(first),
         270 | 438 if brokering => Allow,
@@ -135,6 +141,10 @@ fn ioctl(request: u64) -> Answer {
         0x5412 | 0x541C | 0x5423 => Errno(EPERM),
         _ => Allow,
     }
+}
+
+fn fcntl(command: u64) -> Answer {
+    only_own(!matches!(int(command), 1024 | 1040))
 }
 
 fn clone(flags: u64) -> Answer {
@@ -225,7 +235,7 @@ pub(crate) fn arg() -> impl Strategy<Value = u64> {
     prop_oneof![
         3 => 0..50_u64,
         2 => (0..64_u32).prop_map(|bit| 1 << bit),
-        1 => prop_oneof![Just(0x5412_u64), Just(0x541C), Just(0x5423)],
+        1 => prop_oneof![Just(0x5412_u64), Just(0x541C), Just(0x5423), Just(1024), Just(1040)],
         1 => (0..5_u64, 0..3_u32).prop_map(|(kind, flag)| kind | [0, 0x800, 0x8_0000][flag as usize]),
         1 => prop_oneof![Just(262_u64), Just(132), Just(0xFFFF_FFFF), Just(u64::MAX)],
         // The first process, with a half above that the kernel does not look at.
@@ -246,7 +256,7 @@ fn request() -> impl Strategy<Value = Request> {
     // Those whose arguments matter, on either architecture, come up often enough.
     let looked_at = vec![
         16, 29, 41, 198, 53, 199, 56, 220, 62, 129, 141, 140, 251, 30, 302, 261, 272, 97, 142, 118,
-        144, 119, 203, 122, 314, 274,
+        144, 119, 203, 122, 314, 274, 160, 164, 72, 25,
     ];
     let number = prop_oneof![
         6 => proptest::sample::select(looked_at),
@@ -328,6 +338,7 @@ fn the_numbers_are_right() {
         (calls::BIND, libc::SYS_bind),
         (calls::CLONE, libc::SYS_clone),
         (calls::CONNECT, libc::SYS_connect),
+        (calls::FCNTL, libc::SYS_fcntl),
         (calls::IOCTL, libc::SYS_ioctl),
         (calls::IOPRIO_SET, libc::SYS_ioprio_set),
         (calls::KILL, libc::SYS_kill),
@@ -338,6 +349,7 @@ fn the_numbers_are_right() {
         (calls::SENDTO, libc::SYS_sendto),
         (calls::SETPGID, libc::SYS_setpgid),
         (calls::SETPRIORITY, libc::SYS_setpriority),
+        (calls::SETRLIMIT, libc::SYS_setrlimit),
         (calls::SETSID, libc::SYS_setsid),
         (calls::SETSOCKOPT, libc::SYS_setsockopt),
         (calls::SOCKET, libc::SYS_socket),

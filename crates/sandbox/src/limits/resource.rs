@@ -14,17 +14,15 @@ use crate::{
 
 /// What is set in a command's first process.
 #[derive(Debug, Clone)]
-pub(super) struct Bounds([Option<(Resource, Rlimit)>; 5]);
+pub(super) struct Bounds([Option<(Resource, Rlimit)>; 4]);
 
 impl Bounds {
     /// Those that are set whatever else holds.
     pub(super) fn new(limits: &Limits) -> Self {
-        let mut bounds = Self([None; 5]);
-        // What a program held in memory when it crashed is nobody's business.
-        bounds.0[0] = Some((Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }));
+        let mut bounds = Self([None; 4]);
         // One second between the signal that says why and the one that cannot be ignored.
-        bounds.0[1] = limits.cpu_seconds.map(|most| below(Resource::Cpu, most, 1));
-        bounds.0[2] = limits.file_size_bytes.map(|most| below(Resource::Fsize, most, 0));
+        bounds.0[0] = limits.cpu_seconds.map(|most| below(Resource::Cpu, most, 1));
+        bounds.0[1] = limits.file_size_bytes.map(|most| below(Resource::Fsize, most, 0));
         bounds
     }
 
@@ -34,13 +32,13 @@ impl Bounds {
         // they are no more than there are.
         let others = if own_user { Some(0) } else { all_tasks() };
         let (true, Some(others)) = (is_held_to_processes(), others) else { return false };
-        self.0[3] = Some(below(Resource::Nproc, most.saturating_add(others), 0));
+        self.0[2] = Some(below(Resource::Nproc, most.saturating_add(others), 0));
         true
     }
 
     /// Bounds what a process may have to itself.
     pub(super) fn data(&mut self, most: u64) {
-        self.0[4] = Some(below(Resource::Data, most, 0));
+        self.0[3] = Some(below(Resource::Data, most, 0));
     }
 
     /// Sets them for the calling process. Neither allocates nor locks.
@@ -49,6 +47,19 @@ impl Bounds {
             setrlimit(*resource, *limit)?;
         }
         Ok(())
+    }
+}
+
+/// Of a program that crashes nothing is kept: what it held in memory is nobody's business, and a
+/// program of the host that takes such memory (`core_pattern`) would be started outside of everything,
+/// with whatever the command has put there. The kernel starts none for a limit of 1, while for 0 it
+/// does. Inherited; the filter keeps commands from lowering it.
+pub(super) fn keep_no_memory() {
+    for most in [1, 0] {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        if setrlimit(Resource::Core, limit).is_ok() {
+            return;
+        }
     }
 }
 

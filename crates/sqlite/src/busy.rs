@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::{ErrorCode, ffi};
 
-use crate::JournalError;
+use crate::SqliteError;
 
 /// A write takes some ten microseconds, so that the first tries follow at once.
 const AT_ONCE: u32 = 4;
@@ -17,23 +17,26 @@ const LONGEST: Duration = Duration::from_millis(5);
 
 /// How long to try.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience(pub(crate) Duration);
+pub struct Patience(
+    /// How long.
+    pub Duration,
+);
 
 impl Patience {
     /// For a caller that must not wait: as long as another process takes for a row or two.
-    pub(crate) const HARDLY_ANY: Self = Self(Duration::from_micros(50));
+    pub const HARDLY_ANY: Self = Self(Duration::from_micros(50));
 
     /// Calls `act` until it does not find the database busy. `act` must have undone what it did when
     /// it fails.
     ///
     /// `SQLite`'s own waiting begins with a millisecond, a hundred times what a write takes, and
     /// wakes all who wait at the same moments.
-    pub(crate) fn retry<T>(
+    pub fn retry<T>(
         self,
         path: &Path,
         operation: &'static str,
         mut act: impl FnMut() -> rusqlite::Result<T>,
-    ) -> Result<T, JournalError> {
+    ) -> Result<T, SqliteError> {
         let started = Instant::now();
         for round in 0.. {
             match act() {
@@ -41,11 +44,11 @@ impl Patience {
                 Err(error) if is_busy(&error) => {
                     let waited = started.elapsed();
                     if waited >= self.0 {
-                        return Err(JournalError::Busy { path: path.to_owned(), waited });
+                        return Err(SqliteError::Busy { path: path.to_owned(), waited });
                     }
                     pause(round);
                 }
-                Err(error) => return Err(JournalError::of(path, operation, error)),
+                Err(error) => return Err(SqliteError::of(path, operation, error)),
             }
         }
         unreachable!("there is always another round")

@@ -1,25 +1,25 @@
-//! Where a journal is: `file:runs.db`, a plain path, or `memory:`.
+//! Where a file is: `file:runs.db`, a plain path, or `memory:`.
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf, str::FromStr};
 
-use crate::JournalError;
+use crate::SqliteError;
 
-/// Where a journal is.
+/// Where a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A file, relative to the current directory or absolute. `SQLite` keeps two more files beside
-    /// it (`-wal`, `-shm`), and this crate a directory for locks (`.locks`).
+    /// it (`-wal`, `-shm`), and who uses locks a directory for them (`.locks`).
     File(PathBuf),
-    /// In this process alone, gone when the journal is closed.
+    /// In this process alone, gone when it is closed.
     Memory,
 }
 
 impl FromStr for Location {
-    type Err = JournalError;
+    type Err = SqliteError;
 
     /// `memory:`, `file:PATH`, `file:///PATH` (an address, percent-encoded), or a path.
-    fn from_str(text: &str) -> Result<Self, JournalError> {
-        let refused = |reason| Err(JournalError::Location { location: text.to_owned(), reason });
+    fn from_str(text: &str) -> Result<Self, SqliteError> {
+        let refused = |reason| Err(SqliteError::Location { location: text.to_owned(), reason });
         if text == "memory:" || text == ":memory:" {
             return Ok(Self::Memory);
         }
@@ -93,7 +93,7 @@ mod tests {
     fn other_places_are_refused() {
         for text in ["", "file:", "postgres://host/db", "file://host/x", "file:///a%2", "a\0b"] {
             let error = text.parse::<Location>().expect_err(text);
-            assert_eq!(error.code(), "JOURNAL_LOCATION_INVALID");
+            assert!(matches!(error, SqliteError::Location { .. }), "{text}");
         }
     }
 }

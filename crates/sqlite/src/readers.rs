@@ -11,7 +11,7 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
-    JournalError,
+    SqliteError,
     busy::Patience,
     connection::{self, Source},
 };
@@ -21,7 +21,7 @@ const KEPT: usize = 4;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Readers {
+pub struct Readers {
     path: PathBuf,
     source: Source,
     patience: Patience,
@@ -30,18 +30,20 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, source: Source, patience: Patience) -> Self {
+    /// Opens none yet.
+    #[must_use]
+    pub fn new(path: PathBuf, source: Source, patience: Patience) -> Self {
         Self { path, source, patience, idle: Mutex::default(), closed: AtomicBool::new(false) }
     }
 
     /// Runs `act`, perhaps more than once, on a connection of its own.
-    pub(crate) fn read<T>(
+    pub fn read<T, E: From<SqliteError>>(
         &self,
         operation: &'static str,
         mut act: impl FnMut(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, JournalError> {
+    ) -> Result<T, E> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(JournalError::Closed { path: self.path.clone() });
+            return Err(SqliteError::Closed { path: self.path.clone() }.into());
         }
         let idle = self.idle().pop();
         let connection = match idle {
@@ -58,11 +60,12 @@ impl Readers {
     }
 
     /// Keeps a connection that is already open.
-    pub(crate) fn keep(&self, connection: Connection) {
+    pub fn keep(&self, connection: Connection) {
         self.idle().push(connection);
     }
 
-    pub(crate) fn close(&self) {
+    /// Closes those that are idle; those in use go with their reader.
+    pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.idle().clear();
     }

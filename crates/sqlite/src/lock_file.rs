@@ -1,6 +1,6 @@
 //! Locks that end with the process that holds them.
 //!
-//! Each lock is a file of its own in a directory beside the journal, locked with `flock`. The kernel
+//! Each lock is a file of its own in a directory beside the database, locked with `flock`. The kernel
 //! ties such a lock to the open file and releases it when the last descriptor is closed, whatever
 //! ended the process; it excludes two holders within one process as well as two processes, also in
 //! different containers. A row in the database could be exact only with the help of such a lock, and
@@ -20,14 +20,14 @@ use rustix::{
     io::Errno,
 };
 
-use crate::JournalError;
+use crate::SqliteError;
 
 /// How often a file may vanish, as its holder removed it, before this gives up.
 const TRIES: usize = 1000;
 
 /// A lock that is held. Released on drop.
 #[derive(Debug)]
-pub(crate) struct LockFile {
+pub struct LockFile {
     file: File,
     path: PathBuf,
     /// Whether the file goes with the lock.
@@ -36,15 +36,19 @@ pub(crate) struct LockFile {
 
 /// Device and inode of a lock's file: what a copy of the directory does not share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
+pub struct Identity {
+    /// The device.
+    pub device: u64,
+    /// The inode on it.
+    pub inode: u64,
 }
 
 /// Whether somebody holds a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub enum Held {
+    /// Somebody does.
     Yes,
+    /// Nobody does.
     No,
     /// The file is not there, or is another one.
     CannotBeTold,
@@ -52,10 +56,10 @@ pub(crate) enum Held {
 
 impl LockFile {
     /// `None` when somebody else holds it.
-    pub(crate) fn acquire(directory: &Path, name: &str) -> Result<Option<Self>, JournalError> {
+    pub fn acquire(directory: &Path, name: &str) -> Result<Option<Self>, SqliteError> {
         let path = directory.join(name);
         let failed =
-            |source: io::Error| JournalError::Lock { path: path.clone(), source: Arc::new(source) };
+            |source: io::Error| SqliteError::Lock { path: path.clone(), source: Arc::new(source) };
         for _ in 0..TRIES {
             let file = match open(&path) {
                 Ok(file) => file,
@@ -79,17 +83,18 @@ impl LockFile {
         Err(failed(io::Error::other("it is replaced all the time")))
     }
 
-    pub(crate) fn identity(&self) -> io::Result<Identity> {
+    /// The file that is locked.
+    pub fn identity(&self) -> io::Result<Identity> {
         self.file.metadata().map(|metadata| identity_of(&metadata))
     }
 
     /// Leaves a note for those who find the lock held. It decides nothing.
-    pub(crate) fn note(&self, text: &str) {
+    pub fn note(&self, text: &str) {
         let _ = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
     }
 
     /// Releases the lock and leaves the file, so that it can be seen to be free.
-    pub(crate) fn release_visibly(mut self) {
+    pub fn release_visibly(mut self) {
         self.removes = false;
     }
 }
@@ -108,12 +113,14 @@ impl Drop for LockFile {
 }
 
 /// The note of whoever holds a lock.
-pub(crate) fn note_of(directory: &Path, name: &str) -> String {
+#[must_use]
+pub fn note_of(directory: &Path, name: &str) -> String {
     std::fs::read_to_string(directory.join(name)).unwrap_or_default()
 }
 
 /// Whether the lock with this file is held.
-pub(crate) fn probe(directory: &Path, name: &str, identity: Identity) -> Held {
+#[must_use]
+pub fn probe(directory: &Path, name: &str, identity: Identity) -> Held {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::open(directory.join(name), flags, Mode::empty()).map(File::from)
     else {
@@ -131,7 +138,7 @@ pub(crate) fn probe(directory: &Path, name: &str, identity: Identity) -> Held {
 }
 
 /// Removes a lock's file, and the directory after the last one.
-pub(crate) fn remove(path: &Path) {
+pub fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
     if let Some(directory) = path.parent() {
         let _ = std::fs::remove_dir(directory);
@@ -173,7 +180,9 @@ fn open(path: &Path) -> Result<File, Errno> {
     .map(File::from)
 }
 
-pub(crate) fn identity_of(metadata: &std::fs::Metadata) -> Identity {
+/// The identity of a file.
+#[must_use]
+pub fn identity_of(metadata: &std::fs::Metadata) -> Identity {
     Identity { device: metadata.dev(), inode: metadata.ino() }
 }
 

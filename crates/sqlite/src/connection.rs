@@ -12,16 +12,26 @@ use std::{
 use rusqlite::{Connection, OpenFlags, hooks::Wal};
 use rustix::fs::Access;
 
-use crate::{JournalError, busy::Patience, options::Synchronous};
+use crate::{SqliteError, busy::Patience};
 
 /// Statements kept ready on each connection.
 const STATEMENTS: usize = 32;
 /// The log is cut back to this size once all of it is in the database.
 const LOG_KEPT: u32 = 8 << 20;
 
+/// What a write has survived once it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synchronous {
+    /// The end of every process (`SIGKILL` included). After a loss of power the file is whole, and
+    /// the last rows may be missing.
+    Normal,
+    /// A loss of power too, at the price of waiting for the disk (milliseconds).
+    Full,
+}
+
 /// What a database is opened as.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub enum Source {
     /// A file.
     File(PathBuf),
     /// A file on which nothing can be created beside it (a read-only directory) and which nobody
@@ -30,11 +40,11 @@ pub(crate) enum Source {
 }
 
 /// Opens for writing: creates the file where it is missing, and has it write ahead to a log.
-pub(crate) fn writer(
+pub fn writer(
     path: &Path,
     synchronous: Synchronous,
     patience: Patience,
-) -> Result<Connection, JournalError> {
+) -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -50,12 +60,12 @@ pub(crate) fn writer(
     let mode = retry("opening", "PRAGMA journal_mode")?;
     // SQLite opens a file that cannot be written for reading, and says so only when asked.
     if connection.is_readonly("main").unwrap_or(false) {
-        return Err(JournalError::ReadOnly { path: path.to_owned() });
+        return Err(SqliteError::ReadOnly { path: path.to_owned() });
     }
     let log = rusqlite::types::Value::Text("wal".to_owned());
     if mode != log && retry("switching to a log", "PRAGMA journal_mode = WAL")? != log {
         let reason = "the file system does not support a write-ahead log".to_owned();
-        return Err(JournalError::CannotOpen { path: path.to_owned(), reason });
+        return Err(SqliteError::CannotOpen { path: path.to_owned(), reason });
     }
     let level = match synchronous {
         Synchronous::Normal => "NORMAL",
@@ -65,7 +75,7 @@ pub(crate) fn writer(
         .execute_batch(&format!(
             "PRAGMA synchronous = {level}; PRAGMA journal_size_limit = {LOG_KEPT}"
         ))
-        .map_err(|error| JournalError::of(path, "opening", error))?;
+        .map_err(|error| SqliteError::of(path, "opening", error))?;
     // Instead of moving the log into the database within a commit (with waits for the disk of many
     // milliseconds, every few hundred calls), the size of the log is noted: see `log_pages`.
     connection.wal_hook(Some(note_log_pages));
@@ -73,26 +83,23 @@ pub(crate) fn writer(
 }
 
 /// A database that nobody else sees.
-pub(crate) fn memory() -> Result<Connection, JournalError> {
+pub fn memory() -> Result<Connection, SqliteError> {
     let path = Path::new(":memory:");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
-        .map_err(|error| JournalError::of(path, "opening", error))?;
+        .map_err(|error| SqliteError::of(path, "opening", error))?;
     prepare(&connection, path)?;
     Ok(connection)
 }
 
 /// Opens for reading, and says how, so that it can be done again.
-pub(crate) fn first_reader(
-    path: &Path,
-    patience: Patience,
-) -> Result<(Connection, Source), JournalError> {
+pub fn first_reader(path: &Path, patience: Patience) -> Result<(Connection, Source), SqliteError> {
     let file = Source::File(path.to_owned());
     let frozen = Source::Frozen(path.to_owned());
     match reader(&file, patience) {
         Ok(connection) => Ok((connection, file)),
         // The shared memory could not be created, and without a log there is nobody who writes.
-        Err(JournalError::CannotOpen { .. } | JournalError::ReadOnly { .. })
+        Err(SqliteError::CannotOpen { .. } | SqliteError::ReadOnly { .. })
             if path.exists() && !beside(path, "-wal").exists() =>
         {
             reader(&frozen, patience).map(|connection| (connection, frozen))
@@ -102,7 +109,7 @@ pub(crate) fn first_reader(
 }
 
 /// Opens for reading.
-pub(crate) fn reader(source: &Source, patience: Patience) -> Result<Connection, JournalError> {
+pub fn reader(source: &Source, patience: Patience) -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (path, opened) = match source {
         Source::File(path) => (path, Connection::open_with_flags(path, flags)),
@@ -118,21 +125,22 @@ pub(crate) fn reader(source: &Source, patience: Patience) -> Result<Connection, 
     Ok(connection)
 }
 
-/// The name of a file that belongs to the journal.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// The name of a file that belongs to the database.
+#[must_use]
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
 }
 
-fn prepare(connection: &Connection, path: &Path) -> Result<(), JournalError> {
+fn prepare(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Waiting is ours: see `Patience`. And nothing that a file of unknown origin brings along
     // (a trigger, a view) may call functions that reach further.
     connection
         .busy_timeout(std::time::Duration::ZERO)
         .and_then(|()| connection.execute_batch("PRAGMA trusted_schema = OFF"))
-        .map_err(|error| JournalError::of(path, "opening", error))
+        .map_err(|error| SqliteError::of(path, "opening", error))
 }
 
 thread_local! {
@@ -147,25 +155,26 @@ fn note_log_pages(_: &Wal, pages: std::ffi::c_int) -> rusqlite::Result<()> {
 }
 
 /// How many pages the log had after the last commit on this thread.
-pub(crate) fn log_pages() -> u32 {
+#[must_use]
+pub fn log_pages() -> u32 {
     LOG_PAGES.take()
 }
 
 /// Why a file was not opened: `SQLite` says only that it was not. The file is never opened to find
 /// out: closing it again would take from this process all locks that other connections of it hold.
-fn cannot_open(path: &Path, error: rusqlite::Error) -> JournalError {
+fn cannot_open(path: &Path, error: rusqlite::Error) -> SqliteError {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     let may = |path, access| rustix::fs::access(path, access);
     let path = path.to_owned();
     match path.metadata() {
         Ok(found) if found.is_dir() => {
-            JournalError::CannotOpen { path, reason: "it is a directory".to_owned() }
+            SqliteError::CannotOpen { path, reason: "it is a directory".to_owned() }
         }
         Ok(_) => match may(path.as_path(), Access::READ_OK) {
-            Ok(()) => JournalError::of(&path, "opening", error),
+            Ok(()) => SqliteError::of(&path, "opening", error),
             Err(errno) => {
-                JournalError::CannotOpen { path, reason: io::Error::from(errno).to_string() }
+                SqliteError::CannotOpen { path, reason: io::Error::from(errno).to_string() }
             }
         },
         Err(missing)
@@ -173,11 +182,11 @@ fn cannot_open(path: &Path, error: rusqlite::Error) -> JournalError {
         {
             // It would have been created if that were possible.
             match (directory.is_dir(), may(directory, Access::WRITE_OK)) {
-                (true, Err(_)) => JournalError::ReadOnly { path },
-                _ => JournalError::NotFound { path },
+                (true, Err(_)) => SqliteError::ReadOnly { path },
+                _ => SqliteError::NotFound { path },
             }
         }
-        Err(other) => JournalError::CannotOpen { path, reason: other.to_string() },
+        Err(other) => SqliteError::CannotOpen { path, reason: other.to_string() },
     }
 }
 

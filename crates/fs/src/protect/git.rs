@@ -1,0 +1,121 @@
+//! What git reads as configuration or code, beside the hooks and the configuration of a repository.
+//!
+//! Whoever protects `.git/hooks` or `.git/config` means that no call plants what git will run or obey
+//! later. git also goes where `commondir` or a `.git` that is a file lead it, reads `config.worktree`,
+//! has hooks and a configuration for each submodule, and takes a directory that holds `HEAD`, `objects`
+//! and `refs` for a repository if it finds no other. Names decide here, so that what is not there yet
+//! is protected too.
+
+use std::ffi::OsStr;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::AtFlags;
+use rustix::fs::FileType;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+
+use super::same;
+
+/// No file that leads elsewhere is longer than a path.
+const LONGEST: usize = 4 << 10;
+
+/// A directory that git takes for a repository, or that it shares with one.
+#[derive(Debug)]
+pub(super) struct Repository {
+    /// Below the root.
+    pub(super) place: PathBuf,
+    pub(super) has_hooks: bool,
+    pub(super) has_config: bool,
+}
+
+/// The directory of git whose hooks or configuration a path is.
+pub(super) fn directory_of(path: &Path) -> Option<&Path> {
+    let directory = path.parent().filter(|above| above.file_name() == Some(OsStr::new(".git")))?;
+    let name = path.file_name()?;
+    (name == "hooks" || name == "config").then_some(directory)
+}
+
+impl Repository {
+    /// The protected part of it that `place` is, or lies in. Its hooks and its configuration are
+    /// protected by their own names.
+    pub(super) fn part<'p>(&self, place: &'p Path, case_counts: bool) -> Option<&'p Path> {
+        let is = |part: &OsStr, name: &str| same(part, OsStr::new(name), case_counts);
+        let names = || place.iter();
+        let depth = self.place.components().count();
+        let within = names().zip(&self.place).filter(|(a, b)| same(a, b, case_counts)).count();
+        if within < depth {
+            return None;
+        }
+        let is_lead = |part: &OsStr| {
+            is(part, "commondir") || (self.has_config && is(part, "config.worktree"))
+        };
+        let is_code = |part: &OsStr| {
+            is_lead(part)
+                || (self.has_hooks && is(part, "hooks"))
+                || (self.has_config && is(part, "config"))
+        };
+        let mut rest = names().skip(depth);
+        let first = rest.next()?;
+        let length = if is_lead(first) {
+            1
+        } else if is(first, "modules") {
+            // A name, which may have slashes in it, comes first.
+            rest.skip(1).position(is_code)? + 3
+        } else if is(first, "worktrees") && rest.nth(1).is_some_and(is_lead) {
+            3
+        } else {
+            return None;
+        };
+        let above = names().count() - depth - length;
+        place.ancestors().nth(above)
+    }
+}
+
+/// Where git finds its repository when `git` is where it looks: both below the root. The directory it
+/// shares with others comes last, and may be the same.
+pub(super) fn find(
+    root: BorrowedFd<'_>,
+    git: &Path,
+    follow: impl Fn(&Path) -> Option<PathBuf>,
+) -> Option<[PathBuf; 2]> {
+    let beside = git.parent().unwrap_or(Path::new(""));
+    let directory = match kind(root, git) {
+        Some(FileType::Directory) => git.to_owned(),
+        Some(FileType::RegularFile) => follow(&beside.join(text(root, git, b"gitdir: ")?))?,
+        None if is_bare(root, beside) => beside.to_owned(),
+        _ => return None,
+    };
+    let common = text(root, &directory.join("commondir"), b"")
+        .and_then(|path| follow(&directory.join(path)))
+        .unwrap_or_else(|| directory.clone());
+    Some([directory, common])
+}
+
+/// Whether git takes a directory for a repository by what is in it.
+fn is_bare(root: BorrowedFd<'_>, directory: &Path) -> bool {
+    kind(root, &directory.join("HEAD")).is_some()
+        && ["objects", "refs"].iter().all(|name| kind(root, &directory.join(name)).is_some())
+}
+
+fn kind(root: BorrowedFd<'_>, path: &Path) -> Option<FileType> {
+    let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(stat.st_mode))
+}
+
+/// The path that a file holds behind `prefix`.
+fn text(root: BorrowedFd<'_>, path: &Path, prefix: &[u8]) -> Option<PathBuf> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(root, path, flags, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
+        return None;
+    }
+    let mut bytes = [0; LONGEST];
+    let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..])).ok()?;
+    let path = bytes[..length].strip_prefix(prefix)?.trim_ascii_end();
+    (!path.contains(&0)).then(|| PathBuf::from(OsStr::from_bytes(path)))
+}

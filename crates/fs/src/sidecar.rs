@@ -1,0 +1,95 @@
+//! A new file in a private directory, for an output that is too long to be handed over.
+
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::CWD;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+
+/// A file that is filled up to a limit. What is left of it is whoever's who owns the directory.
+#[derive(Debug)]
+pub struct Sidecar {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    limit: u64,
+    full: bool,
+}
+
+impl Sidecar {
+    /// Makes the file `name` in `directory`, readable by this user alone. The directory must be this
+    /// user's alone too, and no link; the name must be free.
+    pub fn create(directory: &Path, name: &str, limit: u64) -> io::Result<Self> {
+        let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+            return refused("the name of a sidecar file is one plain name");
+        }
+        if !directory.is_absolute() {
+            return refused("the directory of a sidecar file is an absolute path");
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(CWD, directory, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&opened)?;
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        let others = Mode::RWXG | Mode::RWXO;
+        if stat.st_uid != rustix::process::geteuid().as_raw() || mode.intersects(others) {
+            return refused("the directory of a sidecar file is open to others");
+        }
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = File::from(rustix::fs::openat(&opened, name, flags, mode)?);
+        Ok(Self { file, path: directory.join(name), bytes: 0, limit, full: false })
+    }
+
+    /// Takes the next bytes. False: the limit is reached, a last line says so, and nothing more is
+    /// taken.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        if self.full {
+            return Ok(false);
+        }
+        let room = usize::try_from(self.limit - self.bytes).unwrap_or(usize::MAX);
+        if bytes.len() <= room {
+            self.put(bytes)?;
+            return Ok(true);
+        }
+        self.full = true;
+        // Not in the middle of a character.
+        let mut end = room;
+        while end > 0 && end + 3 > room && bytes[end] & 0b1100_0000 == 0b1000_0000 {
+            end -= 1;
+        }
+        self.put(&bytes[..end])?;
+        let limit = self.limit;
+        self.put(format!("\n[stopped here: the limit of {limit} bytes is reached]\n").as_bytes())?;
+        Ok(false)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How long it is.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether there was more than the limit.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+}

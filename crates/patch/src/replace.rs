@@ -1,0 +1,238 @@
+//! Exact replacement of a text by another.
+//!
+//! The text is looked for as it is: no white space is guessed, and nothing in the new text is a
+//! template. In a file whose lines all end in CRLF a line feed stands for such an ending, so that
+//! a text without carriage returns is found, and none is left alone in what comes out.
+
+mod nearest;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use memchr::memmem::Finder;
+
+use crate::excerpt::excerpt;
+use crate::excerpt::quoted;
+pub use nearest::Candidate;
+
+/// So many places are counted; there may be more.
+const MOST_COUNTED: usize = 1000;
+/// So many lines are named.
+const MOST_NAMED: usize = 8;
+
+/// A file with a text replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The new content, whole.
+    pub bytes: Vec<u8>,
+    /// How many places were replaced.
+    pub replacements: usize,
+    /// The line of the first one, from one.
+    pub line: usize,
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplaceError {
+    /// The text to look for is empty.
+    Empty,
+    /// Both texts are the same.
+    Same,
+    /// The new text holds U+FFFD, which stands for bytes of this file that are no text.
+    Lossy,
+    /// The text is not in the file.
+    NotFound {
+        /// Lines that come near it, the nearest first.
+        candidates: Vec<Candidate>,
+    },
+    /// The text is in the file more than once.
+    Ambiguous {
+        /// How often, overlapping places included.
+        count: usize,
+        /// Whether there may be more.
+        at_least: bool,
+        /// The lines of the first places, from one.
+        lines: Vec<usize>,
+        /// Two of the places overlap, so that not even all of them can be replaced.
+        overlapping: bool,
+    },
+}
+
+/// Replaces `old` by `new` in `original`: the only place where it is, or with `all` every one.
+pub fn replace(original: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, ReplaceError> {
+    if old.is_empty() {
+        return Err(ReplaceError::Empty);
+    }
+    if old == new {
+        return Err(ReplaceError::Same);
+    }
+    if new.contains(char::REPLACEMENT_CHARACTER)
+        && !old.contains(char::REPLACEMENT_CHARACTER)
+        && std::str::from_utf8(original).is_err()
+    {
+        return Err(ReplaceError::Lossy);
+    }
+    let (wanted, given) = if !old.contains('\r') && ends_in_crlf(original) {
+        (with_crlf(old), with_crlf(new))
+    } else {
+        (Cow::Borrowed(old), Cow::Borrowed(new))
+    };
+    let (wanted, given) = (wanted.as_bytes(), given.as_bytes());
+    let finder = Finder::new(wanted);
+    let Some(first) = finder.find(original) else {
+        return Err(ReplaceError::NotFound { candidates: nearest::candidates(original, old) });
+    };
+    let next = |place: usize| {
+        original.get(place + 1..).and_then(|rest| finder.find(rest)).map(|at| place + 1 + at)
+    };
+    let mut places = vec![first];
+    let mut last = first;
+    while let Some(place) = next(last) {
+        if !all || place < last + wanted.len() {
+            return Err(ambiguous(original, &finder, wanted.len(), first));
+        }
+        places.push(place);
+        last = place;
+    }
+    let grown = given.len().saturating_sub(wanted.len()).saturating_mul(places.len());
+    let mut bytes = Vec::with_capacity(original.len().saturating_add(grown));
+    let mut from = 0;
+    for &place in &places {
+        bytes.extend_from_slice(&original[from..place]);
+        bytes.extend_from_slice(given);
+        from = place + wanted.len();
+    }
+    bytes.extend_from_slice(&original[from..]);
+    Ok(Replaced { bytes, replacements: places.len(), line: line_of(original, first) })
+}
+
+fn ambiguous(original: &[u8], finder: &Finder<'_>, length: usize, first: usize) -> ReplaceError {
+    let mut places = vec![first];
+    let mut overlapping = false;
+    let mut last = first;
+    while places.len() < MOST_COUNTED
+        && let Some(at) = original.get(last + 1..).and_then(|rest| finder.find(rest))
+    {
+        let place = last + 1 + at;
+        overlapping |= place < last + length;
+        places.push(place);
+        last = place;
+    }
+    let mut lines = Vec::new();
+    let (mut line, mut from) = (1, 0);
+    for &place in &places {
+        line += memchr::memchr_iter(b'\n', &original[from..place]).count();
+        from = place;
+        if lines.last() != Some(&line) && lines.len() < MOST_NAMED {
+            lines.push(line);
+        }
+    }
+    let at_least = places.len() == MOST_COUNTED;
+    ReplaceError::Ambiguous { count: places.len(), at_least, lines, overlapping }
+}
+
+fn line_of(text: &[u8], place: usize) -> usize {
+    memchr::memchr_iter(b'\n', &text[..place]).count() + 1
+}
+
+/// Whether there are lines, and all of them end in CRLF.
+fn ends_in_crlf(text: &[u8]) -> bool {
+    let mut any = false;
+    memchr::memchr_iter(b'\n', text).all(|at| {
+        any = true;
+        at > 0 && text[at - 1] == b'\r'
+    }) && any
+}
+
+fn with_crlf(text: &str) -> Cow<'_, str> {
+    if !text.contains('\n') {
+        return Cow::Borrowed(text);
+    }
+    let mut crlf = String::with_capacity(text.len() + 16);
+    let mut before = '\0';
+    for c in text.chars() {
+        if c == '\n' && before != '\r' {
+            crlf.push('\r');
+        }
+        crlf.push(c);
+        before = c;
+    }
+    Cow::Owned(crlf)
+}
+
+impl ReplaceError {
+    /// What happened, in a few words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Empty => "old_string is empty".to_owned(),
+            Self::Same => "old_string and new_string are the same".to_owned(),
+            Self::Lossy => "new_string holds U+FFFD".to_owned(),
+            Self::NotFound { .. } => "old_string not found".to_owned(),
+            Self::Ambiguous { count, at_least, .. } => {
+                let at_least = if *at_least { "at least " } else { "" };
+                format!("old_string is ambiguous ({at_least}{count} occurrences)")
+            }
+        }
+    }
+
+    /// The next move, in a sentence for a language model.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "Give the text to replace; use write for a whole file.",
+            Self::Same => "Nothing would change; give another new_string.",
+            Self::Lossy => {
+                "The file holds bytes that are not UTF-8 and are shown as U+FFFD; choose texts without it."
+            }
+            Self::NotFound { .. } => {
+                "Nothing was changed. Read the file again and copy the text exactly, white space included."
+            }
+            Self::Ambiguous { overlapping: true, .. } => {
+                "Nothing was changed. The places overlap; add surrounding lines to old_string so that only one fits."
+            }
+            Self::Ambiguous { .. } => {
+                "Nothing was changed. Add surrounding lines to old_string so that only one place fits, or set replace_all."
+            }
+        }
+    }
+}
+
+impl fmt::Display for ReplaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary())?;
+        match self {
+            Self::NotFound { candidates } => {
+                for candidate in candidates {
+                    let Candidate { line, found, expected, only_space } = candidate;
+                    write!(f, "; near line {line}: ")?;
+                    match expected {
+                        Some(expected) if *only_space => write!(
+                            f,
+                            "only white space differs, expected {}, found {}",
+                            quoted(expected),
+                            quoted(found)
+                        )?,
+                        Some(expected) => {
+                            write!(f, "expected {}, found {}", quoted(expected), quoted(found))?;
+                        }
+                        None => f.write_str(&quoted(&excerpt(found)))?,
+                    }
+                }
+                Ok(())
+            }
+            Self::Ambiguous { lines, overlapping, count, .. } => {
+                let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                let more =
+                    if *count > lines.len() && lines.len() == MOST_NAMED { ", …" } else { "" };
+                let word = if lines.len() == 1 { "line" } else { "lines" };
+                write!(f, ": {word} {}{more}", named.join(", "))?;
+                if *overlapping { f.write_str(" (overlapping)") } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ReplaceError {}

@@ -1,0 +1,114 @@
+//! Lines of a file that come near a text which is not in it.
+
+use std::collections::HashSet;
+
+/// So many are shown.
+const MOST: usize = 3;
+/// So many lines of a file are looked at, and of a text.
+const MOST_LINES: usize = 50_000;
+const MOST_WANTED: usize = 500;
+/// So many characters of each.
+const MOST_CHARACTERS: usize = 200;
+/// Lines with less in common are not near: in parts of a hundred.
+const LEAST: usize = 60;
+
+/// A line that comes near.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its number, from one.
+    pub line: usize,
+    /// What it says.
+    pub found: String,
+    /// What was looked for there, where the lines before it are as they were looked for.
+    pub expected: Option<String>,
+    /// The two differ in white space alone.
+    pub only_space: bool,
+}
+
+pub(super) fn candidates(original: &[u8], old: &str) -> Vec<Candidate> {
+    let text = String::from_utf8_lossy(original);
+    let lines: Vec<&str> = text.lines().take(MOST_LINES).collect();
+    let wanted: Vec<&str> = old.lines().take(MOST_WANTED).collect();
+    // The line that says most about where the text could be.
+    let Some((anchor, best)) =
+        wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().chars().count())
+    else {
+        return Vec::new();
+    };
+    if best.trim().is_empty() {
+        return Vec::new();
+    }
+    let aligned = aligned(&lines, &wanted, anchor);
+    if aligned.is_empty() { similar(&lines, best) } else { aligned }
+}
+
+/// Places at which that line stands, but for the white space around it.
+fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
+    let mut places: Vec<(usize, usize)> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.trim() == wanted[anchor].trim())
+        .filter_map(|(at, _)| at.checked_sub(anchor))
+        .take(MOST_WANTED)
+        .map(|start| {
+            let same = |(line, wanted): &(&&str, &&str)| line.trim() == wanted.trim();
+            (lines[start..].iter().zip(wanted).filter(same).count(), start)
+        })
+        .collect();
+    places.sort_by_key(|&(same, start)| (std::cmp::Reverse(same), start));
+    places
+        .into_iter()
+        .take(MOST)
+        .filter_map(|(_, start)| {
+            // The first line may begin within a line, and the last one end so.
+            let last = wanted.len() - 1;
+            let (at, expected) = wanted.iter().enumerate().find(|&(at, expected)| {
+                let Some(line) = lines.get(start + at) else { return true };
+                match (at, at == last) {
+                    (0, true) => !line.contains(expected),
+                    (0, false) => !line.ends_with(expected),
+                    (_, true) => !line.starts_with(expected),
+                    (_, false) => line != expected,
+                }
+            })?;
+            let found = lines.get(start + at).copied().unwrap_or("");
+            let bare = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            Some(Candidate {
+                line: start + at + 1,
+                found: found.to_owned(),
+                expected: Some((*expected).to_owned()),
+                only_space: bare(found) == bare(expected),
+            })
+        })
+        .collect()
+}
+
+/// Lines that have most pairs of characters in common with `wanted`.
+fn similar(lines: &[&str], wanted: &str) -> Vec<Candidate> {
+    let pairs = |line: &str| -> HashSet<(char, char)> {
+        let characters: Vec<char> =
+            line.trim().chars().take(MOST_CHARACTERS).flat_map(char::to_lowercase).collect();
+        characters.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    };
+    let wanted = pairs(wanted);
+    let mut near: Vec<(usize, usize)> = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(at, line)| {
+            let line = pairs(line);
+            let all = line.len() + wanted.len();
+            let score = 200 * line.intersection(&wanted).count() / all.max(1);
+            (score >= LEAST).then_some((score, at))
+        })
+        .collect();
+    near.sort_by_key(|&(score, at)| (std::cmp::Reverse(score), at));
+    near.truncate(MOST);
+    near.into_iter()
+        .map(|(_, at)| Candidate {
+            line: at + 1,
+            found: lines[at].to_owned(),
+            expected: None,
+            only_space: false,
+        })
+        .collect()
+}

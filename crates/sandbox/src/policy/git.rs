@@ -1,0 +1,179 @@
+//! What git reads as configuration or code, beside the hooks and the configuration of a repository.
+//!
+//! Whoever protects `.git/hooks` or `.git/config` means that no command plants what git will run or
+//! obey later, outside of any sandbox. There is more of that: git goes where `commondir` or a `.git`
+//! that is a file lead it, reads `config.worktree`, and has hooks for each submodule. What is there is
+//! found here, as it is now. It is looked for before each command, so what is not there
+//! costs no more than the question.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, OpenOptions},
+    io::Read,
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+/// No file that leads elsewhere is longer than a path.
+const LONGEST_LINK: u64 = 4 << 10;
+/// A configuration that is longer counts as one that asks for more.
+const LONGEST_CONFIG: u64 = 1 << 20;
+/// Names of submodules have slashes in them, and submodules have submodules.
+const DEEPEST: usize = 8;
+/// Where there are more, all of them are protected as a whole.
+const MOST_MODULES: usize = 512;
+
+/// The two that stand for what is like them.
+pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
+
+/// Adds what belongs to the repository whose directory is called `git`, beside those of [`NAMES`] that
+/// are protected in it. `is_writable` tells what commands could write; nothing else needs protection.
+pub(super) fn protect(
+    git: &Path,
+    names: &[&str],
+    is_writable: impl Fn(&Path) -> bool,
+    found: &mut Vec<PathBuf>,
+) {
+    let mut finder = Finder { names, is_writable, found, modules: 0 };
+    let Ok(real) = fs::canonicalize(git) else {
+        // Without one, the directory itself may be a repository.
+        if let Some(bare) = git.parent().filter(|directory| is_bare(directory)) {
+            finder.repository(bare, false);
+        }
+        return;
+    };
+    let directory = if real.is_dir() { Some(real) } else { led_to(git, b"gitdir: ") };
+    if let Some(directory) = directory {
+        finder.repository(&directory, directory == git);
+    }
+}
+
+struct Finder<'a, W> {
+    names: &'a [&'a str],
+    is_writable: W,
+    found: &'a mut Vec<PathBuf>,
+    /// How many have been looked at.
+    modules: usize,
+}
+
+impl<W: Fn(&Path) -> bool> Finder<'_, W> {
+    fn add(&mut self, path: PathBuf) {
+        if (self.is_writable)(&path) && !self.found.contains(&path) {
+            self.found.push(path);
+        }
+    }
+
+    /// `is_named`: the hooks and the configuration in the directory are protected already.
+    fn repository(&mut self, directory: &Path, is_named: bool) {
+        self.repository_with(self.names, directory, is_named);
+    }
+
+    fn repository_with(&mut self, names: &[&str], directory: &Path, is_named: bool) {
+        let leads = directory.join("commondir");
+        let common = led_to(&leads, b"");
+        let common = common.as_deref().unwrap_or(directory);
+        // Nothing can stand for one that is absent: git would take it at its word.
+        if exists(&leads) {
+            self.add(leads);
+        }
+        if !is_named || common != directory {
+            for name in names {
+                self.add(common.join(name));
+            }
+        }
+        if names.contains(&"config") {
+            let more = directory.join("config.worktree");
+            if exists(&more) || asks_for_more(&common.join("config")) {
+                self.add(more);
+            }
+        }
+        self.modules(&common.join("modules"), 0);
+        self.worktrees(&common.join("worktrees"));
+    }
+
+    /// Their hooks. Their configuration is rewritten by each `git submodule update`.
+    fn modules(&mut self, directory: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(directory) else { return };
+        for entry in entries.flatten() {
+            let Ok(real) = fs::canonicalize(entry.path()) else { continue };
+            if !real.is_dir() {
+                continue;
+            }
+            self.modules += 1;
+            if depth >= DEEPEST || self.modules > MOST_MODULES {
+                return self.add(directory.to_owned());
+            }
+            // Hooks that were protected once cannot be removed, so that it is known again.
+            if ["hooks", "config", "HEAD"].iter().any(|name| exists(&real.join(name))) {
+                let hooks: Vec<&str> =
+                    self.names.iter().copied().filter(|name| *name == "hooks").collect();
+                self.repository_with(&hooks, &real, false);
+            } else {
+                self.modules(&real, depth + 1);
+            }
+        }
+    }
+
+    /// Other working trees of the repository, unless commands can write to them anyway: there `.git` is
+    /// a file that could be exchanged.
+    fn worktrees(&mut self, directory: &Path) {
+        let Ok(entries) = fs::read_dir(directory) else { return };
+        for entry in entries.flatten() {
+            let Ok(real) = fs::canonicalize(entry.path()) else { continue };
+            let Some(tree) = path_in(&real.join("gitdir"), b"") else { continue };
+            let tree = fs::canonicalize(&tree)
+                .unwrap_or_else(|_| super::absolute(&tree, Path::new("/"), None));
+            if !(self.is_writable)(&tree) {
+                let parts = ["commondir", "config.worktree"].map(|name| real.join(name));
+                for part in parts.into_iter().filter(|part| exists(part)) {
+                    self.add(part);
+                }
+            }
+        }
+    }
+}
+
+/// Whether git takes a directory for a repository by what is in it.
+fn is_bare(directory: &Path) -> bool {
+    exists(&directory.join("HEAD"))
+        && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
+}
+
+/// A link that leads nowhere is there too.
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Where a file leads that holds a path.
+fn led_to(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
+    fs::canonicalize(path_in(file, prefix)?).ok()
+}
+
+/// The path in a file, which begins where the file lies.
+fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
+    let text = read(file, LONGEST_LINK)?;
+    let path = text.strip_prefix(prefix)?.trim_ascii_end();
+    Some(file.parent()?.join(OsStr::from_bytes(path)))
+}
+
+/// Whether this configuration has git read another one, which belongs to the working tree.
+fn asks_for_more(config: &Path) -> bool {
+    const WORD: &[u8] = b"worktreeconfig";
+    match read(config, LONGEST_CONFIG) {
+        Some(text) => text.windows(WORD.len()).any(|word| word.eq_ignore_ascii_case(WORD)),
+        None => fs::metadata(config).is_ok_and(|found| found.len() > LONGEST_CONFIG),
+    }
+}
+
+/// The content of a file, if it is one and not too long. A pipe is not waited for.
+fn read(file: &Path, longest: u64) -> Option<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    let file =
+        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(longest + 1).read_to_end(&mut bytes).ok()?;
+    u64::try_from(bytes.len()).is_ok_and(|length| length <= longest).then_some(bytes)
+}

@@ -1,0 +1,283 @@
+//! The store: opening, reading, writing, closing. What is read and written is in the files named
+//! after it.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use toolwright_sqlite::{
+    Checkpoint, Identity, Location, LockFile, Patience, Readers, Source, SqliteError,
+    connection::{self, beside, log_pages},
+    lock_file::identity_of,
+};
+
+use crate::{Access, Options, ThreadError, error::Failure, schema, staging};
+
+/// From so many pages (4 MB) on the log is moved into the database.
+const LONG_LOG: u32 = 1000;
+
+/// Threads in a file that several processes share, or in memory. Used from any number of threads of
+/// the process at once.
+///
+/// Dropping it closes it; [`Store::close`] does so too, and tells what went wrong.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    pub(crate) options: Options,
+    patience: Patience,
+    /// `None` for a store that is only read; in it `None` after closing.
+    writer: Option<Mutex<Option<Connection>>>,
+    /// `None` for a store in memory.
+    readers: Option<Readers>,
+    checkpoint: Option<Mutex<Checkpoint>>,
+    /// Where locks are; `None` in memory.
+    locks: Option<PathBuf>,
+    /// Which file is open for writing.
+    file: Option<Identity>,
+    /// The threads that are worked on, of a store in memory.
+    pub(crate) memory_locks: Mutex<HashSet<String>>,
+    /// What tells other processes that attachments staged by this store may still be committed.
+    pub(crate) stager: Mutex<Option<(String, LockFile)>>,
+    /// Held while closing, so that who closes it a second time waits for the first.
+    closing: Mutex<()>,
+}
+
+impl Store {
+    /// Opens a store. A file is created, unless it is opened for reading only.
+    ///
+    /// Within one process the file must be opened by this crate alone, any number of times: a second
+    /// copy of `SQLite` that closes the same file takes the locks of this one with it. See
+    /// <https://www.sqlite.org/howtocorrupt.html>, 2.2.
+    pub fn open(location: &Location, options: Options) -> Result<Self, ThreadError> {
+        match (location, options.access) {
+            (Location::Memory, _) => Self::in_memory(options),
+            (Location::File(path), Access::ReadWrite) => Self::for_writing(path, options),
+            (Location::File(path), Access::ReadOnly) => Self::for_reading(path, options),
+        }
+    }
+
+    fn in_memory(options: Options) -> Result<Self, ThreadError> {
+        let mut connection = connection::memory()?;
+        let path = PathBuf::from("memory:");
+        schema::complete(&mut connection, &path, Patience(options.patience))?;
+        let mut store = Self::assembled(path, options);
+        store.writer = Some(Mutex::new(Some(connection)));
+        Ok(store)
+    }
+
+    fn for_writing(path: &Path, options: Options) -> Result<Self, ThreadError> {
+        let (patience, synchronous) = (Patience(options.patience), options.synchronous);
+        let mut connection = connection::writer(path, synchronous, patience)?;
+        schema::complete(&mut connection, path, patience)?;
+        let path = absolute(path);
+        let mut store = Self::assembled(path.clone(), options);
+        store.writer = Some(Mutex::new(Some(connection)));
+        store.readers = Some(Readers::new(path.clone(), Source::File(path.clone()), patience));
+        store.checkpoint = Some(Mutex::new(Checkpoint::new(&path, synchronous, patience)));
+        store.locks = Some(beside(&path, ".locks"));
+        store.file = identity_at(&path);
+        staging::sweep(&store);
+        Ok(store)
+    }
+
+    fn for_reading(path: &Path, options: Options) -> Result<Self, ThreadError> {
+        let patience = Patience(options.patience);
+        let (connection, source) = connection::first_reader(path, patience)?;
+        schema::existing(&connection, path, patience)?;
+        let path = absolute(path);
+        let mut store = Self::assembled(path.clone(), options);
+        let readers = Readers::new(path, source, patience);
+        readers.keep(connection);
+        store.readers = Some(readers);
+        Ok(store)
+    }
+
+    fn assembled(path: PathBuf, options: Options) -> Self {
+        Self {
+            path,
+            patience: Patience(options.patience),
+            options,
+            writer: None,
+            readers: None,
+            checkpoint: None,
+            locks: None,
+            file: None,
+            memory_locks: Mutex::default(),
+            stager: Mutex::default(),
+            closing: Mutex::default(),
+        }
+    }
+
+    /// The file, or `memory:`.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes what is staged and closes the file. Closing again does nothing. Workers keep their
+    /// right until they are dropped.
+    pub fn close(&self) -> Result<(), ThreadError> {
+        let _closing = unpoisoned(&self.closing);
+        let swept = staging::end(self);
+        if let Some(readers) = &self.readers {
+            readers.close();
+        }
+        if let Some(checkpoint) = &self.checkpoint {
+            unpoisoned(checkpoint).close();
+        }
+        let connection = self.writer.as_ref().and_then(|writer| unpoisoned(writer).take());
+        let closed = connection.map_or(Ok(()), |connection| {
+            connection
+                .close()
+                .map_err(|(_, error)| SqliteError::of(&self.path, "closing", error).into())
+        });
+        swept.and(closed)
+    }
+
+    /// Whether it was closed; one that is only read is asked when it is read.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.writer.as_ref().is_some_and(|writer| unpoisoned(writer).is_none())
+    }
+
+    /// The directory of the locks; `None` in memory.
+    pub(crate) fn locks(&self) -> Option<&Path> {
+        self.locks.as_deref()
+    }
+
+    /// Fails where the store is only read.
+    pub(crate) fn check_writable(&self) -> Result<(), ThreadError> {
+        self.writer().map(|_| ())
+    }
+
+    fn writer(&self) -> Result<&Mutex<Option<Connection>>, ThreadError> {
+        let read_only = || SqliteError::ReadOnly { path: self.path.clone() }.into();
+        self.writer.as_ref().ok_or_else(read_only)
+    }
+
+    fn closed(&self) -> ThreadError {
+        SqliteError::Closed { path: self.path.clone() }.into()
+    }
+
+    /// Runs `act` in a transaction that no other writer comes into: all of it or, on an error,
+    /// nothing. It may be run again when another process was faster.
+    pub(crate) fn write<T>(
+        &self,
+        operation: &'static str,
+        mut act: impl FnMut(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, ThreadError> {
+        let started = Instant::now();
+        let guard = unpoisoned(self.writer()?);
+        let connection = guard.as_ref().ok_or_else(|| self.closed())?;
+        // Those who have waited for their turn do not wait as long again.
+        let patience = Patience(self.patience.0.saturating_sub(started.elapsed()));
+        // A tool may well remove the file (`git clean`), and `SQLite` goes on writing to one that
+        // nobody will find again.
+        if self.file.is_some() && self.file != identity_at(&self.path) {
+            return Err(ThreadError::Removed { path: self.path.clone() });
+        }
+        let written = patience.retry(&self.path, operation, || {
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            match act(&transaction) {
+                Ok(value) => transaction.commit().map(|()| Ok(value)),
+                // The transaction is undone when dropped.
+                Err(Failure::Sql(error)) => Err(error),
+                Err(Failure::Told(error)) => Ok(Err(error)),
+            }
+        });
+        let is_long = log_pages() >= LONG_LOG;
+        drop(guard);
+        if is_long && let Some(checkpoint) = &self.checkpoint {
+            // One does it; the others need not wait.
+            if let Ok(mut checkpoint) = checkpoint.try_lock() {
+                checkpoint.run();
+            }
+        }
+        match written {
+            Err(SqliteError::Busy { path, .. }) => {
+                Err(SqliteError::Busy { path, waited: started.elapsed() }.into())
+            }
+            written => written?,
+        }
+    }
+
+    /// Runs `act` on one state of the database, perhaps more than once.
+    pub(crate) fn read<T>(
+        &self,
+        operation: &'static str,
+        mut act: impl FnMut(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, ThreadError> {
+        let mut within = |connection: &Connection| {
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+            match act(&transaction) {
+                Ok(value) => Ok(Ok(value)),
+                Err(Failure::Sql(error)) => Err(error),
+                Err(Failure::Told(error)) => Ok(Err(error)),
+            }
+        };
+        match (&self.readers, &self.writer) {
+            (Some(readers), _) => readers.read::<_, ThreadError>(operation, within)?,
+            (None, Some(writer)) => {
+                let guard = unpoisoned(writer);
+                let connection = guard.as_ref().ok_or_else(|| self.closed())?;
+                self.patience.retry(&self.path, operation, || within(connection))?
+            }
+            (None, None) => Err(self.closed()),
+        }
+    }
+
+    /// What is wrong with rows that do not fit together.
+    pub(crate) fn corrupt(&self, reason: impl Into<String>) -> ThreadError {
+        SqliteError::Corrupt { path: self.path.clone(), reason: reason.into() }.into()
+    }
+
+    /// Whether a text is small enough.
+    pub(crate) fn check_text(&self, what: &str, text: &str) -> Result<(), ThreadError> {
+        let limit = self.options.text_limit;
+        if text.len() <= limit {
+            return Ok(());
+        }
+        let what = format!("{what} of {} bytes", text.len());
+        Err(ThreadError::TooLarge { what, limit: limit as u64 })
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
+fn identity_at(path: &Path) -> Option<Identity> {
+    std::fs::metadata(path).ok().map(|metadata| identity_of(&metadata))
+}
+
+/// By its full name and not by a link to it, so that every process finds the same locks.
+fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What the locks of this crate guard is changed by single calls, and whole after a panic.
+pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+pub(crate) fn now_ms() -> i64 {
+    i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn now_us() -> i64 {
+    i64::try_from(since_1970().as_micros()).unwrap_or(i64::MAX)
+}
+
+/// A store that several threads of the process use.
+pub(crate) type Shared = Arc<Store>;

@@ -1,0 +1,79 @@
+/**
+ * Values as text. A value is cloned as `structuredClone` does it, and the copy is written in the format
+ * of `devalue`: JSON in which what JSON lacks has a tag. Unlike the bytes of `node:v8`, which Node and
+ * Bun write each in a way of their own, every runtime reads it, and so does a person.
+ *
+ * Kept: `undefined` within objects, holes, -0, NaN, infinities, BigInt, Date, RegExp, Map, Set, ArrayBuffer and
+ * its views, boxed primitives, errors (name, message, stack, cause), references from one part of the
+ * value to another, cycles included. As in a structured clone, an instance of a class becomes a plain
+ * object. Unlike there, a view on a part of a buffer is kept with that part alone: what else is in the
+ * buffer (Node gives small Buffers parts of one large one) is nobody's business.
+ */
+import { parse, stringify, type StringifyOperations } from 'devalue'
+import { ToolError } from '../../errors.js'
+
+/** The text for a value. @throws {ToolError} THREAD_VALUE_REFUSED */
+export function encodeValue(value: unknown, key: string): string {
+  if (value === undefined) throw refusedValue(key, 'it is undefined', undefined)
+  try {
+    return stringify(structuredClone(value), reducers, { operations })
+  } catch (cause) {
+    throw refusedValue(key, cause instanceof Error ? cause.message : String(cause), cause)
+  }
+}
+
+/** The value for a text. @throws {ToolError} THREAD_CORRUPT for a text that is none of these. */
+export function decodeValue(encoded: string, key: string): unknown {
+  try {
+    return parse(encoded, revivers) as unknown
+  } catch (cause) {
+    const summary = 'Thread store is damaged'
+    throw new ToolError({
+      code: 'THREAD_CORRUPT',
+      summary,
+      place: `${summary}: the value of ${JSON.stringify(key)} cannot be read`,
+      hint: 'Delete this value, or put it anew.',
+      details: { key },
+      cause,
+    })
+  }
+}
+
+const operations: Partial<StringifyOperations> = {
+  viewInfo: (view: ArrayBufferView & { length?: number }) => {
+    const { buffer, byteOffset, byteLength } = view
+    const own = byteLength === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + byteLength)
+    return { buffer: own, byteOffset: 0, byteLength, length: view.length ?? byteLength, bufferByteLength: byteLength }
+  },
+}
+
+/** By its tag and not by its class: where modules have globals of their own, the class is another one. */
+const isError = (value: unknown): value is Error => Object.prototype.toString.call(value) === '[object Error]'
+
+const reducers = {
+  Error: (value: unknown) =>
+    isError(value) && [value.name, value.message, value.stack, 'cause' in value ? [value.cause] : []],
+}
+
+const errorTypes = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError }
+
+const revivers = {
+  Error: ([name, message, stack, cause]: [string, string, string | undefined, unknown[]]) => {
+    const Type = Object.hasOwn(errorTypes, name) ? errorTypes[name as keyof typeof errorTypes] : Error
+    const error = new Type(message, cause.length > 0 ? { cause: cause[0] } : undefined)
+    Object.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true })
+    return error
+  },
+}
+
+function refusedValue(key: string, why: string, cause: unknown): ToolError {
+  const summary = 'Value refused'
+  return new ToolError({
+    code: 'THREAD_VALUE_REFUSED',
+    summary,
+    place: `${summary}: ${JSON.stringify(key)}, ${why}`,
+    hint: 'Store plain data: no functions, symbols, streams or handles.',
+    details: { key },
+    cause,
+  })
+}

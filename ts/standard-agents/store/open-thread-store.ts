@@ -1,0 +1,49 @@
+import { openNativeThreads } from '../../native.js'
+import { invalid } from '../../option-checks.js'
+import { NativeThreads } from './native-threads.js'
+import type { ThreadStore } from './thread-store.js'
+
+/** How a store of threads is opened. */
+export interface OpenThreadStoreOptions {
+  /**
+   * What has survived once a promise settles: `normal` the end of every process, `full` also a loss of
+   * power, at the price of waiting for the disk each time. @default 'normal'
+   */
+  synchronous?: 'normal' | 'full' | undefined
+  /** Whether the store is only read. @default false */
+  readOnly?: boolean | undefined
+  /** How long a call waits for other processes that write, in milliseconds. @default 10000 */
+  busyTimeoutMs?: number | undefined
+  /** The most bytes of an attachment. @default 268435456 (256 MiB) */
+  maxAttachmentBytes?: number | undefined
+  /** The most bytes of a value, arguments, a result or a message, as text. @default 67108864 (64 MiB) */
+  maxTextBytes?: number | undefined
+}
+
+/**
+ * Opens a store of threads: an SQLite file that any number of processes may share, created where it is
+ * missing, or one in memory.
+ *
+ * @param location `file:thread.db`, `file:///var/thread.db`, a path, or `memory:`.
+ * @throws {ToolError} THREAD_LOCATION_INVALID, THREAD_STORE_NOT_FOUND, THREAD_OPEN_FAILED,
+ * THREAD_READ_ONLY, THREAD_NOT_A_DATABASE, THREAD_CORRUPT, THREAD_SCHEMA_MISMATCH, THREAD_DISK_FULL,
+ * THREAD_BUSY; INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
+ */
+export async function openThreadStore(location: string | URL, options: OpenThreadStoreOptions = {}): Promise<ThreadStore> {
+  const { synchronous = 'normal', readOnly = false, busyTimeoutMs = 10_000 } = options
+  const { maxAttachmentBytes = 268_435_456, maxTextBytes = 67_108_864 } = options
+  if (typeof location !== 'string' && !(location instanceof URL)) throw invalid('A thread store is opened by a path or by memory:.')
+  if (!['normal', 'full'].includes(synchronous)) throw invalid("synchronous must be 'normal' or 'full'.")
+  if (typeof readOnly !== 'boolean') throw invalid('readOnly must be true or false.')
+  for (const [name, number] of Object.entries({ busyTimeoutMs, maxAttachmentBytes, maxTextBytes })) {
+    if (typeof number !== 'number' || !(number > 0)) throw invalid(`${name} must be positive.`)
+  }
+  const { native, path } = await openNativeThreads(String(location), {
+    full: synchronous === 'full',
+    readOnly,
+    patienceMs: busyTimeoutMs,
+    attachmentLimitBytes: maxAttachmentBytes,
+    textLimitBytes: maxTextBytes,
+  })
+  return new NativeThreads(native, path)
+}

@@ -1,0 +1,31 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ToolError } from '../../errors.js'
+import { invalid } from '../../option-checks.js'
+import type { WorkerOptions } from './thread-worker.js'
+
+/** The longest pause between two questions. */
+const LONGEST_MS = 50
+
+/**
+ * Asks for the right to work on a thread until it is free. Nobody tells when that is: who had it may be
+ * another process that was killed.
+ *
+ * @throws {ToolError} THREAD_LOCKED when the time is over, and whatever else `ask` throws.
+ * @throws the signal's reason when it was aborted.
+ */
+export async function waitForWorker<T>(ask: () => Promise<T>, { waitMs = 30_000, signal }: WorkerOptions): Promise<T> {
+  if (typeof waitMs !== 'number' || !(waitMs >= 0)) throw invalid('waitMs must be a number of at least 0.')
+  const end = performance.now() + waitMs
+  for (let round = 0; ; round += 1) {
+    signal?.throwIfAborted()
+    try {
+      return await ask()
+    } catch (error) {
+      const left = end - performance.now()
+      if (!ToolError.isInstance(error) || error.code !== 'THREAD_LOCKED' || left <= 0) throw error
+      // Not all who wait ask at the same moment.
+      const ms = Math.min(2 ** Math.min(round, 6), LONGEST_MS) * (0.5 + Math.random() / 2)
+      await pause(Math.min(ms, left), undefined, { signal }).catch(() => signal?.throwIfAborted())
+    }
+  }
+}
