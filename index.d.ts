@@ -553,6 +553,8 @@ export interface SandboxRows {
   loopback: SandboxRow
   /** Unix sockets. */
   unixSockets: SandboxRow
+  /** Shared memory, semaphores and message queues of others. */
+  ipc: SandboxRow
   /** That nothing of a command is left. */
   processKill: SandboxRow
   /** Bounds on what it uses. */

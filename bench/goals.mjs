@@ -53,6 +53,9 @@ export const goals = [
   { id: 'journal-behind', operation: 'journal row of a call without one', workload: 'journal-behind', measure: 'added', against: 'plain', must: 0.05, target: 0.02 },
   { id: 'journal-read', operation: 'journal row of `read`, 1 KB', workload: 'journal-read', measure: 'added', against: 'plain', must: 0.05, target: 0.02 },
   { id: 'journal-list', operation: 'list 100,000 rows', workload: 'journal-list', measure: 'time', must: 1000, quickly: '5,000 rows' },
+  { id: 'contract-read', operation: 'what the tool contract adds to a read of 1 KB', workload: 'contract-read', measure: 'time', must: 0.06 },
+  { id: 'contract-read-bun', operation: 'the same in Bun', workload: 'contract-read-bun', measure: 'time', must: 0.06 },
+  { id: 'contract-import', operation: 'import of the tool contract', workload: 'contract-import', measure: 'time', must: 40 },
   { id: 'import', operation: 'import, over one that imports zod', workload: 'import', measure: 'time', must: 40, target: 15 },
 ]
 

@@ -1,4 +1,5 @@
 import { workloads as commands } from './workloads/commands.mjs'
+import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
@@ -18,7 +19,7 @@ import { workloads as searches } from './workloads/searches.mjs'
  */
 
 /** @type {Workload[]} */
-export const workloads = [...files, ...edits, ...searches, ...commands, ...journals, ...imports]
+export const workloads = [...files, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract]
 
 /**
  * Workloads by the processes they are done in.

@@ -44,6 +44,19 @@ function* addonImports() {
   }
 }
 
+/** The tools of the contract reach files, processes and the network through the runtime they are given. */
+function* toolsThatReachOut() {
+  const own = /^\.\.\/(?:\.\.\/)*(?:native|contract\/native-|native-|call-runtime|session-directory)/
+  for (const file of files) {
+    if (!/^ts\/contract\/tools\/.*\.ts$/.test(file)) continue
+    for (const [, specifier] of read(file).replaceAll(TYPE_IMPORT, '').matchAll(IMPORT)) {
+      if (!specifier.startsWith('.') || own.test(specifier)) yield `${file}: a tool of the contract imports ${specifier}; it has its runtime`
+    }
+    const globals = /\b(?:fetch|WebSocket|XMLHttpRequest|process|Bun|globalThis)\b\s*[.(]/.exec(read(file))
+    if (globals !== null) yield `${file}: a tool of the contract uses ${globals[0]}; it has its runtime`
+  }
+}
+
 function* cratesThatNameNapi() {
   for (const file of files) {
     if (!/^crates\/[^/]+\/Cargo\.toml$/.test(file)) continue
@@ -80,6 +93,7 @@ report('layout', [
   ...vagueNames(),
   ...longFiles(),
   ...addonImports(),
+  ...toolsThatReachOut(),
   ...cratesThatNameNapi(),
   ...versions(),
   ...lockfileGaps(),

@@ -12,7 +12,6 @@ use std::sync::Weak;
 use napi::Env;
 use napi::Result;
 use napi::bindgen_prelude::PromiseRaw;
-use napi::bindgen_prelude::spawn_blocking;
 use napi_derive::napi;
 use tokio::sync::Notify;
 use toolwright_exec::Cancel;
@@ -26,7 +25,9 @@ use crate::command::BashOutcome;
 use crate::command::BashRequest;
 use crate::command::Command;
 use crate::command::CommandSettings;
+use crate::error::NativeError;
 use crate::job;
+use crate::job::Outcome;
 use crate::live;
 
 /// How much text gathers before the command is held back.
@@ -94,17 +95,44 @@ pub fn bash_stream(
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
     let running = live::follow(env, Arc::clone(&cancel))?;
+    let name = command.cmd.clone();
     let request = BashRequest::new(settings, command);
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
-    drop(spawn_blocking(move || {
-        let run = || command::run(request, running.cancel(), Some(&mut Writer(&gathered)));
-        let outcome = job::caught(run);
-        gathered.event().outcome = Some(outcome);
-        gathered.news.notify_one();
-    }));
+    let outcome = Some(BashOutcome::failed(no_thread(&name)));
+    let mut untold = Untold { gathered, outcome };
+    job::detached(move || {
+        let mut writer = Writer(&untold.gathered);
+        let outcome = job::caught(|| command::run(request, running.cancel(), Some(&mut writer)));
+        untold.outcome = Some(outcome);
+        // Whoever stops all commands has to wait for this one no longer.
+        drop(running);
+        Box::new(move || drop(untold))
+    });
     Ok(stream)
+}
+
+/// Whoever waits for the stream is told how the command ended, whatever happens to the work.
+struct Untold {
+    gathered: Arc<Gathered>,
+    /// Until the command has run: that there was no thread to run it.
+    outcome: Option<BashOutcome>,
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        self.gathered.event().outcome = self.outcome.take();
+        self.gathered.news.notify_one();
+    }
+}
+
+fn no_thread(cmd: &str) -> NativeError {
+    let summary = format!("Failed to spawn {cmd}");
+    let text = format!("{summary}: the system is out of processes");
+    NativeError::new("PROCESS_FAILED", summary, &text, "Try again when other commands have ended.")
+        .with("command", cmd)
+        .with("started", false)
 }
 
 #[napi]

@@ -51,16 +51,11 @@ impl<T: Outcome> Task for Job<T> {
     }
 }
 
-/// How many commands are followed at once while they run; more wait for their turn.
-const THREADS: usize = 2048;
-
-/// Threads are started when there is work for them. One of the runtime's own is enough: all it does
-/// is to pass on what happens on others.
+/// One thread of the runtime's own is enough: all it does is to pass on what happens on others.
 #[napi_derive::module_init]
 fn start_runtime() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
-        .max_blocking_threads(THREADS)
         .thread_name("toolwright")
         .build();
     if let Ok(runtime) = runtime {
@@ -84,24 +79,48 @@ pub(crate) fn long<T: Outcome>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Object<'_>> {
     let (unsettled, promise) = settle::promise::<T>(env)?;
-    let run = Box::new(move || {
+    let work = counted(move || {
         let outcome = caught(work);
-        RUNNING.fetch_sub(1, Ordering::Relaxed);
-        Box::new(move || unsettled.fulfil(outcome)) as Ending
+        Box::new(move || unsettled.fulfil(outcome))
     });
-    if RUNNING.fetch_add(1, Ordering::Relaxed) >= HANDED_OVER {
-        hand_over(run);
-    } else if let Err(run) = threads::run(run) {
-        hand_over(run);
-    }
+    // Where there is no thread to be had, the runtime's own is the one.
+    start(work, |work| work()());
     Ok(promise)
 }
 
-/// Leaves it to the runtime's own thread to find one; where there is none to be had, it is the one.
-fn hand_over(work: threads::Work) {
+/// The same for work whose outcome somebody else is told, by the ending that it gives back. It does
+/// not unwind. Where there is no thread to be had it is dropped: the runtime's own thread serves those
+/// who wait for news of it.
+pub(crate) fn detached(work: impl FnOnce() -> Ending + Send + 'static) {
+    start(counted(work), |work| {
+        drop(work);
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+/// Work that is counted until it is done.
+fn counted(work: impl FnOnce() -> Ending + Send + 'static) -> threads::Work {
+    RUNNING.fetch_add(1, Ordering::Relaxed);
+    Box::new(move || {
+        let ending = work();
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+        ending
+    })
+}
+
+fn start(work: threads::Work, last_resort: fn(threads::Work)) {
+    // The one to be started is counted already.
+    let work = if RUNNING.load(Ordering::Relaxed) > HANDED_OVER {
+        work
+    } else if let Err(work) = threads::run(work) {
+        work
+    } else {
+        return;
+    };
+    // It is left to the runtime's own thread to find one.
     drop(spawn(async move {
         if let Err(work) = threads::run(work) {
-            work()();
+            last_resort(work);
         }
     }));
 }

@@ -144,6 +144,8 @@ pub struct SandboxRows {
     pub loopback: SandboxRow,
     /// Unix sockets.
     pub unix_sockets: SandboxRow,
+    /// Shared memory, semaphores and message queues of others.
+    pub ipc: SandboxRow,
     /// That nothing of a command is left.
     pub process_kill: SandboxRow,
     /// Bounds on what it uses.
@@ -201,6 +203,7 @@ pub fn sandbox_report<'env>(
                 network: report.network.into(),
                 loopback: report.loopback.into(),
                 unix_sockets: report.unix_sockets.into(),
+                ipc: report.ipc.into(),
                 process_kill: report.process_kill.into(),
                 limits: report.limits.into(),
                 env: report.environment.into(),

@@ -26,6 +26,8 @@ export interface SandboxReport {
   loopback: SandboxHold
   /** Services behind unix sockets. */
   unixSockets: SandboxHold
+  /** Shared memory, semaphores and message queues of others: System V's, POSIX's, and `/dev/shm`. */
+  ipc: SandboxHold
   /** That nothing of a command is left when its call has ended. */
   processKill: SandboxHold
   /** Bounds on processes, memory, processor time and file size. */
@@ -46,6 +48,7 @@ export const sandboxKinds = {
   network: 'network',
   loopback: 'loopback',
   unixSockets: 'unix sockets',
+  ipc: 'shared memory',
   processKill: 'process kill',
   limits: 'limits',
   env: 'environment',

@@ -10,6 +10,7 @@ const ROWS = {
   network: 'network',
   loopback: 'loopback',
   unixSockets: 'unix sockets',
+  ipc: 'shared memory',
   processKill: 'process kill',
   limits: 'limits',
   env: 'environment',

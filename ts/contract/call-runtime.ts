@@ -1,4 +1,4 @@
-import { type CallLimits, call } from '../native.js'
+import { call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
@@ -66,7 +66,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
     },
     async write(path, content) {
       const target = await authority.open(path, 'write')
-      const { bytes = Buffer.byteLength(content), created = false } = await call(changing(`write ${path}`), (_, cancel) =>
+      const { bytes = Buffer.byteLength(content), created = false } = await callInTurn(changing(`write ${path}`), (_, cancel) =>
         target.write(content, limits.textBytes, publish, cancel),
       )
       return { bytes, created }
@@ -74,7 +74,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
     async replace(path, change) {
       const target = await authority.open(path, 'edit')
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
-      const { replacements = 0 } = await call(changing(`edit ${path}`), (_, cancel) =>
+      const { replacements = 0 } = await callInTurn(changing(`edit ${path}`), (_, cancel) =>
         target.edit(edit, limits.textBytes, publish, cancel),
       )
       return { replacements }
@@ -83,7 +83,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
       const target = await authority.open(path, 'search')
       const request = { ...searching(), pattern, maxEntries: limits.globEntries }
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { entries = [], sidecar } = await call(most, (_, cancel) => target.glob(request, cancel))
+      const { entries = [], sidecar } = await callInTurn(most, (_, cancel) => target.glob(request, cancel))
       return { items: entries, output_path: sidecar?.path }
     },
     async grep(pattern, { path = '.', glob, case_insensitive: caseInsensitive = false } = {}) {
@@ -97,7 +97,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
         maxLineBytes: LINE_BYTES,
       }
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], filesScanned = 0, sidecar } = await call(most, (_, cancel) => target.grep(request, cancel))
+      const { matches = [], filesScanned = 0, sidecar } = await callInTurn(most, (_, cancel) => target.grep(request, cancel))
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
     },
   }

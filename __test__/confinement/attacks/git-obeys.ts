@@ -32,6 +32,8 @@ const obeys = (
 ): Attack => ({
   name: `git obeys: ${name}`,
   ownRoot: true,
+  // Mounts hold root like everybody, as the attacks on the directory of git show.
+  only: 'others',
   needs: 'git',
   async stage(scene) {
     const script = trap(scene)

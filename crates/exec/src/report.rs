@@ -64,6 +64,10 @@ fn elsewhere(plan: &Plan, inherits: bool) -> Report {
             network()
         },
         unix_sockets: network(),
+        ipc: match plan.files {
+            Files::Full => open("sandbox.files"),
+            Files::Confined => held("a profile of sandbox-exec; semaphores are open"),
+        },
         process_kill: held("process group; what leaves it is not found"),
         limits: Row {
             level: Level::None,
@@ -91,6 +95,7 @@ fn nothing(reason: &str) -> Report {
         network: row(),
         loopback: row(),
         unix_sockets: row(),
+        ipc: row(),
         process_kill: row(),
         limits: row(),
         environment: row(),

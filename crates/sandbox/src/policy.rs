@@ -104,7 +104,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         }
     }
     for (directory, names) in repositories {
-        git::protect(directory, &names, is_writable, &mut protected);
+        git::protect(options.root, directory, &names, is_writable, &mut protected);
     }
     for paths in [&mut closed, &mut readable, &mut writable] {
         paths.sort_unstable();

@@ -42,6 +42,8 @@ pub struct Report {
     pub loopback: Row,
     /// Services behind unix sockets.
     pub unix_sockets: Row,
+    /// Shared memory, semaphores and message queues of others.
+    pub ipc: Row,
     /// That nothing of a command is left when it has ended.
     pub process_kill: Row,
     /// Bounds on processes, memory, time and file size.
@@ -55,6 +57,8 @@ const NAMESPACES: &str = "Allow user namespaces: kernel.unprivileged_userns_clon
                           container's seccomp profile.";
 const LANDLOCK: &str = "Use Linux 5.13 or later with Landlock among its security modules (lsm=), and \
                         a container profile that allows its system calls.";
+const BROKER: &str = "Allow seccomp's notifications, pidfd_open and pidfd_getfd, and set \
+                      kernel.yama.ptrace_scope to 0 or 1; or leave sandbox.loopback out.";
 const SECCOMP: &str = "Allow the seccomp system call in the container's profile.";
 
 /// What the layers mean for the plan. `inherits`: the whole environment is passed to commands.
@@ -66,6 +70,7 @@ pub fn report(plan: &Plan, layers: &Layers, inherits: bool) -> Report {
         network: network(plan, layers),
         loopback: loopback(plan, layers),
         unix_sockets: unix_sockets(plan, layers),
+        ipc: ipc(plan, layers),
         process_kill: process_kill(layers),
         limits: limits(plan, layers),
         environment: environment(layers, inherits),
@@ -131,9 +136,10 @@ fn network(plan: &Plan, layers: &Layers) -> Row {
         return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
     }
     kernel(match (plan.network, layers.net.holds()) {
-        (Network::HostLoopback, _) => {
+        (Network::HostLoopback, _) if layers.broker.holds() => {
             "seccomp, and a broker for connections to the host's loopback"
         }
+        (Network::HostLoopback, _) => "seccomp: no connection is made, since there is no broker",
         (_, true) => "network namespace, seccomp",
         (_, false) => "seccomp: there are no internet sockets",
     })
@@ -147,8 +153,12 @@ fn loopback(plan: &Plan, layers: &Layers) -> Row {
         return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
     }
     match plan.network {
-        Network::HostLoopback => {
+        Network::HostLoopback if layers.broker.holds() => {
             row(Level::None, "sandbox.loopback is \"host\"", "Leave sandbox.loopback out.")
+        }
+        Network::HostLoopback => {
+            let reason = why("the broker of connections", layers.broker);
+            row(Level::Kernel, format!("commands make no connections: {reason}"), BROKER)
         }
         Network::PrivateLoopback if layers.net.holds() && layers.loopback.holds() => {
             kernel("network namespace with a loopback of its own")
@@ -171,6 +181,24 @@ fn unix_sockets(plan: &Plan, layers: &Layers) -> Row {
     } else {
         row(Level::None, why("seccomp", layers.seccomp), SECCOMP)
     }
+}
+
+/// System V objects and message queues have a namespace, POSIX shared memory is files in `/dev/shm`.
+fn ipc(plan: &Plan, layers: &Layers) -> Row {
+    let objects = match (layers.ipc.holds(), layers.seccomp.holds()) {
+        (true, _) => "IPC namespace",
+        (false, true) => "seccomp: there are no System V objects and message queues",
+        (false, false) => return row(Level::None, why("an IPC namespace", layers.ipc), NAMESPACES),
+    };
+    if layers.mount.holds() {
+        return kernel(format!("{objects}; a /dev/shm of its own"));
+    }
+    if plan.files == Files::Confined && layers.landlock.holds() {
+        let mechanism = format!("{objects}; what others have in /dev/shm can be read");
+        return row(Level::BestEffort, mechanism, NAMESPACES);
+    }
+    let mechanism = format!("{objects}; what others have in /dev/shm is open");
+    row(Level::BestEffort, mechanism, NAMESPACES)
 }
 
 fn process_kill(layers: &Layers) -> Row {

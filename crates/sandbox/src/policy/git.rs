@@ -27,14 +27,19 @@ const MOST_MODULES: usize = 512;
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
 
 /// Adds what belongs to the repository whose directory is called `git`, beside those of [`NAMES`] that
-/// are protected in it. `is_writable` tells what commands could write; nothing else needs protection.
+/// are protected in it. `root` is a path without links; `is_writable` tells what commands could write; nothing else needs protection.
 pub(super) fn protect(
+    root: &Path,
     git: &Path,
     names: &[&str],
     is_writable: impl Fn(&Path) -> bool,
     found: &mut Vec<PathBuf>,
 ) {
     let mut finder = Finder { names, is_writable, found, modules: 0 };
+    // There are no links in the root's own path, so that this is the usual end of it.
+    if git.parent() == Some(root) && git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return finder.repository(git, true);
+    }
     let Ok(real) = fs::canonicalize(git) else {
         // Without one, the directory itself may be a repository.
         if let Some(bare) = git.parent().filter(|directory| is_bare(directory)) {
@@ -70,10 +75,11 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
 
     fn repository_with(&mut self, names: &[&str], directory: &Path, is_named: bool) {
         let leads = directory.join("commondir");
-        let common = led_to(&leads, b"");
-        let common = common.as_deref().unwrap_or(directory);
         // Nothing can stand for one that is absent: git would take it at its word.
-        if exists(&leads) {
+        let leads = Some(leads).filter(|leads| exists(leads));
+        let common = leads.as_deref().and_then(|leads| led_to(leads, b""));
+        let common = common.as_deref().unwrap_or(directory);
+        if let Some(leads) = leads {
             self.add(leads);
         }
         if !is_named || common != directory {

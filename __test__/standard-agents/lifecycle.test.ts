@@ -1,0 +1,313 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createThread, defineTool, openThreadStore, queueTool, type CreateThreadOptions, type Thread, type ThreadState } from 'toolwright/standard-agents'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { makeSandbox } from '../support/sandbox.ts'
+import { gate, openThread, order, success, tool } from './support.ts'
+
+const nothing = tool(() => success())
+
+describe('R16 abort', () => {
+  test('a signal that is aborted already makes no call', async () => {
+    const execute = vi.fn(() => success())
+    const thread = await openThread({ a: tool(execute) })
+    await expect(thread.call('a', {}, { signal: AbortSignal.abort(new Error('why')) })).rejects.toThrow(
+      expect.objectContaining({ message: 'aborted', name: 'AbortError', cause: expect.objectContaining({ message: 'why' }) }),
+    )
+    expect(execute).not.toHaveBeenCalled()
+    expect(await thread.messages.list()).toEqual([])
+  })
+
+  test('a call that waits is never made; the others are', async () => {
+    const hold = gate()
+    const thread = await openThread({ slow: tool(() => hold.opened.then(() => success())), b: nothing, c: nothing })
+    const controller = new AbortController()
+    const slow = thread.call('slow')
+    const b = thread.call('b', {}, { signal: controller.signal })
+    const c = thread.call('c')
+    await sleep(5)
+    controller.abort()
+    await expect(b).rejects.toThrow('aborted')
+    hold.open()
+    await Promise.all([slow, c])
+    expect(await order(thread)).toEqual(['slow', 'c'])
+  })
+
+  test('a tool that never looks is left behind, and what it queues later is background work', async () => {
+    const hold = gate()
+    const late = gate()
+    const started = gate()
+    const thread = await openThread({
+      deaf: tool(async (state) => {
+        started.open()
+        await hold.opened
+        queueTool(state, 'b')
+        late.open()
+        return success('late')
+      }),
+      b: nothing,
+    })
+    const controller = new AbortController()
+    const call = thread.call('deaf', {}, { signal: controller.signal })
+    await started.opened
+    const at = performance.now()
+    controller.abort()
+    await expect(call).rejects.toThrow('aborted')
+    expect(performance.now() - at).toBeLessThan(1_000)
+    // The next call waits for it for five seconds, and no longer.
+    expect(await thread.call('b')).toEqual(success())
+    expect(performance.now() - at).toBeGreaterThan(4_000)
+    hold.open()
+    await late.opened
+    await thread.flush()
+    expect(await order(thread)).toEqual(['b', 'b'])
+  }, 30_000)
+
+  test('a result that comes after the abort is dropped, with its attachments and calls', async () => {
+    const started = gate()
+    const hold = gate()
+    const thread = await openThread({
+      a: tool(async (state) => {
+        queueTool(state, 'b')
+        started.open()
+        await hold.opened
+        return { ...success(), attachments: [{ name: 'a', mimeType: 'image/png', data: 'AAAA' }] }
+      }),
+      b: nothing,
+    })
+    const controller = new AbortController()
+    const call = thread.call('a', {}, { signal: controller.signal })
+    await started.opened
+    controller.abort()
+    hold.open()
+    await expect(call).rejects.toThrow('aborted')
+    await thread.flush()
+    expect(await thread.messages.list()).toEqual([])
+    expect(await thread.attachments.list()).toEqual([])
+    expect(await thread.queued()).toEqual([])
+  })
+
+  test('an abort at any moment leaves a thread that works, and no call by half', async () => {
+    const a = tool(async (state) => {
+      queueTool(state, 'b')
+      await sleep(1)
+      return { ...success('a'), attachments: [{ name: 'a', mimeType: 'text/plain', data: 'AAAA' }] }
+    })
+    const thread = await openThread({ a, b: nothing })
+    for (let delay = 0; delay < 12; delay += 0.5) {
+      const controller = new AbortController()
+      const call = thread.call('a', {}, { signal: controller.signal }).catch((error: Error) => error.message)
+      if (delay > 0) await sleep(delay)
+      controller.abort()
+      const ended = await call
+      if (typeof ended === 'string') expect(ended).toBe('aborted')
+      else expect(ended).toMatchObject({ result: 'a' })
+    }
+    await thread.flush()
+    const messages = await thread.messages.list()
+    const linked = messages.flatMap(({ attachments = [] }) => attachments)
+    expect(await thread.attachments.list()).toEqual(linked)
+    expect(await thread.queued()).toEqual([])
+    expect(await thread.call('b')).toEqual(success())
+  })
+})
+
+describe('stop', () => {
+  test('aborts what runs and takes back what is queued; later calls are made', async () => {
+    const started = gate()
+    let state: ThreadState | undefined
+    const thread = await openThread({
+      a: tool(async (given) => {
+        state = given
+        started.open()
+        while (!given.stopped) await sleep(2)
+        return success()
+      }),
+      b: nothing,
+    })
+    const a = thread.call('a')
+    const b = thread.call('b')
+    queueTool(thread.state, 'b')
+    await started.opened
+    const told = Promise.all([expect(a).rejects.toThrow('aborted'), expect(b).rejects.toThrow('aborted')])
+    await thread.stop()
+    await told
+    await thread.flush()
+    expect(state?.stopped).toBe(true)
+    expect(await order(thread)).toEqual([])
+    expect(await thread.call('b')).toEqual(success())
+  })
+})
+
+describe('close', () => {
+  test('waits for the call that runs, and refuses later ones; twice is once', async () => {
+    const hold = gate()
+    const thread = await createThread({ tools: { a: tool(() => hold.opened.then(() => success('a'))) } })
+    const a = thread.call('a')
+    await sleep(20)
+    const closing = thread.close()
+    hold.open()
+    expect(await a).toEqual(success('a'))
+    await closing
+    await thread.close()
+    await expect(thread.call('a')).rejects.toThrow('[THREAD_CLOSED]')
+    await expect(thread.flush()).rejects.toThrow('[THREAD_CLOSED]')
+    await expect(thread.stop()).rejects.toThrow('[THREAD_CLOSED]')
+    expect(() => queueTool(thread.state, 'a')).toThrow('[THREAD_CLOSED]')
+    await expect(thread.storage.get('a')).rejects.toThrow('[THREAD_CLOSED]')
+  })
+
+  test('calls that wait for their turn are told; what is queued is there for the next one', async () => {
+    const box = makeSandbox()
+    const options = (tools: CreateThreadOptions['tools']): CreateThreadOptions => ({ tools, store: `file:${box.at('thread.db')}`, threadId: 't' })
+    const hold = gate()
+    const first = await createThread(options({ slow: tool(() => hold.opened.then(() => success())), b: nothing }))
+    const slow = first.call('slow')
+    const waiting = first.call('b')
+    queueTool(first.state, 'b', { n: 1 })
+    await vi.waitFor(async () => expect(await first.queued()).not.toEqual([]))
+    const closing = first.close()
+    await expect(waiting).rejects.toThrow('[THREAD_CLOSED]')
+    hold.open()
+    await Promise.all([slow, closing])
+    await using second = await createThread(options({ b: nothing }))
+    await second.flush()
+    expect((await second.messages.list()).map(({ toolName, args }) => [toolName, args])).toEqual([['slow', {}], ['b', { n: 1 }]])
+  })
+
+  test('await using closes; a store that was given stays open', async () => {
+    const store = await openThreadStore('memory:')
+    onTestFinished(() => store.close())
+    {
+      await using thread = await createThread({ tools: { a: nothing }, store, threadId: 'one' })
+      await thread.call('a')
+    }
+    await using again = await createThread({ tools: {}, store, threadId: 'one' })
+    expect(await order(again)).toEqual(['a'])
+    await using other = await createThread({ tools: {}, store, threadId: 'two' })
+    expect(await order(other)).toEqual([])
+  })
+})
+
+describe('options', () => {
+  test.each<[string, object]>([
+    ['tools', { tools: undefined }],
+    ['tools', { tools: { a: {} } }],
+    ['tools', { tools: { a: { description: 'd', args: null, execute: () => 1, tenvs: null } } }],
+    ['store', { store: 5 }],
+    ['store', { store: {} }],
+    ['threadId', { threadId: '' }],
+    ['threadId', { threadId: 5 }],
+    ['flowId', { flowId: '' }],
+    ['tenvs', { tenvs: 'a' }],
+    ['env', { env: null }],
+    ['context', { context: 5 }],
+    ['agentConfig', { agentConfig: 'a' }],
+    ['currentSide', { currentSide: 'c' }],
+    ['onEvent', { onEvent: {} }],
+    ['onInterrupted', { onInterrupted: 'ignore' }],
+    ['resume', { resume: 'yes' }],
+    ['lockWaitMs', { lockWaitMs: -1 }],
+    ['lockWaitMs', { lockWaitMs: Number.NaN }],
+    ['journal', { journal: {} }],
+  ])('%s: %j is refused', async (name, wrong) => {
+    await expect(createThread({ tools: {}, ...wrong } as never)).rejects.toThrow(expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(name === 'tools' ? 'tool' : name) }))
+  })
+
+  test.each([[undefined], [null], [5]])('createThread(%j) is refused', async (options) => {
+    await expect(createThread(options as never)).rejects.toThrow('[INVALID_INPUT]')
+  })
+
+  test.each([['a\nb'], ['a\0b'], ['\u{d800}'], ['x'.repeat(600)]])('the thread id %j is refused, with a code', async (threadId) => {
+    await expect(createThread({ tools: {}, threadId })).rejects.toThrow('[THREAD_NAME_REFUSED]')
+  })
+
+  test('a store that cannot be opened is an error with a code', async () => {
+    const box = makeSandbox()
+    box.put('no.db', 'this is no database at all, and longer than a header of one would be, by some way')
+    await expect(createThread({ tools: {}, store: `file:${box.at('no.db')}` })).rejects.toThrow('[THREAD_NOT_A_DATABASE]')
+    await expect(createThread({ tools: {}, store: `file:${box.at('missing/thread.db')}` })).rejects.toThrow(/\[THREAD_[A-Z_]+\]/u)
+  })
+
+  test.each<[string, unknown, unknown?]>([
+    ['a name that is none', ''],
+    ['a name that is no string', 5],
+    ['arguments without JSON', 'a', { n: 1n }],
+    ['arguments that are a function', 'a', () => 1],
+    ['the state of another thread', 'a', {}],
+  ])('call refuses %s', async (what, name, args) => {
+    const thread = await openThread({ a: nothing })
+    const other = await openThread({})
+    const options = what.includes('another') ? { state: other.state } : {}
+    await expect(thread.call(name as string, args as never, options)).rejects.toThrow('[INVALID_INPUT]')
+  })
+
+  test.each(['transaction', 'getAlarm', 'setAlarm', 'deleteAlarm', 'transactionSync', 'sync', 'sql'])('storage.%s is not supported locally, and says so', async (name) => {
+    const { storage } = await openThread({})
+    expect(() => (storage as unknown as Record<string, () => void>)[name]?.()).toThrow(/state\.storage\.\w+(?:\(\))? is not supported locally/u)
+  })
+})
+
+describe('hostile tools', () => {
+  test('results with traps are error results, and the thread goes on', async () => {
+    const trap = (): never => { throw new Error('trap') }
+    const oddities: unknown[] = [
+      new Proxy({}, { get: trap }),
+      { get status() { return trap() } },
+      { status: 'success', get result() { return trap() } },
+      { status: 'success', result: { toJSON: trap } },
+      { status: 'success', attachments: [new Proxy({}, { get: trap, has: trap })] },
+      { status: 'success', attachments: new Proxy([], { get: trap }) },
+      { status: 'success', attachments: { length: 5 } },
+      Symbol('s'),
+      10n,
+    ]
+    let odd: unknown
+    const thread = await openThread({ it: tool(() => odd) })
+    for (odd of oddities) expect(await thread.call('it')).toMatchObject({ status: 'error', error: expect.any(String) })
+    odd = success('fine')
+    expect(await thread.call('it')).toEqual(success('fine'))
+  })
+
+  test('a tool cannot change what the next one gets', async () => {
+    const seen: unknown[] = []
+    const thread = await openThread(
+      {
+        it: defineTool({
+          description: 'd',
+          args: z.object({ list: z.array(z.number()).default([1]) }),
+          tenvs: z.object({ key: z.string() }),
+          execute: async (state, { list }) => {
+            seen.push([[...list], { ...state.tenvs }, Object.keys(state.context)])
+            list.push(2)
+            state.tenvs['key'] = 'changed'
+            state.context['more'] = 1
+            return success()
+          },
+        }),
+      },
+      { tenvs: { key: 'k' } },
+    )
+    await thread.call('it')
+    await thread.call('it')
+    expect(seen).toEqual([[[1], { key: 'k' }, []], [[1], { key: 'k' }, []]])
+  })
+
+  test('a huge result is stored whole', async () => {
+    const text = '€'.repeat(3_000_000)
+    const thread = await openThread({ it: tool(() => success(text)) })
+    expect((await thread.call('it')).result).toBe(text)
+    expect((await thread.messages.list())[0]?.content).toBe(text)
+  })
+
+  test('a result that the store does not take is an error result', async () => {
+    const store = await openThreadStore('memory:', { maxTextBytes: 5_000 })
+    onTestFinished(() => store.close())
+    const thread: Thread = await openThread({ it: tool((state) => { queueTool(state, 'it'); return success('x'.repeat(10_000)) }) }, { store })
+    expect(await thread.call('it')).toMatchObject({ status: 'error', error: expect.stringContaining('could not be stored') })
+    expect(await order(thread)).toEqual(['it'])
+    await expect(thread.call('it', { text: 'x'.repeat(10_000) })).rejects.toThrow('[THREAD_TOO_LARGE]')
+    await thread.flush()
+    expect(await order(thread)).toEqual(['it'])
+  })
+})

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createThread, defineTool, openThreadStore, type Thread } from 'toolwright/standard-agents'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { startScript } from '../support/child-script.ts'
+import { runs, seed } from '../support/randomised.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+import { openThread, success } from './support.ts'
+
+const program = fileURLToPath(new URL('thread-process.ts', import.meta.url))
+const start = (file: string, mode: string, calls = 0) => startScript(program, [file, 't', mode, String(calls)])
+const numbers = z.object({ n: z.number() })
+
+/** Queues `count` steps in a thread, for other processes to do. */
+async function queueSteps(file: string, count: number): Promise<void> {
+  const store = await openThreadStore(`file:${file}`)
+  await store.openThread({ threadId: 't', flowId: 'f' })
+  const enqueue = Array.from({ length: count }, (_, n) => ({ name: 'step', argumentsJson: JSON.stringify({ n: n + 1 }) }))
+  await store.commit('t', { enqueue })
+  await store.close()
+}
+
+/** The steps whose outcomes are in the thread, in its order; checks what belongs to each. */
+async function outcomes(file: string): Promise<[n: number, status: string][]> {
+  await using thread: Thread = await createThread({ tools: {}, store: `file:${file}`, threadId: 't', resume: false })
+  const messages = await thread.messages.list()
+  for (const { status, attachments = [], args, callId = '' } of messages) {
+    const { n } = args as { n: number }
+    expect(attachments).toHaveLength(status === 'success' ? 1 : 0)
+    for (const { path } of attachments) expect(Buffer.from(await thread.attachments.read(path)).toString()).toBe(String(n))
+    if (status === 'success') expect(await thread.storage.get(`step-${n}`)).toBe(n)
+    expect((await thread.outcome(callId))?.status).toBe(status)
+  }
+  expect(await thread.attachments.list()).toHaveLength(messages.filter(({ status }) => status === 'success').length)
+  expect(await thread.queued()).toEqual([])
+  return messages.map(({ args, status = '' }) => [(args as { n: number }).n, status])
+}
+
+describe('a process that is killed', () => {
+  const STEPS = 25
+  test.each(['error', 'retry'])('R16 R33 loses nothing: every queued call has its outcome, once and in order (%s)', async (mode) => {
+    for (let round = 0; round < runs(1); round += 1) {
+      const file = makeSandbox().at('thread.db')
+      await queueSteps(file, STEPS)
+      let random = seed + round
+      for (let kill = 0; kill < 3; kill += 1) {
+        random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0
+        const { child, ended, printed } = start(file, mode)
+        await printed('step ').catch(() => undefined)
+        await sleep(random % 40)
+        child.kill('SIGKILL')
+        await ended
+      }
+      expect(await start(file, mode).ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') })
+      const told = await outcomes(file)
+      expect(told.map(([n]) => n)).toEqual(Array.from({ length: STEPS }, (_, n) => n + 1))
+      const begun = readFileSync(`${file}.log`, 'utf8').split('\n').filter((line) => line.startsWith('step '))
+      if (mode === 'error') {
+        expect(told.filter(([, status]) => status === 'error').length).toBeLessThanOrEqual(3)
+        // Nothing was begun twice.
+        expect(new Set(begun).size).toBe(begun.length)
+      } else {
+        expect(told.filter(([, status]) => status === 'success').length).toBeGreaterThanOrEqual(STEPS - 1)
+      }
+    }
+  }, 120_000)
+
+  test('what it was doing is told, by default', async () => {
+    const file = makeSandbox().at('thread.db')
+    await queueSteps(file, 1)
+    const { child, ended, printed } = start(file, 'error')
+    await printed('step 1')
+    child.kill('SIGKILL')
+    await ended
+    await using thread = await createThread({ tools: {}, store: `file:${file}`, threadId: 't' })
+    await thread.flush()
+    const [message, ...more] = await thread.messages.list()
+    // Killed after its end it has one; before, somebody says so.
+    if (message?.status === 'error') expect(message.content).toMatch(/^Failed to execute tool: Interrupted: .*may or may not have happened\.$/u)
+    expect(more).toEqual([])
+  }, 60_000)
+})
+
+test('several processes on one thread: one call at a time, and all of them', async () => {
+  const file = makeSandbox().at('thread.db')
+  const calls = 12
+  const ended = await Promise.all([1, 2, 3].map(() => start(file, 'error', calls).ended))
+  expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
+  const lines = readFileSync(`${file}.log`, 'utf8').split('\n').filter((line) => /^(?:enter|leave)/u.test(line))
+  expect(lines).toHaveLength(3 * calls * 2)
+  for (let index = 0; index < lines.length; index += 2) expect(lines[index + 1]).toBe(lines[index]?.replace('enter', 'leave'))
+  // Each process's own calls are in the order in which they were made.
+  for (const { stdout } of ended) {
+    const own = [...stdout.matchAll(/^enter \d+ (\d+)$/gmu)].map(([, n]) => Number(n))
+    expect(own).toEqual([...own].sort((a, b) => a - b))
+  }
+}, 120_000)
+
+test('a thread that another process works on: THREAD_LOCKED, and nothing is changed', async () => {
+  const store = await openThreadStore('memory:')
+  const options = { store, threadId: 't', lockWaitMs: 100 }
+  const thread = await openThread({}, options)
+  const held = await store.lockThread('t')
+  await expect(thread.call('a')).rejects.toThrow('[THREAD_LOCKED]')
+  expect(await store.listCalls('t')).toEqual([])
+  held.release()
+  expect(await thread.call('a')).toMatchObject({ error: 'Tool not found: a' })
+  await thread.close()
+  await store.close()
+})
+
+describe('R16 many calls', () => {
+  const append = defineTool({
+    description: 'd',
+    args: numbers,
+    execute: async (state, { n }) => {
+      const seen = (await state.storage.get<number[]>('seen')) ?? []
+      // Would lose numbers if another call ran in between.
+      await state.storage.put('seen', [...seen, n])
+      return success(String(n))
+    },
+  })
+  const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+  test('1,000 at once on one thread keep their order', async () => {
+    const thread = await openThread({ append }, { store: `file:${makeSandbox().at('thread.db')}` })
+    const results = await Promise.all(upTo(1000).map((n) => thread.call('append', { n })))
+    expect(results.map(({ result }) => Number(result))).toEqual(upTo(1000))
+    expect(await thread.storage.get('seen')).toEqual(upTo(1000))
+  }, 120_000)
+
+  test('64 threads at once keep theirs', async () => {
+    const file = makeSandbox().at('thread.db')
+    const store = await openThreadStore(`file:${file}`)
+    const threads = await Promise.all(upTo(64).map((n) => openThread({ append }, { store, threadId: `t-${n}` })))
+    await Promise.all(threads.map((thread) => Promise.all(upTo(16).map((n) => thread.call('append', { n })))))
+    for (const thread of threads) expect(await thread.storage.get('seen')).toEqual(upTo(16))
+    await Promise.all(threads.map((thread) => thread.close()))
+    await store.close()
+  }, 120_000)
+})

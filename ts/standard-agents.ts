@@ -1,0 +1,43 @@
+/** `toolwright/standard-agents`: `defineTool` of Standard Agents, and threads on local storage. */
+export type { AgentToolsOptions } from './standard-agents/agent-tools.js'
+export { toContractTool, type ContractToolOptions, type ThreadToolData } from './standard-agents/contract-tool.js'
+export { createThread, type CreateThreadOptions } from './standard-agents/create-thread.js'
+export { defineTool } from './standard-agents/define-tool.js'
+export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError } from './standard-agents/load-tools.js'
+export { openThreadStore } from './standard-agents/store/open-thread-store.js'
+export type { StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
+export type { ThreadStore } from './standard-agents/store/thread-store.js'
+export type {
+  Agent,
+  DurableObjectStorage,
+  Env,
+  Message,
+  ThreadMessage,
+  ThreadState,
+} from './standard-agents/thread-state.js'
+export type {
+  CallOptions,
+  CallOutcome,
+  ChildStateOptions,
+  ListOptions,
+  QueuedCall,
+  Thread,
+  ThreadAttachments,
+  ThreadMessages,
+} from './standard-agents/thread.js'
+export { emitThreadEvent, type ThreadEvent } from './standard-agents/thread/emit-thread-event.js'
+export { queueTool } from './standard-agents/thread/queue-tool.js'
+export type { OnInterrupted } from './standard-agents/thread/thread-parts.js'
+export type { ToolArgs, ToolArgsNode, ToolTenvs } from './standard-agents/tool-args.js'
+export type {
+  AnyTool,
+  AttachmentRef,
+  DefineToolOptions,
+  ExecutionMode,
+  NamedTools,
+  Tool,
+  ToolAttachment,
+  ToolDefinition,
+  ToolResult,
+} from './standard-agents/tool-definition.js'
+export { watchTools, type WatchedTools, type WatchToolsOptions } from './standard-agents/watch-tools.js'

@@ -1,0 +1,72 @@
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type AnyTool, isTool } from '../tool-definition.js'
+import type { ToolFile } from './list-tool-files.js'
+
+/** A file that has no tool to give. */
+export interface ToolLoadError {
+  /** Its absolute path; that of the directory, where it cannot be read. */
+  file: string
+  /** The name that its tool would have. */
+  name: string
+  /** What is wrong with it; of several faults, joined by ` | `. */
+  message: string
+  /** What loading it threw. */
+  error?: unknown
+}
+
+/** The tool that a file exports, or why there is none. Its code runs. */
+export async function importTool(
+  { path, base }: ToolFile,
+  timeoutMs: number,
+  version?: string,
+): Promise<{ tool: AnyTool } | { fault: string; error?: unknown }> {
+  try {
+    const exported = { ...((await withinTime(import(specifier(path, version)), timeoutMs)) as Record<string, unknown>) }
+    return chooseTool(exported, base)
+  } catch (error) {
+    return { fault: `Tool file '${base}' cannot be loaded: ${explain(error, path)}`, error }
+  }
+}
+
+/** Node takes a file with another query for another module; Bun does so for paths, and not for URLs. */
+function specifier(path: string, version: string | undefined): string {
+  const { href } = pathToFileURL(path)
+  if (version === undefined) return href
+  return `${process.versions['bun'] === undefined ? href : path}?version=${version}`
+}
+
+function chooseTool(exported: Record<string, unknown>, base: string): { tool: AnyTool } | { fault: string } {
+  const tool = exported['default']
+  if (!isTool(tool)) return { fault: `Tool file '${base}' must have a default export using defineTool()` }
+  const others = Object.keys(exported).filter((name) => isTool(exported[name]) && exported[name] !== tool)
+  if (others.length === 0) return { tool }
+  return { fault: `Tool file '${base}' must define one tool, and exports another as ${others.join(', ')}` }
+}
+
+async function withinTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it has not loaded within ${timeoutMs} ms`)), timeoutMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Errors of Node that mean TypeScript it cannot run. */
+const NO_TYPESCRIPT = new Set([
+  'ERR_UNKNOWN_FILE_EXTENSION',
+  'ERR_NO_TYPESCRIPT',
+  'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING',
+  'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
+])
+
+function explain(error: unknown, path: string): string {
+  const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as Partial<NodeJS.ErrnoException>
+  const said = message ?? String(error)
+  if (!basename(path).endsWith('.ts') || code === undefined || !NO_TYPESCRIPT.has(code)) return said
+  return `${said}. Node runs TypeScript by stripping its types, from Node 22.18 on (22.13 with --experimental-strip-types), outside of node_modules and without enums and namespaces; Bun runs all of it. Or compile the file to .js.`
+}

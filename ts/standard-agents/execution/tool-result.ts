@@ -1,0 +1,78 @@
+import type { AttachmentRef, ToolAttachment, ToolResult } from '../tool-definition.js'
+
+/** A failed call. */
+export const failure = (error: string, stack?: string): ToolResult => ({
+  status: 'error',
+  error,
+  ...(stack === undefined ? {} : { stack }),
+})
+
+/** The result of a call whose tool has thrown, whatever it threw. */
+export function thrownResult(thrown: unknown): ToolResult {
+  try {
+    const { message, stack } = (thrown ?? {}) as { message?: unknown; stack?: unknown }
+    return failure(String(message ?? thrown), typeof stack === 'string' ? stack : undefined)
+  } catch {
+    return failure('The tool threw a value that cannot be read')
+  }
+}
+
+/** What a tool returned, as a result: texts that are no strings as JSON, and nothing else than the fields. */
+export function toToolResult(name: string, returned: unknown): ToolResult {
+  if (typeof returned !== 'object' || returned === null) return noResult(name)
+  const { status, result, error, stack, attachments } = returned as Record<keyof ToolResult, unknown>
+  if (status !== 'success' && status !== 'error') return noResult(name)
+  const text = textOf(result)
+  const whatFailed = status === 'error' ? (textOf(error) ?? text) : undefined
+  const files = attachments === undefined || attachments === null ? undefined : toAttachments(attachments)
+  if (typeof files === 'string') return failure(`Tool "${name}" returned ${files}`)
+  return {
+    status,
+    ...(text === undefined ? {} : { result: text }),
+    ...(whatFailed === undefined ? {} : { error: whatFailed }),
+    ...(typeof stack === 'string' ? { stack } : {}),
+    ...(files === undefined ? {} : { attachments: files }),
+  }
+}
+
+const noResult = (name: string): ToolResult => failure(`Tool "${name}" did not return a ToolResult`)
+
+/** A string as it is, anything else as JSON. */
+export function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
+  return JSON.stringify(value, null, 2)
+}
+
+/** Attachments with their own fields alone; a text that says what is wrong with them. */
+function toAttachments(value: unknown): Array<ToolAttachment | AttachmentRef> | string {
+  if (!Array.isArray(value)) return 'attachments that are no array'
+  const attachments = []
+  for (const [index, item] of (value as unknown[]).entries()) {
+    if (typeof item !== 'object' || item === null) return `attachment ${index}, which is no object`
+    const { id, path, name, mimeType, data, size, width, height } = item as Record<string, unknown>
+    const isNew = 'data' in item
+    const strings = isNew ? { name, mimeType, data } : { path }
+    for (const [field, text] of Object.entries(strings)) {
+      if (typeof text !== 'string') return `attachment ${index}, whose ${field} is no string`
+    }
+    const sizes = { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) }
+    const fields = isNew ? { name, mimeType, data } : { id, type: 'file', path, name, mimeType, size }
+    attachments.push({ ...fields, ...sizes } as ToolAttachment | AttachmentRef)
+  }
+  return attachments
+}
+
+/** What the model is told of a result. The stack is not for it. */
+export function messageContent(result: ToolResult): string {
+  const text =
+    result.status === 'success'
+      ? result.result?.trim() || 'Tool executed successfully'
+      : `Failed to execute tool: ${result.error || 'Tool execution failed'}`
+  const lines = storedRefs(result).map(({ name, path }) => `Attachment path for "${name}": ${path}`)
+  return lines.length === 0 ? text : `${text}\n\n${lines.join('\n')}`
+}
+
+/** The attachments of a result that are stored. */
+export function storedRefs({ attachments = [] }: ToolResult): AttachmentRef[] {
+  return attachments.filter((item): item is AttachmentRef => !('data' in item))
+}

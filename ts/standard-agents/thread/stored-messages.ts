@@ -1,0 +1,40 @@
+import type { NewMessage, StoredMessage } from '../store/thread-store.js'
+import type { ThreadMessage } from '../thread-state.js'
+import type { ListOptions, ThreadMessages } from '../thread.js'
+import { invalid } from '../../option-checks.js'
+import type { ThreadParts } from './thread-parts.js'
+
+/** A message as it is given out. */
+export function toThreadMessage({ id, seq, role, bodyJson, callId, createdAtMs }: StoredMessage): ThreadMessage {
+  let body: Partial<ThreadMessage>
+  try {
+    body = JSON.parse(bodyJson) as Partial<ThreadMessage>
+  } catch {
+    // Of a store that keeps messages in its own way.
+    body = { content: bodyJson }
+  }
+  return { ...body, id, seq, role: role as ThreadMessage['role'], content: body.content ?? '', createdAtMs, ...(callId === null ? {} : { callId }) }
+}
+
+/** Appends one message. */
+export async function appendMessage({ store, thread }: ThreadParts, message: NewMessage): Promise<ThreadMessage> {
+  const { messages } = await store.commit(thread.threadId, { messages: [message] })
+  return toThreadMessage(messages[0] as StoredMessage)
+}
+
+/** The messages of a thread, for its host. */
+export function threadMessages(parts: ThreadParts): ThreadMessages {
+  const { store, thread } = parts
+  return {
+    async list(options: ListOptions = {}) {
+      return (await store.listMessages(thread.threadId, options)).map(toThreadMessage)
+    },
+    async append({ role, content }) {
+      if (!['system', 'user', 'assistant', 'tool'].includes(role)) {
+        throw invalid('The role of a message is system, user, assistant or tool.')
+      }
+      if (typeof content !== 'string') throw invalid('The content of a message is a string.')
+      return appendMessage(parts, { role, bodyJson: JSON.stringify({ content }) })
+    },
+  }
+}
