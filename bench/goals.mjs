@@ -56,6 +56,9 @@ export const goals = [
   { id: 'contract-read', operation: 'what the tool contract adds to a read of 1 KB', workload: 'contract-read', measure: 'time', must: 0.06 },
   { id: 'contract-read-bun', operation: 'the same in Bun', workload: 'contract-read-bun', measure: 'time', must: 0.06 },
   { id: 'contract-import', operation: 'import of the tool contract', workload: 'contract-import', measure: 'time', must: 40 },
+  { id: 'thread-call', operation: 'call on a thread of Standard Agents, stored', workload: 'thread-call', measure: 'time', must: 5, target: 1 },
+  { id: 'thread-1000', operation: '1,000 calls at once on one thread', workload: 'thread-1000', measure: 'time', must: 5000, target: 1000 },
+  { id: 'thread-64', operation: '64 threads at once, 16 calls each', workload: 'thread-64', measure: 'time', must: 5000, target: 1000 },
   { id: 'import', operation: 'import, over one that imports zod', workload: 'import', measure: 'time', must: 40, target: 15 },
 ]
 

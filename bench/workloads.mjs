@@ -5,6 +5,7 @@ import { workloads as files } from './workloads/files.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
 import { workloads as journals } from './workloads/journals.mjs'
 import { workloads as searches } from './workloads/searches.mjs'
+import { workloads as threads } from './workloads/threads.mjs'
 
 /**
  * One operation, done by several contenders.
@@ -19,7 +20,7 @@ import { workloads as searches } from './workloads/searches.mjs'
  */
 
 /** @type {Workload[]} */
-export const workloads = [...files, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract]
+export const workloads = [...files, ...threads, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract]
 
 /**
  * Workloads by the processes they are done in.

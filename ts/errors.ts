@@ -83,6 +83,7 @@ export const toolErrorCodes = [
   'THREAD_VALUE_REFUSED',
   'THREAD_ENCODING_INVALID',
   'THREAD_TOO_LARGE',
+  'THREAD_QUEUE_LIMIT',
   'INTERNAL_ERROR',
 ] as const
 

@@ -96,6 +96,7 @@ export const isRefusal: Readonly<Record<ToolErrorCode, boolean>> = {
   THREAD_VALUE_REFUSED: true,
   THREAD_ENCODING_INVALID: true,
   THREAD_TOO_LARGE: true,
+  THREAD_QUEUE_LIMIT: true,
 }
 
 /** Whether a built-in tool that threw this has done nothing. */

@@ -26,7 +26,9 @@ for (const user of users) {
       const possible = list.filter(({ only }) => only === undefined || (only === 'root') === (user.uid === 0))
       for (const attack of possible) {
         test.concurrent(attack.name, async ({ expect, skip }) => {
-          const plain = await attempt(host, attack, 'plain')
+          let plain = await attempt(host, attack, 'plain')
+          // Others use up the same numbers, processes and times: once is enough to show that it can be done.
+          for (let more = 2; !plain.happened && more > 0; more -= 1) plain = await attempt(host, attack, 'plain')
           if (!plain.happened && attack.needs !== undefined) {
             const why = plain.account.replaceAll(/\s+/gu, ' ')
             skipped.push(`${kind}: ${attack.name}, as ${user.name}: needs ${attack.needs} (${why})`)

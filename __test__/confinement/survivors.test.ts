@@ -41,7 +41,7 @@ for (const user of users) {
         // On a busy machine it may take longer to be on its way.
         let left = false
         for (const killAfterMs of [60, 300, 1_000]) {
-          await host.order({ how: 'plain', argv: linger(host, how, mark, 3, 'stay'), cwd: host.rootDir, killAfterMs })
+          await host.order({ how: 'plain', argv: linger(host, how, mark, 10, 'stay'), cwd: host.rootDir, killAfterMs })
           left = await eventually(() => marked(mark).length > 0)
           if (left) break
         }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createThread, defineTool, openThreadStore, type Thread } from 'toolwright/standard-agents'
+import { createThread, defineTool, openThreadStore, queueTool, type Thread } from 'toolwright/standard-agents'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startScript } from '../support/child-script.ts'
 import { runs, seed } from '../support/randomised.ts'
 import { makeSandbox } from '../support/sandbox.ts'
-import { openThread, success } from './support.ts'
+import { openThread, success, tool } from './support.ts'
 
 const program = fileURLToPath(new URL('thread-process.ts', import.meta.url))
 const start = (file: string, mode: string, calls = 0) => startScript(program, [file, 't', mode, String(calls)])
@@ -97,6 +97,31 @@ test('several processes on one thread: one call at a time, and all of them', asy
     expect(own).toEqual([...own].sort((a, b) => a - b))
   }
 }, 120_000)
+
+test.each(['two stores', 'one store'])('one thread that is opened twice in a process, in %s: one call at a time', async (what) => {
+  let running = 0
+  let most = 0
+  const slow = tool(async () => {
+    running += 1
+    most = Math.max(most, running)
+    await sleep(1)
+    running -= 1
+    return success()
+  })
+  const location = `file:${makeSandbox().at('thread.db')}`
+  const shared = what === 'one store' ? await openThreadStore(location) : undefined
+  const options = { store: shared ?? location, threadId: 't' }
+  const [a, b] = [await openThread({ slow }, options), await openThread({ slow }, options)]
+  const results = await Promise.all(Array.from({ length: 20 }, () => [a.call('slow'), b.call('slow')]).flat())
+  queueTool(a.state, 'slow')
+  queueTool(b.state, 'slow')
+  await Promise.all([a.flush(), b.flush()])
+  expect(results).toEqual(Array(40).fill(success()))
+  expect(most).toBe(1)
+  expect(await a.messages.list()).toHaveLength(42)
+  await Promise.all([a.close(), b.close()])
+  await shared?.close()
+})
 
 test('a thread that another process works on: THREAD_LOCKED, and nothing is changed', async () => {
   const store = await openThreadStore('memory:')

@@ -2,7 +2,7 @@ import { call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
-import type { NativeBashOutcome, NativeGrants, NativeRules, SidecarRequest } from './native-surface.js'
+import type { NativeBashOutcome, NativeGrants, NativeSearch, SidecarRequest } from './native-surface.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
@@ -44,9 +44,8 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
-  const searching = (): { timeoutMs: number; rules: NativeRules; toolId: string; sidecar: SidecarRequest } => ({
+  const searching = (): NativeSearch => ({
     timeoutMs: limits.searchMs,
-    rules: rules.forSearches,
     toolId: tool,
     sidecar: sidecarOf(core, tool, id),
   })
@@ -83,7 +82,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
       const target = await authority.open(path, 'search')
       const request = { ...searching(), pattern, maxEntries: limits.globEntries }
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { entries = [], sidecar } = await callInTurn(most, (_, cancel) => target.glob(request, cancel))
+      const { entries = [], sidecar } = await callInTurn(most, (_, cancel) => target.glob(request, rules.forSearches, cancel))
       return { items: entries, output_path: sidecar?.path }
     },
     async grep(pattern, { path = '.', glob, case_insensitive: caseInsensitive = false } = {}) {
@@ -97,7 +96,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
         maxLineBytes: LINE_BYTES,
       }
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], filesScanned = 0, sidecar } = await callInTurn(most, (_, cancel) => target.grep(request, cancel))
+      const { matches = [], filesScanned = 0, sidecar } = await callInTurn(most, (_, cancel) => target.grep(request, rules.forSearches, cancel))
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
     },
   }
@@ -126,10 +125,10 @@ function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShe
       }
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
       const ended = await policy.bash(target, request, most)
-      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, sidecar } = ended
+      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
       const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut }
       const told = { ...end, stderr: withNotes(stderr, refusalNotes(policy.grants, ended)) }
-      if (sidecar === undefined) return told
+      if (sidecar === undefined) return truncated ? { ...told, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : told
       // The file has both outputs as they came; apart, nobody can tell any more.
       return { ...told, head: await directory.head(sidecar.path, limits.bashBytes), output_path: sidecar.path }
     },
@@ -137,7 +136,7 @@ function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShe
 }
 
 /** Why a command that failed may have failed, where it is the session that holds it. */
-function refusalNotes({ notGranted }: NativeGrants, { exitCode, hint }: Pick<NativeBashOutcome, 'exitCode' | 'hint'>): string[] {
+function refusalNotes({ notGranted = [] }: NativeGrants, { exitCode, hint }: Pick<NativeBashOutcome, 'exitCode' | 'hint'>): string[] {
   if (exitCode === 0) return []
   const notes = hint === undefined ? [] : [hint]
   if (notGranted.length === 0) return notes

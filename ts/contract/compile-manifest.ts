@@ -2,7 +2,7 @@ import { loadContractAddon, SessionPolicy } from './native-policy.js'
 import { type AgentManifest, checkManifest } from './manifest.js'
 import { type PermissionVerdict, RuleStore, type Subject } from './permissions/rule-store.js'
 import { type Rule, type StoredRule } from './permissions/rule.js'
-import { type RequirementSet, type RequirementVariables, unionOf } from './requirements.js'
+import type { RequirementSet, RequirementVariables } from './requirements.js'
 
 /** A manifest whose patterns and rules are known to mean something. */
 export interface CompiledManifest {
@@ -26,8 +26,8 @@ export async function compileManifest(manifest: AgentManifest, variables: Requir
   const requires = [{ source: 'manifest.requires', requires: manifest.requires ?? {} }]
   const policy = new SessionPolicy(addon, { variables: native, conjunction: [requires] })
   const rules = new RuleStore(addon, native, { manifest: manifest.permissions })
-  const [expanded = []] = policy.expanded() as RequirementSet[][]
-  return { name: manifest.name, requires: unionOf(expanded), permissions: rules.rules('manifest') }
+  const [expanded = {}] = policy.expanded()
+  return { name: manifest.name, requires: expanded, permissions: rules.rules('manifest') }
 }
 
 /** A call, as far as permission rules look at it. */

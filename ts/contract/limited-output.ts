@@ -5,8 +5,8 @@ export class LimitedOutput {
   readonly data: unknown
   readonly outcome: Outcome
 
-  constructor(data: unknown, output_path?: string) {
+  constructor(data: unknown, output_path?: string, truncated = output_path !== undefined) {
     this.data = data
-    this.outcome = output_path === undefined ? {} : { truncated: true, output_path }
+    this.outcome = { truncated, ...(output_path === undefined ? {} : { output_path }) }
   }
 }

@@ -1,4 +1,5 @@
 /** What the addon does for a session: capabilities, opened targets, command lines. */
+import type { NativeError } from '../../index.js'
 import { ToolError } from '../errors.js'
 import { call, type CallLimits, nativeAddon, unwrap } from '../native.js'
 import type {
@@ -11,6 +12,7 @@ import type {
   NativePolicyRequest,
   NativeTarget,
 } from './native-surface.js'
+import type { RequirementSet } from './requirements.js'
 
 /**
  * Loads the addon.
@@ -25,6 +27,10 @@ export async function loadContractAddon(): Promise<ContractAddon> {
     summary: 'The native part of toolwright is of another version',
     hint: 'Install again; in a checkout, run `npm run build`.',
   })
+}
+
+function refuse(error: NativeError | null): void {
+  if (error) unwrap({ error })
 }
 
 /** A deadline for what never waits for anybody: opening, and checking what was opened. */
@@ -43,8 +49,8 @@ export class SessionPolicy {
   }
 
   /** The sets with their variables expanded, in the order of the request. */
-  expanded(): unknown {
-    return this.#native.expanded()
+  expanded(): RequirementSet[] {
+    return this.#native.expanded() as RequirementSet[]
   }
 
   /** What a process of the session may do. */
@@ -54,20 +60,17 @@ export class SessionPolicy {
 
   /** @throws {ToolError} CAPABILITY_DENIED */
   checkCommand(line: string): void {
-    const error = this.#native.checkCommand(line)
-    if (error !== null) unwrap({ error })
+    refuse(this.#native.checkCommand(line))
   }
 
   /** @throws {ToolError} CAPABILITY_DENIED */
   checkHost(host: string, port?: number): void {
-    const error = port === undefined ? this.#native.checkHost(host) : this.#native.checkHost(host, port)
-    if (error !== null) unwrap({ error })
+    refuse(port === undefined ? this.#native.checkHost(host) : this.#native.checkHost(host, port))
   }
 
   /** @throws {ToolError} CAPABILITY_DENIED */
   checkCapability(name: string): void {
-    const error = this.#native.checkCapability(name)
-    if (error !== null) unwrap({ error })
+    refuse(this.#native.checkCapability(name))
   }
 
   /**
@@ -88,6 +91,6 @@ export class SessionPolicy {
 
   /** Runs a command line in a directory that was opened. */
   bash(workdir: NativeTarget, request: NativeBashRequest, limits: CallLimits): Promise<Omit<NativeBashOutcome, 'cancelled' | 'error'>> {
-    return call(limits, (_, cancel) => this.addon.contractBash(this.#native, workdir, request, cancel))
+    return call(limits, (_, cancel) => this.addon.contractBash(workdir, request, cancel))
   }
 }

@@ -22,7 +22,7 @@ export interface NativeGrants {
   writable: string[]
   readsAll: boolean
   network: boolean
-  notGranted: string[]
+  notGranted?: string[]
 }
 
 export interface NativePolicy {
@@ -115,7 +115,6 @@ export interface NativeEditOutcome extends Ended {
 
 export interface NativeSearch {
   timeoutMs: number
-  rules?: NativeRules
   toolId: string
   sidecar?: SidecarRequest
 }
@@ -161,8 +160,8 @@ export interface NativeTarget {
     publish: NativePublish,
     cancel: CancelHandle,
   ): Promise<NativeEditOutcome>
-  grep(request: NativeGrepRequest, cancel: CancelHandle): Promise<NativeGrepOutcome>
-  glob(request: NativeGlobRequest, cancel: CancelHandle): Promise<NativeGlobOutcome>
+  grep(request: NativeGrepRequest, rules: NativeRules, cancel: CancelHandle): Promise<NativeGrepOutcome>
+  glob(request: NativeGlobRequest, rules: NativeRules, cancel: CancelHandle): Promise<NativeGlobOutcome>
   close(): void
 }
 
@@ -189,6 +188,8 @@ export interface NativeBashOutcome extends Ended {
   timedOut: boolean
   truncated: boolean
   sidecar?: SidecarMade
+  /** Why there is none although one was needed. */
+  sidecarFailed?: string
   hint?: string
 }
 
@@ -207,11 +208,5 @@ export interface ContractAddon {
     access: NativeAccess,
     cancel: CancelHandle,
   ): Promise<Ended & { target?: NativeTarget }>
-  contractBash(
-    policy: NativePolicy,
-    workdir: NativeTarget,
-    request: NativeBashRequest,
-    cancel: CancelHandle,
-  ): Promise<NativeBashOutcome>
-  writeSidecar(request: SidecarRequest, text: string): Promise<Ended & { sidecar?: SidecarMade }>
+  contractBash(workdir: NativeTarget, request: NativeBashRequest, cancel: CancelHandle): Promise<NativeBashOutcome>
 }

@@ -102,7 +102,7 @@ function requirementsOf(
   manifest: RequirementSet = {},
 ): SessionRequirements {
   const declared = unionOf([manifest, ...tools.map(({ requires }) => requires)])
-  const effective = (policy.expanded() as RequirementSet[][]).map(unionOf)
+  const effective = policy.expanded().map((set) => unionOf([set]))
   return Object.freeze(ceiling === undefined ? { declared, effective } : { declared, ceiling, effective })
 }
 

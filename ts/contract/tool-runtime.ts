@@ -47,7 +47,7 @@ export interface CommandEnd {
   timed_out: boolean
   /** The beginning of both outputs in the order of arrival, when they are longer than the limit. */
   head?: string | undefined
-  /** Where all of it is, then. */
+  /** Where all of it is, then, unless it could not be kept. */
   output_path?: string | undefined
 }
 

@@ -45,11 +45,12 @@ export async function watchTools(
   let closed = false
   const look = async (): Promise<void> => {
     const now = await fingerprintOf(directory)
-    if (now !== fingerprint) {
-      fingerprint = now
-      loaded = await load()
-      if (!closed) onChange?.(loaded)
-    }
+    if (closed || now === fingerprint) return
+    const next = await load()
+    if (closed) return
+    fingerprint = now
+    loaded = next
+    onChange?.(loaded)
   }
   let timer: NodeJS.Timeout
   const again = (): void => {

@@ -60,10 +60,11 @@ impl<'s> Lanes<'s> {
         limit: usize,
         sink: Option<&'s mut dyn Sink>,
     ) -> Self {
+        let sink_limit = sink.as_ref().and_then(|sink| sink.limit()).unwrap_or(limit);
         let lane = |pipe, stream| Lane {
             pipe: Some(pipe),
             capture: Capture::new(limit),
-            feed: Feed::new(stream, limit),
+            feed: Feed::new(stream, sink_limit),
         };
         let each = match stderr {
             None => vec![lane(output, Stream::Joined)],

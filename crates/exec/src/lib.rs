@@ -54,6 +54,7 @@ mod run;
 mod running;
 mod sink;
 mod spawn;
+mod split;
 mod start_permit;
 #[cfg(target_os = "macos")]
 mod temporary;
@@ -67,3 +68,4 @@ pub use report::report;
 pub use request::{ExecEnv, ExecRequest, Sandbox, Streams};
 pub use run::{Finished, GRACE, run, run_streaming};
 pub use sink::{Chunk, Sink, Stream};
+pub use split::{Head, Overflow, Split, StoppedBy};

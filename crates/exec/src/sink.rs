@@ -25,7 +25,7 @@ pub struct Chunk<'a> {
 
 /// Takes output while the command runs; see [`run_streaming`](crate::run_streaming).
 ///
-/// Of each stream no more than `max_output_bytes` is pushed. As long as the stream has not passed
+/// Of each stream no more than `max_output_bytes` (or [`limit`](Self::limit), if there is one) is pushed. As long as the stream has not passed
 /// the limit, its chunks together are what the final output will be. When it passes, what fits has
 /// been pushed, up to the last whole character, and [`cut`](Self::cut) is called, once; after that
 /// nothing more of this stream is pushed, and it is read whether the sink is ready or not, so that
@@ -43,6 +43,11 @@ pub trait Sink {
 
     /// Takes a chunk.
     fn push(&mut self, chunk: Chunk<'_>);
+
+    /// How much of each stream is pushed, if that is not as much as is captured. Asked once.
+    fn limit(&self) -> Option<usize> {
+        None
+    }
 
     /// The stream has passed the limit.
     fn cut(&mut self, stream: Stream) {

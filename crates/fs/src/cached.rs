@@ -28,7 +28,7 @@ pub fn read_cached<T>(
 }
 
 #[cfg(target_os = "linux")]
-mod linux {
+pub(crate) mod linux {
     use std::cell::Cell;
     use std::cell::RefCell;
     use std::io::IoSliceMut;
@@ -50,7 +50,7 @@ mod linux {
     use crate::path;
 
     /// More takes so long to copy that another thread is the better place for it.
-    const MOST: u64 = 256 << 10;
+    pub(crate) const MOST: u64 = 256 << 10;
 
     /// Filesystems of this machine that open a file without asking anybody. Others (FUSE, NFS, an
     /// overlay over one of them) may wait when a file is opened, whatever their caches hold.
@@ -102,7 +102,7 @@ mod linux {
         })
     }
 
-    fn open(
+    pub(crate) fn open(
         below: BorrowedFd<'_>,
         path: &Path,
         flags: OFlags,
@@ -118,7 +118,7 @@ mod linux {
         static LOCAL_DISK: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    fn is_local(place: &OwnedFd, stat: &Stat) -> Option<bool> {
+    pub(crate) fn is_local(place: &OwnedFd, stat: &Stat) -> Option<bool> {
         if LOCAL_DISK.get() == Some(stat.st_dev) {
             return Some(true);
         }
@@ -135,13 +135,17 @@ mod linux {
         rustix::fs::fstatfs(place).ok().map(|told| told.f_type as u64)
     }
 
-    fn regular(file: &OwnedFd) -> Option<Stat> {
+    pub(crate) fn regular(file: &OwnedFd) -> Option<Stat> {
         let stat = rustix::fs::fstat(file).ok()?;
         FileKind::of(&stat).is_none().then_some(stat)
     }
 
     /// All of a file of so many bytes; `None` when it has become another length meanwhile.
-    fn whole<'b>(file: &OwnedFd, bytes: usize, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
+    pub(crate) fn whole<'b>(
+        file: &OwnedFd,
+        bytes: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Option<&'b [u8]> {
         // One more, to see the end.
         if buffer.len() <= bytes {
             let missing = bytes + 1 - buffer.len();

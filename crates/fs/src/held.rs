@@ -3,6 +3,8 @@
 //! What is decided about is the real path of what was opened, and what is acted on is what was
 //! opened: between the two there is no path that could come to mean something else.
 
+#[cfg(target_os = "linux")]
+mod at_once;
 mod find;
 mod opener;
 
@@ -78,6 +80,33 @@ pub struct Held {
 }
 
 impl Held {
+    /// Holds the regular file at the relative `path` below `root` when nothing has to be waited for:
+    /// the kernel has the way there and the file in its caches, and no link is on the way. `None`
+    /// says nothing about the file.
+    #[must_use]
+    pub fn at_once(root: &Path, path: &str) -> Option<Self> {
+        #[cfg(target_os = "linux")]
+        return at_once::hold(root, path);
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (root, path);
+            None
+        }
+    }
+
+    /// All of the file, if it is text of at most `limit` bytes and can be read without waiting.
+    /// `None` says nothing about the file.
+    #[must_use]
+    pub fn read_at_once(&self, limit: u64) -> Option<Vec<u8>> {
+        #[cfg(target_os = "linux")]
+        return at_once::read(self.file.as_ref()?, limit);
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = limit;
+            None
+        }
+    }
+
     /// The path as the caller wrote it.
     #[must_use]
     pub fn shown(&self) -> &str {

@@ -62,3 +62,43 @@ proptest! {
         prop_assert_eq!(all, bytes);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_held_at_once_is_what_is_held_otherwise() {
+    let tree = Tree::new();
+    tree.put("dir/file", "text é");
+    tree.put("binary", "a\0b");
+    tree.put("broken", b"\xff");
+    tree.put("empty", "");
+    tree.link("dir", "link");
+    tree.link("file", "dir/alias");
+    tree.link("../outside/secret", "secret");
+    // Once by the ordinary way, so that the caches know them.
+    for path in ["dir/file", "./dir//file", "empty"] {
+        let ordinary = hold(&tree, path);
+        let at_once = Held::at_once(&tree.root, path).expect("it is in the caches");
+        assert_eq!((at_once.place(), at_once.kind()), (ordinary.place(), ordinary.kind()));
+        let text = at_once.read_at_once(100).expect("so are its bytes");
+        assert_eq!(text, range(&ordinary, 0, 100).bytes);
+    }
+    for path in [
+        "link/file",
+        "dir/alias",
+        "secret",
+        "../outside/secret",
+        "dir",
+        "dir/",
+        "none",
+        "/etc/passwd",
+        "dir/../dir/file",
+        "",
+    ] {
+        assert!(Held::at_once(&tree.root, path).is_none(), "{path}");
+    }
+    let read = |path: &str, limit| {
+        Held::at_once(&tree.root, path).and_then(|held| held.read_at_once(limit))
+    };
+    assert!(read("binary", 100).is_none() && read("broken", 100).is_none());
+    assert!(read("dir/file", 6).is_none() && read("dir/file", 7).is_some());
+}

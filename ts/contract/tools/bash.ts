@@ -35,7 +35,6 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
   targets: ({ command, workdir }) => [{ kind: 'command', command, workdir }],
   async execute({ command, workdir, timeout_ms }, { shell }) {
     const { stdout, stderr, head, output_path, ...how } = await shell.run(command, { workdir, timeout_ms })
-    if (head === undefined || output_path === undefined) return new LimitedOutput({ stdout, stderr, ...how })
-    return new LimitedOutput({ head, ...how }, output_path)
+    return head === undefined ? new LimitedOutput({ stdout, stderr, ...how }) : new LimitedOutput({ head, ...how }, output_path, true)
   },
 }

@@ -1,4 +1,4 @@
-import { ToolError, type ToolErrorCode } from '../../errors.js'
+import { ToolError } from '../../errors.js'
 import type { Message } from '../thread-state.js'
 
 /** How many calls a call may lead to by `queueTool`, and they by theirs. */
@@ -36,7 +36,7 @@ export class Run {
   countQueued(toolName: string): number {
     if (this.#queued >= MAX_QUEUED_CALLS) {
       throw new ToolError({
-        code: 'THREAD_QUEUE_LIMIT' as string as ToolErrorCode,
+        code: 'THREAD_QUEUE_LIMIT',
         summary: `Queue limit reached (${MAX_QUEUED_CALLS} calls)`,
         place: `Queue limit reached: one call has led to ${MAX_QUEUED_CALLS} queued calls, and \`${toolName}\` would be one more`,
         hint: 'Let the tool end its chain, or go on with a new call.',

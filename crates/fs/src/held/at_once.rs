@@ -1,0 +1,75 @@
+//! The same without waiting for anything, for the thread that must not wait. See
+//! [`read_cached`](crate::read_cached).
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::CWD;
+use rustix::fs::OFlags;
+use rustix::fs::ResolveFlags;
+
+use super::Held;
+use super::HeldKind;
+use super::place_of;
+use crate::Resolver;
+use crate::cached::linux::MOST;
+use crate::cached::linux::is_local;
+use crate::cached::linux::open;
+use crate::cached::linux::regular;
+use crate::cached::linux::whole;
+use crate::open::Identity;
+use crate::open::READ;
+use crate::path;
+use crate::root::PLACE;
+
+/// A file with a NUL byte so near to its beginning is no text.
+const LOOKED_AT: usize = 8192;
+
+pub(super) fn hold(root: &Path, shown: &str) -> Option<Held> {
+    path::validate(shown).ok()?;
+    if !Path::new(shown).is_relative() || path::asks_for_directory(Path::new(shown)) {
+        return None;
+    }
+    // Without links on the way, and nothing else mounted there, it is where it says.
+    let relative = path::plain(Path::new(shown))?;
+    let (parent, name) = path::split_last(&relative)?;
+    let directory = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    let root = open(CWD, root, directory, ResolveFlags::NO_MAGICLINKS)?;
+    let parent = open(root.as_fd(), parent.unwrap_or(Path::new(".")), directory, inside)?;
+    // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
+    let seen = open(parent.as_fd(), Path::new(name), OFlags::PATH | OFlags::CLOEXEC, inside)?;
+    let stat = regular(&seen)?;
+    if !is_local(&seen, &stat)? {
+        return None;
+    }
+    let file = open(parent.as_fd(), Path::new(name), READ, inside)?;
+    let stat = regular(&file).filter(|found| Identity::of(found) == Identity::of(&stat))?;
+    let directory_place = place_of(shown, &parent).ok()??;
+    Some(Held {
+        shown: shown.to_owned(),
+        place: directory_place.join(name),
+        kind: HeldKind::File { bytes: u64::try_from(stat.st_size).ok()? },
+        directory: parent,
+        directory_place,
+        missing: Vec::new(),
+        name: OsString::from(name),
+        file: Some(File::from(file)),
+        trouble: None,
+        resolver: Resolver::Automatic,
+    })
+}
+
+pub(super) fn read(file: &File, limit: u64) -> Option<Vec<u8>> {
+    let file: OwnedFd = file.try_clone().ok()?.into();
+    let bytes = u64::try_from(regular(&file)?.st_size).ok()?;
+    let bytes = usize::try_from(bytes).ok().filter(|_| bytes <= limit.min(MOST))?;
+    let mut buffer = Vec::new();
+    whole(&file, bytes, &mut buffer)?;
+    buffer.truncate(bytes);
+    let is_text = !buffer[..bytes.min(LOOKED_AT)].contains(&0);
+    (is_text && std::str::from_utf8(&buffer).is_ok()).then_some(buffer)
+}

@@ -1,0 +1,310 @@
+//! A command line through `sh -c`, under a policy of its own.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use napi::Env;
+use napi::Result;
+use napi::bindgen_prelude::Object;
+use napi_derive::napi;
+use toolwright_exec::Cancel;
+use toolwright_exec::ExecEnv;
+use toolwright_exec::ExecError;
+use toolwright_exec::ExecRequest;
+use toolwright_exec::Exit;
+use toolwright_exec::Finished;
+use toolwright_exec::Head;
+use toolwright_exec::Sandbox;
+use toolwright_exec::Split;
+use toolwright_exec::StoppedBy;
+use toolwright_exec::Streams;
+use toolwright_sandbox::explain::explain;
+use toolwright_sandbox::plan::Plan;
+
+use super::policy::ContractGrants;
+use super::policy::Policy;
+use super::sidecar::Lazy;
+use super::sidecar::SidecarMade;
+use super::sidecar::SidecarRequest;
+use super::target::Opened;
+use super::target::OpenedTarget;
+use crate::cancel::CancelHandle;
+use crate::environment;
+use crate::environment::EnvironmentOptions;
+use crate::environment::Variables;
+use crate::error::NativeError;
+use crate::job;
+use crate::job::Outcome;
+use crate::live;
+use crate::options;
+use crate::sandbox;
+use crate::sandbox::SandboxRequest;
+
+/// What to run, and what it may do.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractBashRequest {
+    /// For `sh -c`.
+    pub command: String,
+    /// Which variables it sees.
+    pub environment: EnvironmentOptions,
+    /// The host's variables, where JavaScript has a view of its own.
+    pub given: Option<HashMap<String, String>>,
+    /// Variables that join those of the host.
+    pub also: Option<HashMap<String, String>>,
+    /// Which files and hosts it reaches.
+    pub grants: ContractGrants,
+    /// Closed for it all the same.
+    pub deny_read: Option<Vec<String>>,
+    /// Not to be written all the same, if not the usual ones.
+    pub deny_write: Option<Vec<String>>,
+    /// `private`, `none` or `host`.
+    pub loopback: Option<String>,
+    /// Refuse to run where a layer for files or processes is missing.
+    pub required: Option<bool>,
+    /// How many processes there may be at once; 0 for no limit.
+    pub processes: Option<f64>,
+    /// How much memory.
+    pub memory_bytes: Option<f64>,
+    /// How much processor time each process may use.
+    pub cpu_seconds: Option<f64>,
+    /// How long a file may become.
+    pub file_size_bytes: Option<f64>,
+    /// When the command and its children are killed.
+    pub timeout_ms: f64,
+    /// How much output is given back, of both streams together.
+    pub head_bytes: f64,
+    /// Where all of it goes when there is more.
+    pub sidecar: Option<SidecarRequest>,
+}
+
+/// What became of a command.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct ContractBashOutcome {
+    /// What it wrote there, or the beginning.
+    pub stdout: Option<String>,
+    /// What it wrote there, or the beginning.
+    pub stderr: Option<String>,
+    /// None when it did not end by itself.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<String>,
+    /// Its time was up.
+    pub timed_out: bool,
+    /// It wrote more than is given back.
+    pub truncated: bool,
+    /// Where all of it is, in the order of arrival.
+    pub sidecar: Option<SidecarMade>,
+    /// Why all of it is nowhere.
+    pub sidecar_failed: Option<String>,
+    /// What the sandbox seems to have refused.
+    pub hint: Option<String>,
+    /// How long it ran.
+    pub duration_ms: Option<f64>,
+    /// True when the call was cancelled; what was written until then is there.
+    pub cancelled: bool,
+    /// Why it was not run. An exit code is no error, and neither is a timeout.
+    pub error: Option<NativeError>,
+}
+
+impl Outcome for ContractBashOutcome {
+    fn failed(error: NativeError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
+
+/// Runs a command line in a directory that was opened as `workdir`.
+#[napi(catch_unwind, ts_return_type = "Promise<ContractBashOutcome>")]
+pub fn contract_bash<'env>(
+    env: &'env Env,
+    workdir: &OpenedTarget,
+    mut request: ContractBashRequest,
+    cancel: &CancelHandle,
+) -> Result<Object<'env>> {
+    let running = live::follow(env, cancel.for_command())?;
+    let host = environment::of_host(request.given.take(), request.also.take());
+    let opened = workdir.opened();
+    job::long(env, move || match opened {
+        Ok(opened) => run(&opened, &request, host, running.cancel()),
+        Err(closed) => ContractBashOutcome::failed(closed),
+    })
+}
+
+fn run(
+    opened: &Arc<Opened>,
+    request: &ContractBashRequest,
+    host: Variables,
+    cancel: &Cancel,
+) -> ContractBashOutcome {
+    let mut cwd = opened.held.directory_place();
+    let (mut root, mut below) = root_of(&opened.policy, cwd);
+    let mut directory = directory_of(opened, cwd);
+    // What is closed to it cannot be where it runs either.
+    if !is_granted(&request.grants, cwd) {
+        (cwd, root, below) = (Path::new("/"), PathBuf::from("/"), PathBuf::new());
+        directory.clone_from(&root);
+    }
+    let plan = match plan(request, &opened.policy, &root, &host) {
+        Ok(plan) => plan,
+        Err(error) => return ContractBashOutcome::failed(error),
+    };
+    let args = ["-c".to_owned(), request.command.clone()];
+    let stop = AtomicBool::new(false);
+    let mut lazy = request.sidecar.as_ref().map(Lazy::new);
+    let overflow = lazy.as_mut().map(|lazy| lazy as &mut dyn toolwright_exec::Overflow);
+    let limit = options::size(request.head_bytes);
+    let mut split = Split::new(limit, overflow, &stop);
+    let exec = ExecRequest {
+        cwd: &directory,
+        sandbox: Some(Sandbox {
+            plan: &plan,
+            below: &below,
+            required: request.required.unwrap_or(false),
+            isolated: false,
+        }),
+        env: ExecEnv::Exactly(environment::of_command(&request.environment, host, cwd)),
+        timeout: options::milliseconds(request.timeout_ms),
+        max_output_bytes: 0,
+        streams: Streams::Apart,
+        cancel: &StoppedBy { cancel, stop: &stop },
+        ..ExecRequest::new("sh", &args)
+    };
+    let started = Instant::now();
+    let ran = toolwright_exec::run_streaming(&exec, &mut split);
+    let duration = started.elapsed();
+    let Head { stdout, stderr, truncated } = split.into_head();
+    let stdout = options::text(stdout, limit);
+    let stderr = options::text(stderr, limit.saturating_sub(stdout.len()));
+    let mut outcome = ContractBashOutcome {
+        truncated,
+        duration_ms: Some(duration.as_secs_f64() * 1000.0),
+        ..ContractBashOutcome::default()
+    };
+    match ran {
+        Ok(Finished { exit: Exit::Code(code), .. }) => outcome.exit_code = Some(code),
+        Ok(Finished { exit: Exit::Signal { name, .. }, .. }) => {
+            outcome.signal = Some(name.to_string());
+        }
+        Err(ExecError::TimedOut { .. }) => outcome.timed_out = true,
+        Err(ExecError::Cancelled { .. }) if stop.load(Ordering::Relaxed) => {
+            outcome.signal = Some("SIGKILL".to_owned());
+        }
+        Err(ExecError::Cancelled { .. }) => outcome.cancelled = true,
+        Err(error) => outcome.error = Some(failed(request, &directory, cwd, &error)),
+    }
+    match lazy.and_then(Lazy::made) {
+        None => {}
+        Some(Ok(made)) => outcome.sidecar = Some(made),
+        Some(Err(error)) => outcome.sidecar_failed = Some(error.message),
+    }
+    if outcome.exit_code != Some(0) {
+        outcome.hint = explain(&stderr, &plan).or_else(|| explain(&stdout, &plan));
+    }
+    (outcome.stdout, outcome.stderr) = (Some(stdout), Some(stderr));
+    outcome
+}
+
+/// The root of the workspace around a directory, and the way to it from there.
+fn root_of(policy: &Policy, cwd: &Path) -> (PathBuf, PathBuf) {
+    let around = policy
+        .workspace
+        .iter()
+        .find_map(|root| cwd.strip_prefix(root).ok().map(|below| (root.clone(), below.to_owned())));
+    around.unwrap_or_else(|| (cwd.to_owned(), PathBuf::new()))
+}
+
+/// Whether something at a directory, below it or around it is granted.
+fn is_granted(grants: &ContractGrants, cwd: &Path) -> bool {
+    let near = |path: &String| cwd.starts_with(path) || Path::new(path).starts_with(cwd);
+    grants.reads_all || grants.readable.iter().chain(&grants.writable).any(near)
+}
+
+fn plan(
+    request: &ContractBashRequest,
+    policy: &Policy,
+    root: &Path,
+    host: &Variables,
+) -> std::result::Result<Plan, NativeError> {
+    let grants = &request.grants;
+    let sandbox = SandboxRequest {
+        network: grants.network,
+        loopback: request.loopback.clone(),
+        full_files: None,
+        system_only: Some(!grants.reads_all),
+        writable_roots: None,
+        readable: Some(grants.readable.clone()),
+        deny_read: request.deny_read.clone(),
+        deny_write: request.deny_write.clone(),
+        isolated: None,
+        required: request.required,
+        processes: request.processes,
+        memory_bytes: request.memory_bytes,
+        cpu_seconds: request.cpu_seconds,
+        file_size_bytes: request.file_size_bytes,
+    };
+    let mut plan = sandbox.plan(root, host).map_err(|error| sandbox::bad_option(&error))?;
+    let there = |paths: &[String]| -> Vec<PathBuf> {
+        let real = paths.iter().filter_map(|path| std::fs::canonicalize(path).ok());
+        real.filter(|path| path.is_dir()).collect()
+    };
+    // The root is no more than what is granted of it.
+    plan.writable = there(&grants.writable);
+    if !grants.reads_all {
+        let readable = there(&grants.readable);
+        let granted = |place: &Path| {
+            readable.iter().chain(&plan.writable).any(|root| place.starts_with(root))
+        };
+        let ungranted: Vec<PathBuf> = policy
+            .workspace
+            .iter()
+            .chain(&policy.others)
+            .filter(|place| !granted(place) && place.is_dir())
+            .cloned()
+            .collect();
+        plan.closed.extend(ungranted);
+    }
+    for paths in [&mut plan.writable, &mut plan.closed] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    Ok(plan)
+}
+
+/// The open directory itself where the system can say so, so that nothing can be swapped in.
+fn directory_of(opened: &Opened, cwd: &Path) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    if cfg!(target_os = "linux") {
+        format!("/proc/self/fd/{}", opened.held.directory().as_raw_fd()).into()
+    } else {
+        cwd.to_owned()
+    }
+}
+
+fn failed(
+    request: &ContractBashRequest,
+    directory: &Path,
+    cwd: &Path,
+    error: &ExecError,
+) -> NativeError {
+    let hint = error.hint();
+    // What it was run in is a descriptor of this process; what the caller knows is its path.
+    let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
+    if let ExecError::Unconfined { missing, .. } = error {
+        let summary = "Cannot confine the command".to_owned();
+        let place = format!("{summary}: {missing}");
+        return NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, hint)
+            .with("layer", missing.layer)
+            .with("reason", missing.reason.as_str());
+    }
+    let summary = "The command could not be run".to_owned();
+    let place = format!("{summary}: {said}");
+    NativeError::new("PROCESS_FAILED", summary, &place, hint)
+        .with("command", request.command.as_str())
+        .with("started", matches!(error, ExecError::Lost { .. }))
+}

@@ -1,0 +1,300 @@
+//! Capabilities: compiled once for a session, asked for every call.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use napi_derive::napi;
+use serde_json::Value;
+use toolwright_policy::Access;
+use toolwright_policy::CompileError;
+use toolwright_policy::Declared;
+use toolwright_policy::Effective;
+use toolwright_policy::Host;
+use toolwright_policy::RequirementSet;
+use toolwright_policy::Union;
+use toolwright_policy::Variables;
+use toolwright_policy::shell;
+
+use crate::error::NativeError;
+use crate::options;
+
+/// What the variables of patterns stand for: absolute directories. An empty list is a variable that
+/// is defined and empty, with which no pattern comes to anything.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractVariables {
+    /// `{workspace}`: the root, and those that the manifest adds.
+    pub workspace: Vec<String>,
+    /// `{ad-hoc}`: directories of files that are open without a workspace.
+    pub ad_hoc: Vec<String>,
+    /// `{user-data}`: the host's directory for this user.
+    pub user_data: Option<String>,
+}
+
+impl ContractVariables {
+    /// With links followed: patterns are compared with real paths.
+    pub(super) fn resolved(&self) -> Variables {
+        Variables {
+            workspace: self.workspace.iter().map(PathBuf::from).collect(),
+            ad_hoc: self.ad_hoc.iter().map(PathBuf::from).collect(),
+            user_data: self.user_data.iter().map(PathBuf::from).collect(),
+        }
+        .resolved()
+    }
+}
+
+/// A set of requirements as it was written, and where it stands.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractRequires {
+    /// For messages: `manifest.requires`, `tool read`, `ceiling`.
+    pub source: String,
+    /// `{ fs?, net?, shell?, capabilities? }`
+    #[napi(ts_type = "unknown")]
+    pub requires: Value,
+}
+
+/// What a session may do.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractPolicyRequest {
+    /// What the variables stand for.
+    pub variables: ContractVariables,
+    /// All of these have to allow what is done, and in each of them any member may. Without any,
+    /// nothing is allowed.
+    pub conjunction: Vec<Vec<ContractRequires>>,
+    /// Paths below a workspace root that are not written, if not the usual ones.
+    pub deny_write: Option<Vec<String>>,
+    /// The session's own directories: what lies there may be read without a rule.
+    pub implicit_read: Option<Vec<String>>,
+    /// The same for reading and writing.
+    pub implicit_write: Option<Vec<String>>,
+}
+
+/// A policy, or why there is none.
+#[napi(object, object_from_js = false)]
+#[derive(Debug, Default)]
+pub struct ContractPolicyOutcome {
+    /// What was compiled.
+    pub policy: Option<ContractPolicy>,
+    /// What is wrong with the request: `details` has its place.
+    pub error: Option<NativeError>,
+}
+
+/// What a session may do, compiled. It does not change.
+#[napi]
+#[derive(Debug, Clone)]
+pub struct ContractPolicy(pub(super) Arc<Policy>);
+
+#[derive(Debug)]
+pub(super) struct Policy {
+    pub(super) effective: Effective,
+    /// With links followed.
+    pub(super) workspace: Vec<PathBuf>,
+    /// Directories of the other variables, as far as commands have to be kept out of them.
+    pub(super) others: Vec<PathBuf>,
+    /// Where absolute paths may lie besides.
+    pub(super) roots: Vec<PathBuf>,
+    pub(super) deny_write: Vec<PathBuf>,
+    implicit_read: Vec<PathBuf>,
+    implicit_write: Vec<PathBuf>,
+}
+
+impl Policy {
+    fn compile(request: &ContractPolicyRequest) -> Result<Self, CompileError> {
+        let variables = request.variables.resolved();
+        let sets = request.conjunction.iter().map(|members| {
+            let members = members
+                .iter()
+                .map(|ContractRequires { source, requires }| {
+                    let set = RequirementSet::parse(source, requires)?;
+                    Ok(Declared { origin: source.clone(), set })
+                })
+                .collect::<Result<Vec<_>, CompileError>>()?;
+            Union::compile(&members, &variables)
+        });
+        let effective = Effective::new(sets.collect::<Result<_, _>>()?);
+        let real = |paths: &Option<Vec<String>>| -> Vec<PathBuf> {
+            let paths = paths.iter().flatten().map(PathBuf::from);
+            paths.map(|path| std::fs::canonicalize(&path).unwrap_or(path)).collect()
+        };
+        let implicit_read = real(&request.implicit_read);
+        let implicit_write = real(&request.implicit_write);
+        let mut roots = effective.roots();
+        roots.extend(implicit_read.iter().chain(&implicit_write).cloned());
+        let others = variables.ad_hoc.iter().chain(&variables.user_data).cloned().collect();
+        Ok(Self {
+            effective,
+            workspace: variables.workspace,
+            others,
+            roots,
+            deny_write: options::protected_paths(request.deny_write.as_deref()),
+            implicit_read,
+            implicit_write,
+        })
+    }
+
+    /// Whether a place is one that needs no rule.
+    pub(super) fn is_implicit(&self, access: Access, place: &Path) -> bool {
+        let below = |roots: &[PathBuf]| roots.iter().any(|root| place.starts_with(root));
+        below(&self.implicit_write) || access == Access::Read && below(&self.implicit_read)
+    }
+
+    pub(super) fn allows(&self, access: Access, place: &Path) -> bool {
+        self.is_implicit(access, place) || self.effective.allows_path(access, place)
+    }
+
+    /// How a place is called in output: as a path that the tools take.
+    pub(super) fn display(&self, place: &Path) -> PathBuf {
+        match self.workspace.first().and_then(|root| place.strip_prefix(root).ok()) {
+            Some(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+            Some(below) => below.to_owned(),
+            None => place.to_owned(),
+        }
+    }
+}
+
+/// Compiles what a session may do.
+#[napi(catch_unwind)]
+#[must_use]
+pub fn compile_policy(request: ContractPolicyRequest) -> ContractPolicyOutcome {
+    match Policy::compile(&request) {
+        Ok(policy) => ContractPolicyOutcome {
+            policy: Some(ContractPolicy(Arc::new(policy))),
+            ..ContractPolicyOutcome::default()
+        },
+        Err(error) => {
+            let hint = "Correct the manifest or the tool's requirements; nothing was started.";
+            let native = compile_failed("CONTRACT_MANIFEST_INVALID", &error, hint);
+            ContractPolicyOutcome { error: Some(native), ..ContractPolicyOutcome::default() }
+        }
+    }
+}
+
+pub(super) fn compile_failed(code: &str, error: &CompileError, hint: &str) -> NativeError {
+    let summary = format!("{} cannot be used", error.origin);
+    let mut native = NativeError::new(code, summary, &error.to_string(), hint)
+        .with("source", error.origin.as_str())
+        .with("place", error.place.as_str())
+        .with("problem", error.problem.as_str());
+    if let Some(variable) = &error.variable {
+        native = native.with("variable", variable.as_str());
+    }
+    native
+}
+
+/// Refused by capability: nothing was done.
+pub(super) fn denied(capability: &str, what: &str, hint: &str) -> NativeError {
+    let summary = "Not among this agent's capabilities".to_owned();
+    let place = format!("{summary}: {capability} {what}");
+    NativeError::new("CAPABILITY_DENIED", summary, &place, hint).with("capability", capability)
+}
+
+/// What a process may do.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractGrants {
+    /// Directories that it may read.
+    pub readable: Vec<String>,
+    /// Directories that it may write, and read.
+    pub writable: Vec<String>,
+    /// It may read everything.
+    pub reads_all: bool,
+    /// It may reach every host.
+    pub network: bool,
+    /// What was too narrow to be granted to a process, as capability and pattern.
+    pub not_granted: Option<Vec<String>>,
+}
+
+#[napi]
+impl ContractPolicy {
+    /// The sets with their variables and braces written out, in the shape of the request.
+    #[napi(catch_unwind, ts_return_type = "unknown")]
+    #[must_use]
+    pub fn expanded(&self) -> Value {
+        let sets = self.0.effective.sets().iter();
+        sets.map(|set| serde_json::to_value(set.expanded()).unwrap_or_default()).collect()
+    }
+
+    /// Whether a file may be read or written (`access`), by its real path.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn allows_path(&self, access: String, real_path: String) -> bool {
+        let access = if access == "write" { Access::Write } else { Access::Read };
+        self.0.allows(access, Path::new(&real_path))
+    }
+
+    /// Why a host may not be reached; nothing when it may.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn check_host(&self, host: String, port: Option<u16>) -> Option<NativeError> {
+        let found = Host::parse(&host).map(|host| host.with_port(port));
+        if found.as_ref().is_some_and(|host| self.0.effective.allows_host(host)) {
+            return None;
+        }
+        let hint = if found.is_some_and(|host| host.is_private()) {
+            "Addresses of this machine and of private networks have to be granted by name."
+        } else {
+            "Use another host, or go on without it; the host program grants net.hosts."
+        };
+        Some(denied("net.fetch", &format!("`{host}`"), hint).with("host", host))
+    }
+
+    /// Why a named capability may not be used; nothing when it may.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn check_capability(&self, name: String) -> Option<NativeError> {
+        let hint = "Go on without it; the host program grants capabilities.";
+        (!self.0.effective.allows_capability(&name)).then(|| denied(&name, "", hint))
+    }
+
+    /// Why a command line may not be run; nothing when all of its commands may.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn check_command(&self, line: String) -> Option<NativeError> {
+        let parsed = shell::parse(&line);
+        let effective = &self.0.effective;
+        let refused = parsed.commands.iter().find(|command| !effective.allows_command(command));
+        if parsed.commands.is_empty() && effective.allows_some_command() {
+            return None; // blank, or a comment
+        }
+        if refused.is_none() && !parsed.commands.is_empty() {
+            return None;
+        }
+        let hint = match refused {
+            Some(command) if command.argv.is_none() => {
+                "Write the command without variables, substitutions and patterns; its arguments have to be known before it runs."
+            }
+            _ => {
+                "Use a command that is granted, or another tool; the host program grants shell commands."
+            }
+        };
+        let shown = refused.map_or_else(|| "any command".to_owned(), shell::SimpleCommand::shown);
+        let mut native = denied("shell.run", &shown, hint);
+        if let Some(command) = refused {
+            native = native.with("command", command.text.as_str());
+            if let Some(reason) = &command.restricted {
+                native = native.with("restricted", reason.as_str());
+            }
+        }
+        Some(native)
+    }
+
+    /// What a command's process gets: patterns for whole directories, and no narrower ones.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn process_grants(&self) -> ContractGrants {
+        let grants = self.0.effective.grants();
+        let texts = |paths: Vec<PathBuf>| -> Vec<String> {
+            paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
+        };
+        ContractGrants {
+            readable: texts(grants.readable),
+            writable: texts(grants.writable),
+            reads_all: grants.reads_all,
+            network: grants.network,
+            not_granted: Some(grants.not_granted),
+        }
+    }
+}
