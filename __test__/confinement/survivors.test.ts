@@ -35,14 +35,14 @@ for (const user of users) {
     })
     afterAll(() => host.stop())
 
-    test.concurrent.each(ways)('without confinement, %s outlives its command', async (how) => {
+    test.concurrent.each(ways)('without confinement, %s outlives its command', { timeout: 60_000 }, async (how) => {
       const mark = token()
       try {
         // On a busy machine it may take longer to be on its way.
         let left = false
         for (const killAfterMs of [60, 300, 1_000]) {
           await host.order({ how: 'plain', argv: linger(host, how, mark, 10, 'stay'), cwd: host.rootDir, killAfterMs })
-          left = await eventually(() => marked(mark).length > 0)
+          left = await eventually(() => marked(mark).length > 0, 5_000)
           if (left) break
         }
         expect(left).toBe(true)
