@@ -49,6 +49,30 @@ export declare class CommandSettings {
   constructor(options: CommandOptions)
 }
 
+/** What a session may do, compiled. It does not change. */
+export declare class ContractPolicy {
+  /** The sets with their variables and braces written out, in the shape of the request. */
+  expanded(): unknown
+  /** Whether a file may be read or written (`access`), by its real path. */
+  allowsPath(access: string, realPath: string): boolean
+  /** Why a host may not be reached; nothing when it may. */
+  checkHost(host: string, port?: number | undefined | null): NativeError | null
+  /** Why a named capability may not be used; nothing when it may. */
+  checkCapability(name: string): NativeError | null
+  /** Why a command line may not be run; nothing when all of its commands may. */
+  checkCommand(line: string): NativeError | null
+  /** What a command's process gets: patterns for whole directories, and no narrower ones. */
+  processGrants(): ContractGrants
+}
+
+/** Rules, compiled. They do not change. */
+export declare class ContractRules {
+  /** How many there are. */
+  get length(): number
+  /** Decides about a call. What no rule matches is asked about. */
+  evaluate(toolId: string, subjects: Array<ContractSubject>): ContractVerdict
+}
+
 /** A journal. Open it before anything else. */
 export declare class NativeJournal {
   /** The calls of a task, by attempt and sequence number. */
@@ -183,6 +207,45 @@ export declare class NativeThreadStore {
   cancelQueued(threadId: string, queue?: string | undefined | null): Promise<ThreadOutcome>
 }
 
+/** A file or directory, or none, held open. */
+export declare class OpenedTarget {
+  /** Reads a part of the file that was opened. */
+  readRange(offset: number, limitBytes: number, cancel: CancelHandle): Promise<RangeOutcome>
+  /**
+   * All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
+   * nothing, and `readRange` says why.
+   */
+  readAtOnce(limitBytes: number): string | Buffer | null
+  /** Makes `content` the text of the file. */
+  write(content: string, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractWriteOutcome>
+  /** Replaces a text in the file by another. */
+  edit(edit: ContractEdit, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractEditOutcome>
+  /**
+   * Searches the directory or the file for a regular expression. What the policy does not allow
+   * and what `rules` deny is passed over.
+   */
+  grep(request: ContractGrepRequest, rules: ContractRules | undefined | null, cancel: CancelHandle): Promise<ContractGrepOutcome>
+  /**
+   * Names the files below the directory that fit a pattern. What the policy does not allow and
+   * what `rules` deny is passed over.
+   */
+  glob(request: ContractGlobRequest, rules: ContractRules | undefined | null, cancel: CancelHandle): Promise<ContractGlobOutcome>
+  /** Absolute and without links: what rules are asked about, and not what a model is shown. */
+  get realPath(): string
+  /** As the model wrote it. */
+  get requestedPath(): string
+  /** For output: relative to the first root of the workspace, or absolute. */
+  get displayPath(): string
+  /** `file`, `directory`, or `missing` for a file that can be made. */
+  get kind(): 'file' | 'directory' | 'missing'
+  /** The size of a file when it was opened. */
+  get bytes(): number | null
+  /** It lies in one of the session's own directories and needs no rule. */
+  get implicit(): boolean
+  /** Lets go of it. Calls that run go on. */
+  close(): void
+}
+
 /** The hash of arguments given as JSON. */
 export declare function argsHash(json: string): string
 
@@ -281,6 +344,321 @@ export interface CommandOptions {
   limitBytes: number
   /** When a command and its children are killed. */
   timeoutMs: number
+}
+
+/** Compiles what a session may do. */
+export declare function compilePolicy(request: ContractPolicyRequest): ContractPolicyOutcome
+
+/** Compiles permission rules. */
+export declare function compileRules(variables: ContractVariables, rules: Array<ContractRule>): ContractRulesOutcome
+
+/** Runs a command line in a directory that was opened as `workdir`. */
+export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle): Promise<ContractBashOutcome>
+
+/** What became of a command. */
+export interface ContractBashOutcome {
+  /** What it wrote there, or the beginning. */
+  stdout?: string
+  /** What it wrote there, or the beginning. */
+  stderr?: string
+  /** None when it did not end by itself. */
+  exitCode?: number
+  /** The signal that ended it. */
+  signal?: string
+  /** Its time was up. */
+  timedOut: boolean
+  /** It wrote more than is given back. */
+  truncated: boolean
+  /** Where all of it is, in the order of arrival. */
+  sidecar?: SidecarMade
+  /** Why all of it is nowhere. */
+  sidecarFailed?: string
+  /** What the sandbox seems to have refused. */
+  hint?: string
+  /** How long it ran. */
+  durationMs?: number
+  /** True when the call was cancelled; what was written until then is there. */
+  cancelled: boolean
+  /** Why it was not run. An exit code is no error, and neither is a timeout. */
+  error?: NativeError
+}
+
+/** What to run, and what it may do. */
+export interface ContractBashRequest {
+  /** For `sh -c`. */
+  command: string
+  /** Which variables it sees. */
+  environment: EnvironmentOptions
+  /** The host's variables, where JavaScript has a view of its own. */
+  given?: Record<string, string>
+  /** Variables that join those of the host. */
+  also?: Record<string, string>
+  /** Which files and hosts it reaches. */
+  grants: ContractGrants
+  /** Closed for it all the same. */
+  denyRead?: Array<string>
+  /** Not to be written all the same, if not the usual ones. */
+  denyWrite?: Array<string>
+  /** `private`, `none` or `host`. */
+  loopback?: string
+  /** Refuse to run where a layer for files or processes is missing. */
+  required?: boolean
+  /** How many processes there may be at once; 0 for no limit. */
+  processes?: number
+  /** How much memory. */
+  memoryBytes?: number
+  /** How much processor time each process may use. */
+  cpuSeconds?: number
+  /** How long a file may become. */
+  fileSizeBytes?: number
+  /** When the command and its children are killed. */
+  timeoutMs: number
+  /** How much output is given back, of both streams together. */
+  headBytes: number
+  /** Where all of it goes when there is more. */
+  sidecar?: SidecarRequest
+}
+
+/** A text to be replaced by another, literally. */
+export interface ContractEdit {
+  /** What to look for. */
+  oldString: string
+  /** What to put in its place. */
+  newString: string
+  /** Wherever it is, and not only where it is the only one. */
+  replaceAll: boolean
+}
+
+/** What became of an edit. */
+export interface ContractEditOutcome {
+  /** How many places were replaced. */
+  replacements?: number
+  /** The line of the first one, from one. */
+  line?: number
+  /** True when the call was cancelled before anything changed. */
+  cancelled: boolean
+  /** What went wrong; nothing was changed. */
+  error?: NativeError
+}
+
+/** What became of it. */
+export interface ContractGlobOutcome {
+  /** The files, sorted, as paths that the tools take. */
+  entries?: Array<string>
+  /** There are more. */
+  truncated: boolean
+  /** Where all of them are, one on each line. */
+  sidecar?: SidecarMade
+  /** How many directories could not be listed. */
+  unlisted?: number
+  /** True when the call was cancelled. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/** Which files to name. */
+export interface ContractGlobRequest {
+  /** A pattern as `rg -g` takes it, relative to the directory. */
+  pattern: string
+  /** No more entries than these are given back. */
+  maxEntries: number
+  /** When to give up. */
+  timeoutMs: number
+  /** The tool whose rules deny files. */
+  toolId: string
+  /** Where all entries go when there are more. */
+  sidecar?: SidecarRequest
+}
+
+/** What a process may do. */
+export interface ContractGrants {
+  /** Directories that it may read. */
+  readable: Array<string>
+  /** Directories that it may write, and read. */
+  writable: Array<string>
+  /** It may read everything. */
+  readsAll: boolean
+  /** It may reach every host. */
+  network: boolean
+  /** What was too narrow to be granted to a process, as capability and pattern. */
+  notGranted?: Array<string>
+}
+
+/** A matching line. */
+export interface ContractGrepMatch {
+  /** The file, as a path that the tools take. */
+  path: string
+  /** From one. */
+  line: number
+  /** The line without its end. */
+  text: string
+}
+
+/** What became of a search. */
+export interface ContractGrepOutcome {
+  /** The matches. */
+  matches?: Array<ContractGrepMatch>
+  /** How many files were searched. */
+  filesScanned?: number
+  /** There are more. */
+  truncated: boolean
+  /** Where all of them are, as `path:line:text`. */
+  sidecar?: SidecarMade
+  /** How many files and directories could not be searched. */
+  unsearched?: number
+  /** True when the call was cancelled. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/** What to search for. */
+export interface ContractGrepRequest {
+  /** A regular expression. */
+  pattern: string
+  /** The names of files to search, as `rg -g` takes them. */
+  glob?: string
+  /** Letters count for both cases. */
+  caseInsensitive: boolean
+  /** No more matches than these are given back. */
+  maxMatches: number
+  /** A line is cut to about so many bytes. */
+  maxLineBytes: number
+  /** When to give up. */
+  timeoutMs: number
+  /** The tool whose rules deny files. */
+  toolId: string
+  /** Where all matches go when there are more. */
+  sidecar?: SidecarRequest
+}
+
+/** A policy, or why there is none. */
+export interface ContractPolicyOutcome {
+  /** What was compiled. */
+  policy?: ContractPolicy
+  /** What is wrong with the request: `details` has its place. */
+  error?: NativeError
+}
+
+/** What a session may do. */
+export interface ContractPolicyRequest {
+  /** What the variables stand for. */
+  variables: ContractVariables
+  /**
+   * All of these have to allow what is done, and in each of them any member may. Without any,
+   * nothing is allowed.
+   */
+  conjunction: Array<Array<ContractRequires>>
+  /** Paths below a workspace root that are not written, if not the usual ones. */
+  denyWrite?: Array<string>
+  /** The session's own directories: what lies there may be read without a rule. */
+  implicitRead?: Array<string>
+  /** The same for reading and writing. */
+  implicitWrite?: Array<string>
+}
+
+/** How a changed file is published. */
+export interface ContractPublish {
+  /** Wait until file and directory are on the disk. */
+  fsync: boolean
+  /** Overwrite in place where the file cannot be replaced atomically. */
+  allowInPlace: boolean
+  /** How long to wait for other calls on the same file. */
+  waitMs: number
+}
+
+/** A set of requirements as it was written, and where it stands. */
+export interface ContractRequires {
+  /** For messages: `manifest.requires`, `tool read`, `ceiling`. */
+  source: string
+  /** `{ fs?, net?, shell?, capabilities? }` */
+  requires: unknown
+}
+
+/** A permission rule. */
+export interface ContractRule {
+  /** A tool, a capability, or `*`. */
+  permission: string
+  /** A path, a host or a command. */
+  pattern: string
+  /** `allow`, `deny` or `ask`, which is the default. */
+  action?: string
+  /** `manifest`, `project` or `session`, which is the default. */
+  source?: string
+}
+
+/** Rules, or why there are none. */
+export interface ContractRulesOutcome {
+  /** What was compiled. */
+  rules?: ContractRules
+  /** What is wrong with a rule: `details` has its place. */
+  error?: NativeError
+}
+
+/** What a call does to one thing. */
+export interface ContractSubject {
+  /** `fs.read`, `shell.run`, a capability's name, or the tool's for one without any. */
+  capability: string
+  /** `path`, `host`, `command` or `text`. */
+  kind: string
+  /** The real path, the host, the command line, or another text. */
+  resource: string
+}
+
+/** What was decided about one subject, or one command of a line. */
+export interface ContractSubjectVerdict {
+  /** The subject's capability. */
+  capability: string
+  /** The resource, or the command as it was compared. */
+  resource: string
+  /** `allow`, `deny` or `ask`. */
+  action: string
+  /** Which rule decided, by its place in the list; none where none matched. */
+  rule?: number
+  /** It is a deny of the manifest. */
+  final: boolean
+  /** Why only a rule for everything may allow it. */
+  restricted?: string
+}
+
+/**
+ * What the variables of patterns stand for: absolute directories. An empty list is a variable that
+ * is defined and empty, with which no pattern comes to anything.
+ */
+export interface ContractVariables {
+  /** `{workspace}`: the root, and those that the manifest adds. */
+  workspace: Array<string>
+  /** `{ad-hoc}`: directories of files that are open without a workspace. */
+  adHoc: Array<string>
+  /** `{user-data}`: the host's directory for this user. */
+  userData?: string
+}
+
+/** What was decided about a call. */
+export interface ContractVerdict {
+  /** The strictest of all: `allow`, `deny` or `ask`. */
+  action: string
+  /** Whether any rule matched anything. */
+  matched: boolean
+  /** The place of the one that decided in `subjects`. */
+  decisive: number
+  /** One for each subject; a command line has one for each of its commands. */
+  subjects: Array<ContractSubjectVerdict>
+  /** Rules of the session and the project alone allow all of it. */
+  userAllowed: boolean
+}
+
+/** What became of a write. */
+export interface ContractWriteOutcome {
+  /** There was no such file before. */
+  created?: boolean
+  /** How long the file is now. */
+  bytes?: number
+  /** True when the call was cancelled before anything changed. */
+  cancelled: boolean
+  /** What went wrong; nothing was changed. */
+  error?: NativeError
 }
 
 /**
@@ -453,6 +831,49 @@ export interface NewThreadMessage {
   callId?: string
 }
 
+/** A target, or why there is none. */
+export interface OpenOutcome {
+  /** What was opened. */
+  target?: OpenedTarget
+  /** True when the call was cancelled. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/**
+ * Opens what `path` names, takes the real path of what was opened, and asks the policy about that.
+ * `access` is `read`, `write`, `edit`, `search` or `workdir`.
+ */
+export declare function openTarget(policy: ContractPolicy, path: string, access: string, cancel: CancelHandle): Promise<OpenOutcome>
+
+/**
+ * The same for `read`, when nothing has to be waited for; else nothing, and `openTarget` says why.
+ * For the JavaScript thread: the way to another one takes longer than this.
+ */
+export declare function openTargetAtOnce(policy: ContractPolicy, path: string): OpenedTarget | null
+
+/** Takes a command line apart. */
+export declare function parseCommandLine(line: string): ParsedCommandLine
+
+/** One simple command of a line. */
+export interface ParsedCommand {
+  /** Its words as rules compare them. */
+  text: string
+  /** Its words, if all are known. */
+  argv?: Array<string>
+  /** Why only a rule for everything may allow it. */
+  restricted?: string
+}
+
+/** A command line, taken apart. */
+export interface ParsedCommandLine {
+  /** Every simple command in it, wherever it stands. */
+  commands: Array<ParsedCommand>
+  /** Why it is no shell syntax, or not looked into. */
+  unparseable?: string
+}
+
 /** How a changed file is published. */
 export interface PublishOptions {
   /** Wait until file and directory are on the disk. */
@@ -463,6 +884,26 @@ export interface PublishOptions {
   waitMs: number
   /** Paths below the root that are not to be written, if not the usual ones. */
   denyWrite?: Array<string>
+}
+
+/** A part of a file. */
+export interface RangeOutcome {
+  /** The text, when all of it is ASCII. */
+  text?: string
+  /** UTF-8 otherwise. */
+  bytes?: Buffer
+  /** Where it begins in the file: at the wanted byte, or at the beginning of its character. */
+  offset: number
+  /** Where the rest begins; none at the end of the file. */
+  nextOffset?: number
+  /** The size of the file. */
+  fileBytes: number
+  /** Bytes that are no UTF-8 are shown as U+FFFD. */
+  lossy: boolean
+  /** True when the call was cancelled. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
 }
 
 /** Reads the regular file at `path` below `root` (absolute), at most `limit_bytes` of it. */
@@ -563,11 +1004,47 @@ export interface SandboxRows {
   env: SandboxRow
 }
 
+/** A file that was made. */
+export interface SidecarMade {
+  /** Where it is. */
+  path: string
+  /** How long it is. */
+  bytes: number
+  /** There was more than the limit. */
+  full: boolean
+}
+
+/** What became of a sidecar file. */
+export interface SidecarOutcome {
+  /** The file. */
+  sidecar?: SidecarMade
+  /** Never. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
+}
+
+/** A file to be made when there is something to put into it. */
+export interface SidecarRequest {
+  /** An absolute directory that is this user's alone. */
+  directory: string
+  /** A name that is free in it. */
+  name: string
+  /** What produces more than this is stopped, and the last line says so. */
+  limitBytes: number
+}
+
 /**
  * Stops every command of this environment and waits until they are gone, at most a second. For
  * the end of a process: what runs then has nobody left to report to.
  */
 export declare function stopCommands(): void
+
+/**
+ * Patterns that a user may want to record for a command line, one for each of its commands; none
+ * where only a rule for everything would do.
+ */
+export declare function suggestPattern(line: string): Array<string>
 
 /** The end of a call. */
 export interface ThreadCallEnd {
@@ -646,6 +1123,9 @@ export interface WriteOutcome {
   /** What went wrong. */
   error?: NativeError
 }
+
+/** Writes a text into a sidecar file. */
+export declare function writeSidecar(request: SidecarRequest, text: string): Promise<SidecarOutcome>
 
 /** As `write`, on a thread of its own, which may wait for long. */
 export declare function writeWaiting(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>

@@ -13,6 +13,7 @@ mod bash;
 mod bash_stream;
 mod cancel;
 mod command;
+mod contract;
 mod edit;
 mod environment;
 mod error;

@@ -34,7 +34,8 @@ impl Line {
         if let Some(odd) = line.chars().find(|c| is_odd_space(*c)) {
             return Err(format!("it holds the character U+{:04X}", u32::from(odd)));
         }
-        if nesting(line) > DEEPEST {
+        let (brackets, expansions) = nesting(line);
+        if brackets > DEEPEST || expansions > DEEPEST_DOUBTFUL {
             return Err("it is nested too deeply".to_owned());
         }
         let bash = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
@@ -50,20 +51,30 @@ fn is_odd_space(c: char) -> bool {
     }
 }
 
-/// How deep brackets go, quoted ones too: no more than that is asked of the tokenizer.
-fn nesting(line: &str) -> usize {
-    let (mut depth, mut most) = (0usize, 0);
+/// How deep brackets go, quoted ones too, and how deep those of expansions: no more than that is
+/// asked of the parser.
+fn nesting(line: &str) -> (usize, usize) {
+    let mut open: Vec<bool> = Vec::new();
+    let (mut expansions, mut most, mut most_expansions) = (0usize, 0, 0);
+    let mut before = ' ';
     for c in line.chars() {
         match c {
             '(' | '{' | '[' => {
-                depth += 1;
-                most = most.max(depth);
+                let is_expansion = before == '$';
+                open.push(is_expansion);
+                expansions += usize::from(is_expansion);
+                most = most.max(open.len());
+                most_expansions = most_expansions.max(expansions);
             }
-            ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            ')' | '}' | ']' => {
+                let was_expansion = open.pop().unwrap_or_default();
+                expansions -= usize::from(was_expansion);
+            }
             _ => {}
         }
+        before = c;
     }
-    most
+    (most, most_expansions)
 }
 
 fn read(line: &str, options: &ParserOptions) -> Result<Program, String> {
