@@ -34,7 +34,7 @@ function readTasks(pid: number): string[] {
 /** The processes that have a text among their arguments, and their command lines. */
 export function marked(mark: string): number[] {
   // The latest first: some are gone again soon after they were listed.
-  return pids().reverse().filter((pid) => {
+  return pids().toReversed().filter((pid) => {
     // That of a process without its first thread is empty at the process, and whole at its threads.
     const line = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
     return line.includes(mark) && !hasEnded(pid)
