@@ -166,25 +166,20 @@ const PERIOD_MS = 10
 let period = { beganMs: 0, spentMs: 0 }
 
 /**
- * A file's text (ASCII) or bytes, when nothing has to be waited for: it is in memory, and the event
- * loop has not been held up by others just now. `undefined` says nothing about the file.
+ * What `look` gives that waits for nothing: a file is in memory, and the event loop has not been held up
+ * by others just now. `undefined` says nothing about the file.
  *
  * @throws the signal's reason when it is aborted.
  */
-export function readAtOnce(
-  { signal }: CallLimits,
-  root: string,
-  path: string,
-  limitBytes: number,
-): string | Buffer | undefined {
+export function atOnce<T>(signal: AbortSignal | undefined, look: (addon: typeof Addon) => T | null): T | undefined {
   signal?.throwIfAborted()
   if (loaded === undefined) return undefined
   const beganMs = performance.now()
   if (beganMs - period.beganMs > PERIOD_MS) period = { beganMs, spentMs: 0 }
   if (period.spentMs > AT_ONCE_MS) return undefined
-  const read = loaded.readAtOnce(root, path, limitBytes)
+  const seen = look(loaded)
   period.spentMs += performance.now() - beganMs
-  return read ?? undefined
+  return seen ?? undefined
 }
 
 /** Files that this environment has open: what waits to be written is written when it ends. */

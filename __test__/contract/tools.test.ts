@@ -201,6 +201,9 @@ describe('bash', () => {
     expect(dataOf(await call('bash', { command: `echo x > '${outside}/x.txt'` })).exit_code).not.toBe(0)
     expect(existsSync(`${outside}/x.txt`)).toBe(false)
     const connect = `node -e "require('net').connect(9,'192.0.2.1').on('error',e=>console.log(e.code))"`
-    expect(dataOf(await call('bash', { command: connect, timeout_ms: 8_000 })).stdout).toMatch(/ENETUNREACH|EPERM|EACCES|EHOSTUNREACH/u)
+    expect(dataOf(await call('bash', { command: connect, timeout_ms: 8_000 })).stdout).toMatch(
+      // Bun, which stands in for node where it runs the tests, has one word for all of them.
+      process.versions['bun'] === undefined ? /ENETUNREACH|EPERM|EACCES|EHOSTUNREACH/u : /ECONNREFUSED|EPERM/u,
+    )
   })
 })

@@ -1,4 +1,4 @@
-import { call, callInTurn, type CallLimits } from '../native.js'
+import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
@@ -53,6 +53,9 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
     async read(path, { offset = 0, limit = limits.readBytes } = {}) {
       const target = await authority.open(path, 'read')
       const most = Math.min(limit, limits.readBytes)
+      const whole = offset === 0 ? atOnce(signal, () => target.readAtOnce(most)) : undefined
+      if (typeof whole === 'string') return { content: whole, offset, bytes: whole.length }
+      if (whole !== undefined) return { content: whole.toString('utf8'), offset, bytes: whole.length }
       const part = await call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel))
       const content = part.text ?? part.bytes?.toString('utf8') ?? ''
       return {

@@ -1,7 +1,7 @@
 /** What the addon does for a session: capabilities, opened targets, command lines. */
 import type { NativeError } from '../../index.js'
 import { ToolError } from '../errors.js'
-import { call, type CallLimits, nativeAddon, unwrap } from '../native.js'
+import { atOnce, call, type CallLimits, nativeAddon, unwrap } from '../native.js'
 import type {
   ContractAddon,
   NativeAccess,
@@ -79,6 +79,10 @@ export class SessionPolicy {
    * @throws {ToolError} CAPABILITY_DENIED, TOOL_FILE_NOT_FOUND and others.
    */
   async open(path: string, access: NativeAccess, signal: AbortSignal): Promise<NativeTarget> {
+    if (access === 'read') {
+      const seen = atOnce(signal, () => this.addon.openTargetAtOnce(this.#native, path))
+      if (seen !== undefined) return seen
+    }
     const limits: CallLimits = { signal, timeoutMs: OPEN_MS, what: `open ${path}` }
     const { target } = await call(limits, async (_, cancel) => {
       const opened = await this.addon.openTarget(this.#native, path, access, cancel)

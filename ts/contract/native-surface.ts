@@ -152,6 +152,7 @@ export interface NativeTarget {
   readonly kind: 'file' | 'directory' | 'missing'
   readonly bytes?: number
   readonly implicit: boolean
+  readAtOnce(limitBytes: number): string | Buffer | null
   readRange(offset: number, limitBytes: number, cancel: CancelHandle): Promise<RangeOutcome>
   write(content: string, limitBytes: number, publish: NativePublish, cancel: CancelHandle): Promise<NativeWriteOutcome>
   edit(
@@ -208,5 +209,6 @@ export interface ContractAddon {
     access: NativeAccess,
     cancel: CancelHandle,
   ): Promise<Ended & { target?: NativeTarget }>
+  openTargetAtOnce(policy: NativePolicy, path: string): NativeTarget | null
   contractBash(workdir: NativeTarget, request: NativeBashRequest, cancel: CancelHandle): Promise<NativeBashOutcome>
 }

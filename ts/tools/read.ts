@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { call, readAtOnce } from '../native.js'
+import { atOnce, call } from '../native.js'
 import { callPlan } from './call-plan.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 
@@ -47,9 +47,10 @@ export async function readFileTool(path: string): Promise<string> {
 async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
   const plan = callPlan(ctx, bound)
   const target = plan.path(path)
-  const atOnce = readAtOnce(plan.limits(`read ${target}`), plan.rootDir, target, plan.maxOutputBytes)
-  if (atOnce !== undefined) return typeof atOnce === 'string' ? atOnce : atOnce.toString('utf8')
-  const { text, bytes } = await call(plan.limits(`read ${target}`), (addon, cancel) =>
+  const limits = plan.limits(`read ${target}`)
+  const seen = atOnce(limits.signal, (addon) => addon.readAtOnce(plan.rootDir, target, plan.maxOutputBytes))
+  if (seen !== undefined) return typeof seen === 'string' ? seen : seen.toString('utf8')
+  const { text, bytes } = await call(limits, (addon, cancel) =>
     addon.read(plan.rootDir, target, plan.maxOutputBytes, cancel),
   )
   // Buffer's decoder keeps a byte order mark, TextDecoder's default does not.
