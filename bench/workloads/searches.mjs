@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { createSession } from 'toolwright/contract'
 import { FREQUENT, RARE, WORDS } from '../source-text.mjs'
 
 const run = promisify(execFile)
@@ -88,6 +89,25 @@ async function manySmall({ corpus, toolsets, rgPath }) {
   return contenders
 }
 
+/** Names of files by a pattern, through a session, which judges every one of them. */
+async function naming({ corpus, rgPath }) {
+  const folder = corpus('medium')
+  if (rgPath === undefined) throw new Error('no ripgrep to compare answers with')
+  const session = await createSession({
+    workspace: folder,
+    manifest: { name: 'bench', permissions: [{ permission: 'fs.read', pattern: '**', action: 'allow' }] },
+    limits: { globEntries: 1_000_000 },
+  })
+  const pattern = '**/*.ts'
+  const list = async () => (await run(rgPath, ['--files', '--no-config', '-g', pattern], { cwd: folder, maxBuffer: 1 << 27 })).stdout
+  const expected = (await list()).split('\n').filter(Boolean).sort()
+  const verify = entries => assert.deepEqual([...entries].sort(), expected, 'other files were named')
+  return {
+    ours: { run: () => session.call('glob', { pattern }), verify: ({ data }) => verify(data.entries) },
+    rg: { run: list, verify: text => verify(text.split('\n').filter(Boolean)) },
+  }
+}
+
 const often = { quick: { rounds: 10, batch: 2, budgetMs: 1_500 }, full: { rounds: 60, batch: 4, budgetMs: 10_000 } }
 const seldom = { quick: { rounds: 5, batch: 1, budgetMs: 2_000 }, full: { rounds: 25, batch: 1, budgetMs: 20_000 } }
 const together = {
@@ -102,6 +122,7 @@ export const workloads = [
   { id: 'grep-15k', residentMb, effort: seldom, contenders: full('medium', RARE) },
   { id: 'grep-15k-early', residentMb, effort: seldom, contenders: early('medium') },
   { id: 'grep-78k', residentMb, effort: seldom, contenders: full('large', RARE) },
+  { id: 'glob-15k', residentMb, effort: seldom, contenders: naming },
   { id: 'parallel-grep', residentMb, effort: together, contenders: manySmall },
   { id: 'grep-20-bun', runtime: 'bun', effort: often, contenders: full('few', FREQUENT) },
   { id: 'grep-15k-bun', runtime: 'bun', effort: seldom, contenders: full('medium', RARE) },
