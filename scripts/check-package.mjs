@@ -18,7 +18,7 @@ installed from npm into .cache/runtimes the first time.
   --help   show this text
 `
 
-const PUBLISHED = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|docs\/(?:errors|security)\.md|dist\/.+\.(?:js|d\.ts))$/
+const PUBLISHED = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|docs\/[\w-]+\.md|dist\/.+\.(?:js|d\.ts))$/
 const fixture = name => join(root, 'scripts', 'fixtures', name)
 const installedVersion = name =>
   JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version

@@ -41,6 +41,7 @@ export type {
   GrepMatch,
   Listing,
   RuntimeFiles,
+  RuntimeNet,
   RuntimeSession,
   RuntimeShell,
   ToolRuntime,
@@ -53,6 +54,15 @@ export type { GrepArguments, GrepData } from './contract/tools/grep.js'
 export type { BashArguments, BashData } from './contract/tools/bash.js'
 export type { TodoArguments, TodoData } from './contract/tools/todo.js'
 export type { QuestionArguments, QuestionData } from './contract/tools/question.js'
+export type { WebFetchArguments, WebFetchData } from './contract/tools/web-fetch.js'
+export type { WebSearchArguments, WebSearchData } from './contract/tools/web-search.js'
+export type { FetchOptions, WebPage } from './contract/web/fetch-page.js'
+export type { WebRequest, WebResponse } from './contract/web/dial.js'
+export type { HostLookup } from './contract/web/resolve-host.js'
+export type { WebSearchProvider, WebSearchResult } from './contract/web/search-provider.js'
+export { brave, type BraveOptions } from './contract/web/providers/brave.js'
+export { searxng, type SearxngOptions } from './contract/web/providers/searxng.js'
+export { tavily, type TavilyOptions } from './contract/web/providers/tavily.js'
 export { SESSION_NODE, type RecordPart } from './contract/journal/session-recorder.js'
 export {
   replaySession,

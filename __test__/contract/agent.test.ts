@@ -29,6 +29,9 @@ const turns: Turn[] = [
     { tool: 'read', input: { path: '/etc/shadow' } },
     { tool: 'edit', input: { path: 'src/a.ts', old_string: 'none', new_string: 'x' } },
     { tool: 'grep', input: { pattern: 7 } },
+    // Nothing grants a host, and there is no provider.
+    { tool: 'web_fetch', input: { url: 'https://example.com/' } },
+    { tool: 'web_search', input: { query: 'x' } },
   ],
   'Done.',
 ]
@@ -72,7 +75,8 @@ describe('a ToolLoopAgent over all tools', () => {
     const envelopes = results.map(({ output }) => JSON.parse(String(output.value)))
     for (const envelope of envelopes) expect(envelopeProblem(envelope)).toBeUndefined()
     const failed = envelopes.filter(({ type }) => type === 'error').map(({ metadata }) => metadata.code)
-    expect(failed.sort()).toEqual(['capability_refused', 'conflict', 'invalid_arguments', 'not_found', ...more].sort())
+    const codes = ['capability_refused', 'capability_refused', 'conflict', 'invalid_arguments', 'not_found', 'unavailable']
+    expect(failed.sort()).toEqual([...codes, ...more].sort())
     for (const { output } of results) {
       expect(output.type).toBe(JSON.parse(String(output.value)).type === 'error' ? 'error-text' : 'text')
     }

@@ -16,6 +16,8 @@ const samples: Record<string, ToolSample[]> = {
   bash: [{ args: { command: 'ls' }, runtime: { command: { stdout: 'a.txt\n' } } }],
   todo: [{ args: { todos: [{ content: 'a', status: 'pending' }] } }],
   question: [{ args: { questions: [{ question: 'q' }] }, runtime: { answers: [['a']] } }],
+  web_fetch: [{ args: { url: 'https://example.com/' }, runtime: { pages: { 'https://example.com/': 'text' } } }],
+  web_search: [{ args: { query: 'x', max_results: 1 }, runtime: { results: [{ title: 't', url: 'https://example.com/', snippet: '' }] } }],
 }
 
 contractSuite({ describe, test }, { name: 'the built-in tools', tools: builtInTools, samples, builtIn: true })
@@ -106,6 +108,8 @@ describe('the typed runtime', () => {
       bash: ['shell.run'],
       todo: ['session.todos'],
       question: ['session.ask'],
+      web_fetch: ['net.fetchPage'],
+      web_search: ['net.search'],
     }
     expect([...new Set(uses)]).toEqual(allowed[id])
   })

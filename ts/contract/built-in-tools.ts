@@ -6,9 +6,11 @@ import { grepTool } from './tools/grep.js'
 import { questionTool } from './tools/question.js'
 import { readTool } from './tools/read.js'
 import { todoTool } from './tools/todo.js'
+import { webFetchTool } from './tools/web-fetch.js'
+import { webSearchTool } from './tools/web-search.js'
 import { writeTool } from './tools/write.js'
 
 /** The tools with locked ids that every session has. */
 export const builtInTools: readonly ContractTool[] = Object.freeze(
-  [readTool, writeTool, editTool, globTool, grepTool, bashTool, todoTool, questionTool].map((tool) => Object.freeze(tool)),
+  [readTool, writeTool, editTool, globTool, grepTool, bashTool, todoTool, questionTool, webFetchTool, webSearchTool()].map((tool) => Object.freeze(tool)),
 )

@@ -20,6 +20,8 @@ interface Held {
   opened: NativeTarget | undefined
   /** Why it could not be opened: told when the tool needs it, after the rules had their say. */
   error: ToolError | undefined
+  /** Whether rules and user have agreed: until then it is of no use to anybody. */
+  agreed: boolean
   subjects: Subject[]
 }
 
@@ -49,7 +51,7 @@ export class CallAuthority {
     for (const name of this.#tool.requires.capabilities ?? []) {
       asRefusal(() => this.#core.policy.checkCapability(name))
     }
-    for (const target of this.#tool.targets?.(this.#args) ?? []) this.#held.push(await this.#hold(target))
+    for (const target of this.#tool.targets?.(this.#args) ?? []) this.#held.push({ ...(await this.#hold(target)), agreed: true })
   }
 
   /**
@@ -67,7 +69,7 @@ export class CallAuthority {
 
   /** The file or directory at a path: as it was opened before the call, or else opened and decided on now. */
   async open(path: string, access: FileAccess): Promise<NativeTarget> {
-    const known = this.#held.find(({ target }) => target.kind === 'file' && target.path === path && target.access === access)
+    const known = this.#held.find(({ target, agreed }) => agreed && target.kind === 'file' && target.path === path && target.access === access)
     const held = known ?? (await this.#add({ kind: 'file', path, access }))
     if (held.error !== undefined) throw held.error
     return held.opened as NativeTarget
@@ -77,9 +79,16 @@ export class CallAuthority {
   async command(command: string, workdir: string | undefined): Promise<NativeTarget> {
     const isIt = (target: CallTarget): boolean =>
       target.kind === 'command' && target.command === command && target.workdir === workdir
-    const held = this.#held.find(({ target }) => isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir }))
+    const held = this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir }))
     if (held.error !== undefined) throw held.error
     return held.opened as NativeTarget
+  }
+
+  /** A host of the web, before it is dialled: as it was named before the call, or else decided on now. */
+  async reach(host: string, port: number): Promise<void> {
+    const isIt = ({ target, agreed }: Held): boolean =>
+      agreed && target.kind === 'host' && target.host === host && target.port === port
+    if (!this.#held.some(isIt)) await this.#add({ kind: 'host', host, port })
   }
 
   /** Closes everything that was opened. */
@@ -95,12 +104,19 @@ export class CallAuthority {
     if (verdict.action === 'deny') throw this.#denied(verdict)
     // Whoever agreed to the call agreed to what no rule mentions.
     const isMentioned = verdict.subjects.some(({ action, rule }) => action === 'ask' && rule !== undefined)
-    if (verdict.action === 'ask' && isMentioned) await this.#ask([held], [], { action: 'allow' })
+    // But not to wherever a page leads.
+    const asks = verdict.action === 'ask' && (isMentioned || target.kind === 'host')
+    if (asks) await this.#ask([held], [], { action: 'allow' })
+    held.agreed = true
     return held
   }
 
   async #hold(target: CallTarget): Promise<Held> {
     const { policy, directory } = this.#core
+    if (target.kind === 'host') {
+      asRefusal(() => policy.checkHost(target.host, target.port))
+      return { target, opened: undefined, error: undefined, subjects: subjectsOf(target, ''), agreed: false }
+    }
     if (target.kind === 'command') asRefusal(() => policy.checkCommand(target.command))
     const path = target.kind === 'command' ? (target.workdir ?? '.') : target.path
     const access = target.kind === 'command' ? 'workdir' : target.access
@@ -110,11 +126,11 @@ export class CallAuthority {
         opened.close()
         throw new ContractFailure('capability_refused', `Outside of the session's capabilities: \`${path}\` belongs to another session.`)
       }
-      return { target, opened, error: undefined, subjects: subjectsOf(target, opened.realPath) }
+      return { target, opened, error: undefined, subjects: subjectsOf(target, opened.realPath), agreed: false }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
-      return { target, opened: undefined, error, subjects: subjectsOf(target, resolve(root, path)) }
+      return { target, opened: undefined, error, subjects: subjectsOf(target, resolve(root, path)), agreed: false }
     }
   }
 
@@ -131,7 +147,8 @@ export class CallAuthority {
     const all = [...explicit, ...named]
     if (judged !== undefined && all.length === 0) return { ...judged, action: 'allow', userAllowed: true }
     const verdict = rules.evaluate(id, all.length === 0 ? [textSubject(id)] : all)
-    if (!verdict.matched && isEmptySet(requires)) return { ...verdict, action: 'allow' }
+    // What is touched after all is not nothing.
+    if (!verdict.matched && isEmptySet(requires) && all.length === 0) return { ...verdict, action: 'allow' }
     return verdict
   }
 
@@ -147,7 +164,9 @@ export class CallAuthority {
 
   /** The capabilities that the tool requires by name. */
   #named(): Subject[] {
-    return (this.#tool.requires.capabilities ?? []).map(textSubject)
+    // A target says more than the name: which host.
+    const told = new Set(this.#held.flatMap(({ subjects }) => subjects.map(({ capability }) => capability)))
+    return (this.#tool.requires.capabilities ?? []).filter((name) => !told.has(name)).map(textSubject)
   }
 
   async #watch(): Promise<Verdict> {
@@ -231,6 +250,7 @@ const textSubject = (capability: string): Subject => ({ capability, kind: 'text'
 
 function subjectsOf(target: CallTarget, path: string): Subject[] {
   if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
+  if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
   if (target.access === 'edit') return [of('fs.read'), of('fs.write')]
   return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]

@@ -6,6 +6,7 @@ import type { NativeBashOutcome, NativeGrants, NativeSearch, SidecarRequest } fr
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
+import { callNet } from './web/call-net.js'
 import { withinTime } from './within-time.js'
 
 /** What belongs to one call. */
@@ -35,6 +36,7 @@ export function callRuntime(scope: CallScope): ToolRuntime {
     limits: core.limits,
     fs: callFiles(scope),
     shell: callShell(scope),
+    net: callNet(scope),
     session: callSession(scope),
   }
 }

@@ -52,6 +52,8 @@ export const contractCodes = {
 
   /** The host does not offer what the tool needs. */
   unavailable: 'unavailable',
+  /** The session's calls of this tool are used up. */
+  limit_reached: 'unavailable',
   /** There is nobody to answer a question. */
   question_unavailable: 'unavailable',
   /** The session has been closed. */
@@ -63,6 +65,8 @@ export const contractCodes = {
   tool_failed: 'backend',
   /** The system failed to read or write. */
   io_failed: 'backend',
+  /** A host could not be reached, or what it answers cannot be used. */
+  network_failed: 'backend',
   /** The user that runs the session may not do this. */
   os_denied: 'backend',
   /** The file was changed by somebody else meanwhile. */

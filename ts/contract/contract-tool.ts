@@ -27,6 +27,8 @@ export type CallTarget =
       access: FileAccess
     }
   | { kind: 'command'; command: string; workdir?: string | undefined }
+  /** A host of the web: of a URL, or of a service. */
+  | { kind: 'host'; host: string; port: number }
 
 /** A tool: five fields that it publishes, and a few that it may. */
 // oxlint-disable-next-line typescript/no-explicit-any -- each tool knows its own arguments; the schema checks them

@@ -22,6 +22,18 @@ export interface Limits {
   maxCommandMs: number
   /** When a search is given up. @default 60000 */
   searchMs: number
+  /** The most text of a page that `web_fetch` gives, after it was made of HTML. @default 200000 */
+  webFetchBytes: number
+  /** The most that is downloaded for a page, and that it may expand to. @default 5000000 */
+  webFetchRawBytes: number
+  /** How many pages a session fetches. @default 25 */
+  webFetchCalls: number
+  /** When a fetch is given up, redirects and all. @default 15000 */
+  webFetchMs: number
+  /** How many searches of the web a session makes. @default 25 */
+  webSearchCalls: number
+  /** When a search of the web is given up. @default 15000 */
+  webSearchMs: number
   /** When a watchdog that does not answer is taken to say no. @default 5000 */
   watchdogMs: number
   /** When a prompt that nobody answers is taken to be rejected. @default 600000 */
@@ -42,6 +54,12 @@ export const defaultLimits: Readonly<Limits> = {
   commandMs: 60_000,
   maxCommandMs: 3_600_000,
   searchMs: 60_000,
+  webFetchBytes: 200_000,
+  webFetchRawBytes: 5_000_000,
+  webFetchCalls: 25,
+  webFetchMs: 15_000,
+  webSearchCalls: 25,
+  webSearchMs: 15_000,
   watchdogMs: 5_000,
   promptMs: 600_000,
   questionMs: 3_600_000,

@@ -15,6 +15,9 @@ import type { RegisteredTool } from './run-call.js'
 import type { SessionCore } from './session-core.js'
 import { SessionDirectory } from './session-directory.js'
 import { checkSessionOptions, type SessionOptions } from './session-options.js'
+import { webSearchTool } from './tools/web-search.js'
+import { chooseProvider } from './web/search-provider.js'
+import { SessionWeb } from './web/session-web.js'
 
 /** A session that is about to be opened. */
 interface SessionPlan {
@@ -31,6 +34,10 @@ export async function planSession(id: string, options: SessionOptions): Promise<
   const roots = (typeof options.workspace === 'string' ? [options.workspace] : options.workspace).map(realDirectory)
   const adHoc = (options.adHoc ?? []).map(realDirectory)
   const all = registerTools(tools)
+  const provider = chooseProvider(id, host.webSearch)
+  const search = all.findIndex((tool) => tool.id === 'web_search')
+  // What it requires is the host of the session's own provider.
+  if (search !== -1) all[search] = Object.freeze(webSearchTool(provider))
   const [addon, makeCheck] = await Promise.all([loadContractAddon(), loadArgumentChecks()])
   const variables: NativeVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory(userData) }) }
   const directory = new SessionDirectory()
@@ -51,6 +58,7 @@ export async function planSession(id: string, options: SessionOptions): Promise<
       sandbox,
       directory,
       prompts: new PromptQueue(),
+      web: new SessionWeb(limits, provider, policy.expanded()),
       todos: [],
     }
     const registry = new Map(

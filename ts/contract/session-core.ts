@@ -9,6 +9,11 @@ import type { SessionDirectory } from './session-directory.js'
 import type { Todo } from './todos.js'
 import type { Watchdog } from './watchdog.js'
 
+import type { WebRequest, WebResponse } from './web/dial.js'
+import type { HostLookup } from './web/resolve-host.js'
+import type { WebSearchProvider } from './web/search-provider.js'
+import type { SessionWeb } from './web/session-web.js'
+
 /** What a host does for its sessions. Each is told when nobody waits for its answer any more. */
 export interface SessionHost {
   /** Shows a call that needs the agreement of the user. Without it the session has no user. */
@@ -20,6 +25,16 @@ export interface SessionHost {
         options: { session_id: string; call_id: string; signal: AbortSignal },
       ) => string[][] | PromiseLike<string[][]>)
     | undefined
+  /** Search services; a session keeps to one of them. Without any, `web_search` is unavailable. */
+  webSearch?: readonly WebSearchProvider[] | undefined
+  /** Looks names up for `web_fetch`. What it gives is checked. @default the system's resolver */
+  lookup?: HostLookup | undefined
+  /**
+   * Makes one request of `web_fetch`, to one of the addresses given and without following redirects: each of
+   * them is checked and asked for anew.
+   * @default a connection of its own to these addresses
+   */
+  fetch?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
 }
 
 /** How the processes of `bash` are held besides what the session's capabilities say. */
@@ -51,5 +66,6 @@ export interface SessionCore {
   readonly sandbox: SessionSandbox
   readonly directory: SessionDirectory
   readonly prompts: PromptQueue
+  readonly web: SessionWeb
   todos: readonly Todo[]
 }

@@ -8,6 +8,7 @@ import type { Rule } from './permissions/rule.js'
 import { requirementProblem, type RequirementSet } from './requirements.js'
 import type { SessionHost, SessionSandbox } from './session-core.js'
 import type { Watchdog } from './watchdog.js'
+import { checkProviders } from './web/search-provider.js'
 
 /** Options of `createSession`. */
 export interface SessionOptions {
@@ -65,7 +66,8 @@ export function checkSessionOptions(options: SessionOptions): void {
   const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
   if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
   if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
-  checkFunctions('host', host, ['prompt', 'question'])
+  checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question'])
+  checkProviders(host.webSearch)
   checkFunctions('', options, ['watchdog', 'onRule', 'onRecord'])
   if (journal !== undefined && !isJournal(journal)) throw invalid('journal must be what openJournal gave.')
 }

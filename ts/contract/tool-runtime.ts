@@ -1,6 +1,8 @@
 import type { Limits } from './limits.js'
 import type { AskedQuestion } from './questions.js'
 import type { Todo } from './todos.js'
+import type { FetchOptions, WebPage } from './web/fetch-page.js'
+import type { WebSearchResult } from './web/search-provider.js'
 
 /** A part of a file, as text. */
 export interface FileText {
@@ -77,6 +79,14 @@ export interface RuntimeShell {
   ): Promise<CommandEnd>
 }
 
+/** The web. Every host is checked before it is dialled, those that redirects lead to as well. */
+export interface RuntimeNet {
+  /** A URL as text; its beginning, and where all of it is, when it is longer than the limit. */
+  fetchPage(url: string, options?: FetchOptions): Promise<WebPage & { output_path?: string | undefined }>
+  /** Searches with the provider of the session. */
+  search(query: string, options?: { max_results?: number | undefined }): Promise<WebSearchResult[]>
+}
+
 /** What belongs to the session. */
 export interface RuntimeSession {
   readonly id: string
@@ -101,5 +111,6 @@ export interface ToolRuntime {
   readonly limits: Readonly<Limits>
   readonly fs: RuntimeFiles
   readonly shell: RuntimeShell
+  readonly net: RuntimeNet
   readonly session: RuntimeSession
 }

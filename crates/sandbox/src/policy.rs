@@ -90,6 +90,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     if options.read_scope == ReadScope::System {
         scope::narrow(options, &mut closed, &mut readable);
     }
+    readable.extend(scope::temporary_toolchains(options.path));
     let denied: Vec<PathBuf> = options.deny_write.iter().map(|path| at(path)).collect();
     let mut protected: Vec<PathBuf> =
         denied.iter().map(|path| resolved(path, options.root)).collect();

@@ -18,6 +18,8 @@ export function suggestedRules(
 function patternsOf(addon: ContractAddon, { kind, resource }: Subject, roots: readonly string[]): string[] {
   if (kind === 'command') return addon.suggestPattern(resource)
   if (kind === 'path') return [pathPattern(resource, roots)]
+  // The pattern of a host is no glob.
+  if (kind === 'host') return [resource]
   // A tool that touches nothing has nothing else to be told apart by.
   return [resource === '' ? '*' : escapeGlob(resource)]
 }

@@ -6,7 +6,7 @@ import type { CommandEnd, ToolRuntime } from '../tool-runtime.js'
 
 /** One use of a runtime. */
 export interface RuntimeUse {
-  /** `fs.read`, `fs.write`, `fs.replace`, `fs.glob`, `fs.grep`, `shell.run`, `session.ask`, `session.todos`. */
+  /** `fs.read`, `fs.write`, `fs.replace`, `fs.glob`, `fs.grep`, `shell.run`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`. */
   operation: string
   args: unknown[]
 }
@@ -19,6 +19,10 @@ export interface RecordingRuntimeOptions {
   command?: Partial<CommandEnd> | undefined
   /** The user's answers. @default an empty one to each question */
   answers?: string[][] | undefined
+  /** Pages by their URL. @default none */
+  pages?: Record<string, string> | undefined
+  /** What every search finds. @default nothing */
+  results?: { title: string; url: string; snippet: string }[] | undefined
   signal?: AbortSignal | undefined
   limits?: Partial<Limits> | undefined
 }
@@ -83,6 +87,17 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
       async run(line, how) {
         note('shell.run', line, how)
         return { stdout: '', stderr: '', exit_code: 0, signal: null, timed_out: false, ...command }
+      },
+    },
+    net: {
+      async fetchPage(url, how) {
+        note('net.fetchPage', url, how)
+        const text = options.pages?.[url]
+        return { url, status: text === undefined ? 404 : 200, content_type: 'text/plain', text: text ?? '' }
+      },
+      async search(query, how) {
+        note('net.search', query, how)
+        return (options.results ?? []).slice(0, how?.max_results ?? 10)
       },
     },
     session: {

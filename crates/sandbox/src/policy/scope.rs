@@ -1,8 +1,11 @@
 //! The narrow read scope: the system, toolchains and the root.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use super::Options;
@@ -76,9 +79,32 @@ pub(super) fn narrow(
     readable.retain(|path| path != Path::new("/"));
 }
 
-/// Programs in a `bin` find their libraries beside it, unless that is where users' homes are.
+/// What commands have one of their own of.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// Directories of programs that lie there: a checkout in `/tmp` is of no use without its own programs.
+pub(super) fn temporary_toolchains(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    // What runs this is what commands are likely to run, too.
+    let own = OWN.get_or_init(|| env::current_exe().ok()?.parent().map(Path::to_owned));
+    let is_temporary = |path: &PathBuf| {
+        TEMPORARY.iter().any(|above| path.starts_with(above) && path != Path::new(above))
+    };
+    path.map(env::split_paths)
+        .into_iter()
+        .flatten()
+        .chain(own.clone())
+        .filter(is_temporary)
+        .filter_map(|directory| fs::canonicalize(directory).ok())
+        .map(toolchain_of)
+        .filter(is_temporary)
+}
+
+/// Programs in a `bin` find their libraries beside it, unless that is where users' homes are. Those in
+/// a `node_modules/.bin` are links to the packages.
 fn toolchain_of(directory: PathBuf) -> PathBuf {
     match directory.parent() {
+        Some(parent) if directory.ends_with("node_modules/.bin") => parent.to_owned(),
         Some(parent) if directory.ends_with("bin") && parent.components().count() > 3 => {
             parent.to_owned()
         }

@@ -1,4 +1,4 @@
-use std::os::unix::fs::symlink;
+use std::{env, os::unix::fs::symlink};
 
 use super::*;
 
@@ -69,6 +69,33 @@ fn a_store_is_opened_by_naming_it_and_a_denied_path_is_not() {
         plan.closed,
         ["home/.config", "home/.config/gh", "home/other"].map(|path| place.at(path))
     );
+}
+
+#[test]
+fn programs_in_the_temporary_directory_stay_readable() {
+    let place = Place::new();
+    if !place.at("").starts_with("/tmp") {
+        eprintln!("skipped: temporary directories are made elsewhere");
+        return;
+    }
+    for directory in ["app/node_modules/.bin", "tool/bin", "plain"] {
+        fs::create_dir_all(place.at(directory)).expect("made");
+    }
+    let path = env::join_paths([
+        place.at("app/node_modules/.bin"),
+        place.at("tool/bin"),
+        place.at("plain"),
+        place.at("missing"),
+        "/tmp".into(),
+        "/usr/bin".into(),
+        "relative".into(),
+    ]);
+    let found: Vec<_> = super::scope::temporary_toolchains(Some(&path.expect("joined"))).collect();
+    for readable in ["app/node_modules", "tool", "plain"] {
+        assert!(found.contains(&place.at(readable)), "{readable}: {found:?}");
+    }
+    let others = ["/", "/tmp", "/usr/bin", "/usr"].map(Path::new);
+    assert!(!found.iter().any(|path| others.contains(&path.as_path())), "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,43 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { SessionOptions } from 'toolwright/contract'
+import { onTestFinished } from 'vitest'
+import { allowAll } from '../scene.ts'
+
+const script = join(import.meta.dirname, 'server.mjs')
+/** The Node of the project, also where the tests run in Bun. */
+const node = join(import.meta.dirname, '../../../node_modules/.bin/node')
+
+/** A server over stdio. */
+export const stdio = (env: Record<string, string> = {}) => ({ command: node, args: [script], env })
+
+/** Starts a server over HTTP; it ends with the test. */
+export async function startHttp(env: Record<string, string> = {}): Promise<{ url: string; port: number; process: ChildProcess }> {
+  const child = spawn(node, [script, '--http'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [line] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
+  const port = Number(String(line))
+  return { url: `http://127.0.0.1:${port}/mcp`, port, process: child }
+}
+
+type Servers = NonNullable<SessionOptions['manifest']['mcpServers']>
+
+/** Options of a session with these servers, all enabled, and their tools listed. */
+export const withServers = (mcpServers: Servers, permissions = allowAll): Partial<SessionOptions> => ({
+  manifest: { name: 'test', permissions, mcpServers },
+  enabledMcpServers: Object.keys(mcpServers),
+  toolSearch: { enabled: false },
+})
+
+/** A step of an agent that has said nothing yet. */
+export const step = { messages: [] }
+
+/** Waits until something holds, for at most five seconds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 5_000
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('it never held')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

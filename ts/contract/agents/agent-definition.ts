@@ -1,0 +1,64 @@
+import type { LanguageModel } from 'ai'
+import { invalid } from '../../option-checks.js'
+import type { Rule } from '../permissions/rule.js'
+import { requirementProblem, type RequirementSet } from '../requirements.js'
+
+/** An agent that others can hand tasks to. */
+export interface AgentDefinition {
+  /** What `task` calls it. */
+  name: string
+  /** When to use it. */
+  description?: string | undefined
+  /** Whether it takes tasks of other agents (`subagent`, `all`) or of users only (`primary`). @default 'subagent' */
+  mode?: 'primary' | 'subagent' | 'all' | undefined
+  /** Its system prompt. */
+  instructions?: string | undefined
+  /** Adds one line that says that its caller is an agent. @default it is not told */
+  caller?: 'agent' | undefined
+  /** Whether its calls stand in a session of their own; else they are nested in the task. @default false */
+  inspectable?: boolean | undefined
+  /** The ids of the tools that it has, of those that its parent has. @default all but those of servers */
+  tools?: string[] | undefined
+  /** What it reaches besides its tools; never more than its parent. @default {} */
+  requires?: RequirementSet | undefined
+  /** What it may do at most. @default no more bounds than its parent has */
+  ceiling?: RequirementSet | undefined
+  /** Its own rules; those of its parents hold besides. @default those of its parent, but for what the user agreed to there */
+  permissions?: Rule[] | undefined
+  /** @default the session's model */
+  model?: LanguageModel | undefined
+  /** After how many steps it is stopped. @default 50 */
+  maxSteps?: number | undefined
+}
+
+const keys = new Set('name description mode instructions caller inspectable tools requires ceiling permissions model maxSteps'.split(' '))
+
+/** @throws {ToolError} INVALID_INPUT for what are no agents. */
+export function checkAgents(agents: unknown): asserts agents is AgentDefinition[] {
+  if (!Array.isArray(agents)) throw invalid('manifest.agents must be an array.')
+  const names = new Set<unknown>()
+  for (const [index, agent] of (agents as unknown[]).entries()) {
+    const problem = typeof agent === 'object' && agent !== null ? problemOf(agent as Record<string, unknown>) : 'it must be an object'
+    if (problem !== undefined) throw invalid(`manifest.agents[${index}]: ${problem}.`)
+    const { name } = agent as AgentDefinition
+    if (names.has(name)) throw invalid(`manifest.agents: two agents have the name ${name}.`)
+    names.add(name)
+  }
+}
+
+function problemOf(agent: Record<string, unknown>): string | undefined {
+  const unknown = Object.keys(agent).find((key) => !keys.has(key))
+  if (unknown !== undefined) return `${unknown} is not known`
+  const { name, mode = 'subagent', caller, inspectable = false, tools = [], requires = {}, ceiling = {}, permissions = [], maxSteps = 1 } = agent
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(name)) return 'name must be 1 to 64 letters, digits, "_" and "-"'
+  if (!['primary', 'subagent', 'all'].includes(mode as string)) return 'mode must be primary, subagent or all'
+  if (caller !== undefined && caller !== 'agent') return 'caller must be "agent" or absent'
+  if (typeof inspectable !== 'boolean') return 'inspectable must be true or false'
+  for (const key of ['description', 'instructions']) {
+    if (agent[key] !== undefined && typeof agent[key] !== 'string') return `${key} must be a string`
+  }
+  if (!Array.isArray(tools) || !tools.every((id) => typeof id === 'string')) return 'tools must be ids'
+  if (!Array.isArray(permissions)) return 'permissions must be an array of rules'
+  if (!Number.isSafeInteger(maxSteps) || Number(maxSteps) < 1) return 'maxSteps must be a whole number'
+  return requirementProblem(requires) ?? requirementProblem(ceiling)
+}

@@ -1,0 +1,26 @@
+import type { RecordPart } from '../journal/session-recorder.js'
+import type { AgentManifest } from '../manifest.js'
+import type { SessionOptions } from '../session-options.js'
+import type { Lineage } from './lineage.js'
+
+/**
+ * The options of a child's session, from those of its parent: the same workspace, limits and watchdog, its own
+ * manifest. Servers, with their credentials, and questions to the user stay with the parent.
+ */
+export function childOptions(options: SessionOptions, { id, agent }: Lineage, note: (part: RecordPart) => void): SessionOptions {
+  const { permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host = {}, onRecord, ...same } = options
+  const { question: _question, ...hostOfAgents } = host
+  const { name, requires, permissions, ceiling } = agent
+  const manifest: AgentManifest = { name, requires, permissions, agents: options.manifest.agents, skills: options.manifest.skills }
+  return {
+    ...same,
+    id,
+    manifest,
+    host: hostOfAgents,
+    ...(ceiling === undefined ? {} : { ceiling }),
+    onRecord: async (part) => {
+      note(part)
+      await onRecord?.(part)
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import type { ChildProcess } from 'node:child_process'
+import { MCP_TIMEOUT_MS, type McpServerConfig } from './server-config.js'
+
+/** A tool as a server describes it. */
+export interface ServerTool {
+  name: string
+  description?: string | undefined
+  inputSchema: Record<string, unknown>
+}
+
+/** What the client of the AI SDK does for us. */
+interface Client {
+  listTools(request: { params?: { cursor: string }; options: RequestOptions }): Promise<{ tools: ServerTool[]; nextCursor?: string | undefined }>
+  callTool(request: { name: string; arguments: Record<string, unknown>; options: RequestOptions }): Promise<unknown>
+  close(): Promise<void>
+}
+
+interface RequestOptions {
+  signal?: AbortSignal
+  timeout: number
+}
+
+/** Told by a connection. */
+export interface ConnectionEvents {
+  /** It is over, without having been closed from here. */
+  onDown(): void
+  /** The server said something unasked: its list may be another one. */
+  onNotice(): void
+}
+
+/** The most pages of a list, and tools of a server. */
+const MAX_PAGES = 50
+const MAX_TOOLS = 2_000
+/** How long a server's process may take to end before it is killed. */
+const END_MS = 1_000
+
+/** A server that is connected. */
+export class McpConnection {
+  readonly #client: Client
+  readonly #timeoutMs: number
+  readonly #end: () => void
+
+  private constructor(client: Client, timeoutMs: number, end: () => void) {
+    this.#client = client
+    this.#timeoutMs = timeoutMs
+    this.#end = end
+  }
+
+  /** Connects. The client is loaded here, since most sessions have no server. */
+  static async open(server: McpServerConfig, events: ConnectionEvents, signal: AbortSignal): Promise<McpConnection> {
+    const timeoutMs = server.timeout_ms ?? MCP_TIMEOUT_MS
+    const { createMCPClient } = await import('@ai-sdk/mcp')
+    const { transport, end } = await transportOf(server)
+    try {
+      const client = await createMCPClient({
+        transport: transport as never,
+        clientName: 'toolwright',
+        initializationOptions: { timeout: timeoutMs, signal },
+        // Notices come this way too. What it says may hold credentials, and is not kept.
+        onUncaughtError: () => events.onNotice(),
+      })
+      if ('start' in transport) whenClosed(transport, () => events.onDown())
+      return new McpConnection(client as unknown as Client, timeoutMs, end)
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+
+  /** All of its tools. */
+  async listTools(signal: AbortSignal): Promise<ServerTool[]> {
+    const tools: ServerTool[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
+      const options = { signal, timeout: this.#timeoutMs }
+      const listed = await this.#client.listTools(cursor === undefined ? { options } : { params: { cursor }, options })
+      tools.push(...listed.tools)
+      cursor = listed.nextCursor
+      if (cursor === undefined) break
+    }
+    return tools.slice(0, MAX_TOOLS)
+  }
+
+  /** Calls a tool. */
+  callTool(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
+    return this.#client.callTool({ name, arguments: args, options: { signal, timeout: this.#timeoutMs } })
+  }
+
+  /** Ends it, and the server's process. */
+  async close(): Promise<void> {
+    await Promise.race([this.#client.close().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, END_MS).unref())])
+    this.#end()
+  }
+}
+
+interface Transport {
+  start?: unknown
+  onclose?: (() => void) | undefined
+}
+
+async function transportOf(server: McpServerConfig): Promise<{ transport: Transport; end: () => void }> {
+  if ('url' in server) {
+    const { url, headers = {} } = server
+    // Another address is another server: what it may not have must not follow there.
+    return { transport: { type: 'http', url, headers, redirect: 'error' } as Transport, end: () => undefined }
+  }
+  const { StdioMCPTransport } = await import('@ai-sdk/mcp/mcp-stdio')
+  const { command, args = [], env = {}, cwd } = server
+  const transport = new StdioMCPTransport({ command, args, env, stderr: 'ignore', ...(cwd === undefined ? {} : { cwd }) })
+  let child: ChildProcess | undefined
+  const start = transport.start.bind(transport)
+  transport.start = async () => {
+    const started = start()
+    // The transport asks its process to end, and does not look whether it does.
+    child = (transport as unknown as { process?: ChildProcess }).process
+    // An abort is told by an error event that may come when nobody listens any more.
+    child?.on('error', () => undefined)
+    await started
+  }
+  return { transport: transport as unknown as Transport, end: () => endProcess(child) }
+}
+
+function endProcess(child: ChildProcess | undefined): void {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS)
+  timer.unref()
+  child.once('exit', () => clearTimeout(timer))
+  child.kill('SIGTERM')
+}
+
+/** Listens after the client, which has put its own listener there. */
+function whenClosed(transport: Transport, listener: () => void): void {
+  const before = transport.onclose
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport has one place for a listener
+  transport.onclose = () => {
+    before?.()
+    listener()
+  }
+}

@@ -1,0 +1,164 @@
+import { setTimeout as later } from 'node:timers'
+import { unlessAborted } from '../../unless-aborted.js'
+import { ContractFailure } from '../codes.js'
+import { withinTime } from '../within-time.js'
+import { McpConnection, type ServerTool } from './mcp-connection.js'
+import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
+import { toolOutput, withoutSecrets } from './tool-output.js'
+
+/** After how long a server that is down is tried again; the last one repeats. */
+export const backOffMs: readonly number[] = [1_000, 2_000, 5_000, 15_000, 60_000]
+
+/** How old a list may be before it is asked for again, where the server does not say that it changed. */
+const LIST_MS = 60_000
+
+/** One server of a session: connected when it is first needed, and tried again later when it is down. */
+export class McpServer {
+  readonly name: string
+  /** What it offered when it was last asked. */
+  tools: readonly ServerTool[] = []
+  readonly #config: McpServerConfig
+  readonly #secrets: readonly string[]
+  readonly #delays: readonly number[]
+  readonly #closing = new AbortController()
+  #connection: McpConnection | undefined
+  #connecting: Promise<void> | undefined
+  #listed = 0
+  #isStale = false
+  #failures = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(name: string, config: McpServerConfig, delays = backOffMs) {
+    this.name = name
+    this.#config = config
+    this.#secrets = secretsOf(config)
+    this.#delays = delays
+  }
+
+  /** Whether it answers, as far as is known. */
+  get isUp(): boolean {
+    return this.#connection !== undefined
+  }
+
+  /**
+   * Between two turns: connects for the first time, and asks for a list that may have changed. A server that
+   * is down is tried again when its time has come, and not here.
+   */
+  async refresh(signal: AbortSignal): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    if (this.#connection === undefined) {
+      // A second attempt is the timer's.
+      if (this.#failures > 0) return
+      await unlessAborted(this.#connect(), signal)
+    } else if (this.#isStale || Date.now() - this.#listed > LIST_MS) {
+      await this.#list(this.#connection)
+    }
+  }
+
+  /**
+   * Calls a tool, once.
+   *
+   * @throws {ContractFailure} unavailable where it is down, also when it goes down meanwhile; timeout; tool_failed.
+   */
+  async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
+    const connection = this.#connection
+    if (connection === undefined) throw this.#unavailable()
+    const limitMs = this.#config.timeout_ms ?? MCP_TIMEOUT_MS
+    const late = (): Error =>
+      new ContractFailure('timeout', `mcp server ${this.name} did not answer within ${limitMs} ms. What it did is unknown.`)
+    let result: unknown
+    try {
+      result = await withinTime((either) => connection.callTool(tool, args, either), limitMs, signal, late)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (ContractFailure.isInstance(error)) throw error
+      throw this.#failure(connection, error)
+    }
+    return toolOutput(this.name, result, this.#secrets)
+  }
+
+  /** Ends the connection; it is not made again. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    clearTimeout(this.#timer)
+    const connection = this.#connection
+    this.#connection = undefined
+    await this.#connecting?.catch(() => undefined)
+    await connection?.close()
+  }
+
+  #connect(): Promise<void> {
+    return (this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined
+    }))
+  }
+
+  async #open(): Promise<void> {
+    let connection: McpConnection | undefined
+    try {
+      const events = {
+        onDown: () => this.#down(connection),
+        onNotice: () => {
+          this.#isStale = true
+        },
+      }
+      connection = await McpConnection.open(this.#config, events, this.#closing.signal)
+      this.tools = await connection.listTools(this.#closing.signal)
+      this.#closing.signal.throwIfAborted()
+      this.#connection = connection
+      this.#listed = Date.now()
+      this.#isStale = false
+      this.#failures = 0
+    } catch {
+      // Why is not told: it may hold an address with a token, or what a server says of one.
+      void connection?.close()
+      this.#tryLater()
+    }
+  }
+
+  async #list(connection: McpConnection): Promise<void> {
+    this.#isStale = false
+    this.#listed = Date.now()
+    try {
+      this.tools = await connection.listTools(this.#closing.signal)
+    } catch (error) {
+      if (!isAnswer(error)) this.#down(connection)
+    }
+  }
+
+  #failure(connection: McpConnection, error: unknown): ContractFailure {
+    // A server that answers with an error is there.
+    if (!isAnswer(error)) {
+      this.#down(connection)
+      return this.#unavailable()
+    }
+    const text = withoutSecrets(error instanceof Error ? error.message : 'it gave no reason', this.#secrets)
+    return new ContractFailure('tool_failed', `mcp server ${this.name} refused the call: ${text.slice(0, 2_000)}`)
+  }
+
+  #unavailable(): ContractFailure {
+    return new ContractFailure('unavailable', `mcp server ${this.name} is unavailable`)
+  }
+
+  #down(connection: McpConnection | undefined): void {
+    if (connection === undefined || this.#connection !== connection) return
+    this.#connection = undefined
+    void connection.close()
+    this.#tryLater()
+  }
+
+  #tryLater(): void {
+    if (this.#closing.signal.aborted) return
+    const delay = this.#delays[Math.min(this.#failures, this.#delays.length - 1)] ?? 60_000
+    this.#failures += 1
+    clearTimeout(this.#timer)
+    this.#timer = later(() => void this.#connect(), delay)
+    this.#timer.unref()
+  }
+}
+
+/** Whether the server itself said no, by the protocol: such errors have its number. */
+function isAnswer(error: unknown): boolean {
+  const { code, statusCode } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
+  return typeof code === 'number' && statusCode === undefined
+}

@@ -1,0 +1,55 @@
+import { ContractFailure } from '../codes.js'
+import type { ContractTool } from '../contract-tool.js'
+import { McpServer } from './mcp-server.js'
+import { mcpTools } from './mcp-tools.js'
+import type { McpServerConfig } from './server-config.js'
+
+/** The servers of a session that the host has enabled. */
+export class McpServers {
+  readonly #servers: ReadonlyMap<string, McpServer>
+  readonly #built = new Map<string, { from: unknown; made: ReturnType<typeof mcpTools> }>()
+
+  constructor(configs: Readonly<Record<string, McpServerConfig>>, enabled: readonly string[], delays?: readonly number[]) {
+    this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, structuredClone(configs[name]) as McpServerConfig, delays)]))
+  }
+
+  /** Their names. */
+  get names(): string[] {
+    return [...this.#servers.keys()]
+  }
+
+  /** Those that do not answer. */
+  get down(): string[] {
+    return [...this.#servers.values()].filter(({ isUp }) => !isUp).map(({ name }) => name)
+  }
+
+  /** Connects those that never were, all at once, and asks for lists that may have changed. Never rejects but for `signal`. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((server) => server.refresh(signal)))
+  }
+
+  /** Their tools. */
+  tools(taken: ReadonlySet<string>): { tools: ContractTool[]; warnings: string[] } {
+    const ids = new Set(taken)
+    const parts = [...this.#servers.values()].map((server) => {
+      const known = this.#built.get(server.name)
+      const made = known?.from === server.tools ? known.made : mcpTools(server.name, server.tools, ids)
+      this.#built.set(server.name, { from: server.tools, made })
+      for (const { id } of made.tools) ids.add(id)
+      return made
+    })
+    return { tools: parts.flatMap(({ tools }) => tools), warnings: parts.flatMap(({ warnings }) => warnings) }
+  }
+
+  /** Calls a tool of one of them. */
+  async call(server: string, tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
+    const found = this.#servers.get(server)
+    if (found === undefined) throw new ContractFailure('unavailable', `mcp server ${server} is unavailable`)
+    return found.call(tool, args, signal)
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((server) => server.close()))
+  }
+}

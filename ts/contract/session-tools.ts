@@ -1,0 +1,84 @@
+import type { ModelMessage, ToolSet } from 'ai'
+import { ContractFailure } from './codes.js'
+import type { MakeCheck } from './argument-checks.js'
+import { type ContractTool, hasEffect } from './contract-tool.js'
+import { type CallTool, modelTools } from './model-tools.js'
+import type { RegisteredTool } from './run-call.js'
+import type { SessionCore } from './session-core.js'
+
+/** What a session does between two steps of an agent. */
+export type PrepareStep = (step: { messages: ModelMessage[] }) => Promise<{ activeTools: string[]; messages?: ModelMessage[] }>
+
+/** The tools of a session: those it began with, and those of servers as they come. */
+export class SessionTools {
+  /** What the model is offered. One object for the whole session, so that an agent sees what changes. */
+  readonly toolSet: ToolSet = {}
+  readonly warnings: string[] = []
+  readonly #core: SessionCore
+  readonly #fixed: ReadonlyMap<string, RegisteredTool>
+  readonly #makeCheck: MakeCheck
+  readonly #call: CallTool
+  #registry: Map<string, RegisteredTool>
+
+  constructor(core: SessionCore, fixed: ReadonlyMap<string, RegisteredTool>, makeCheck: MakeCheck, call: CallTool) {
+    this.#core = core
+    this.#fixed = fixed
+    this.#registry = new Map(fixed)
+    this.#makeCheck = makeCheck
+    this.#call = call
+    core.catalog.onChange = () => this.#offer()
+    core.catalog.load = (signal) => this.load(signal)
+    this.#offer()
+  }
+
+  /** All there are, whether they are offered or not. */
+  get all(): ContractTool[] {
+    return [...this.#registry.values()].map(({ tool }) => tool)
+  }
+
+  /** A tool; one that is not there, or not yet found, is stood in for, so that its call is recorded as any other. */
+  get(id: string): RegisteredTool {
+    if (this.#core.catalog.isHidden(id)) return refusing(id, `The tool ${id} is not listed. Find it with tool_search; then it can be called from the next step on.`)
+    const names = (): string => this.#core.catalog.callable.map((tool) => tool.id).join(', ')
+    return this.#registry.get(id) ?? refusing(id, `There is no tool ${id.slice(0, 100)}. The tools of this session are: ${names()}.`)
+  }
+
+  /** A new step: tools that were found meanwhile are offered, and those that servers have now. */
+  async nextStep(signal: AbortSignal): Promise<string[]> {
+    await this.load(signal)
+    this.#core.catalog.nextStep()
+    return Object.keys(this.toolSet)
+  }
+
+  /** Looks what servers have. */
+  async load(signal: AbortSignal): Promise<void> {
+    const { mcp, catalog } = this.#core
+    if (mcp.names.length === 0) return
+    await mcp.refresh(signal)
+    const { tools, warnings } = mcp.tools(new Set(this.#fixed.keys()))
+    for (const warning of warnings) if (!this.warnings.includes(warning)) this.warnings.push(warning)
+    const registry = new Map(this.#fixed)
+    for (const tool of tools) {
+      const known = this.#registry.get(tool.id)
+      registry.set(tool.id, known?.tool === tool ? known : { tool, check: this.#makeCheck(tool.id, tool.parameters), effect: hasEffect(tool) })
+    }
+    const isSame = registry.size === this.#registry.size && [...registry].every(([id, one]) => this.#registry.get(id) === one)
+    if (isSame) return
+    this.#registry = registry
+    catalog.replace(this.all)
+  }
+
+  #offer(): void {
+    const offered = modelTools(this.#core.catalog.callable, this.#call)
+    for (const id of Object.keys(this.toolSet)) if (!(id in offered)) delete this.toolSet[id]
+    Object.assign(this.toolSet, offered)
+  }
+}
+
+function refusing(id: string, text: string): RegisteredTool {
+  const check = (): never => {
+    throw new ContractFailure('unknown_tool', text)
+  }
+  const tool: ContractTool = { id, description: id, parameters: {}, requires: {}, execute: check }
+  return { tool, check, effect: false }
+}

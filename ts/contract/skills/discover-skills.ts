@@ -1,0 +1,117 @@
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { parseSkill } from './parse-skill.js'
+import { readRemoteSkill } from './remote-skill.js'
+import { readPlainFile } from './skill-file.js'
+import type { SkillOptions, SkillSource } from './skill-source.js'
+
+/** A skill that was found. */
+export interface FoundSkill {
+  name: string
+  description: string
+  /** Its file, without links, or its address. */
+  from: string
+  /** Its body, read again: what was swapped since then is noticed. */
+  load: () => Promise<string>
+}
+
+/** Where skills are looked for. */
+export interface SkillPlaces extends SkillOptions {
+  roots: readonly string[]
+  sources?: readonly SkillSource[] | undefined
+  /** Where remote skills are kept. */
+  userData?: string | undefined
+}
+
+const folders = ['.agents/skills', '.claude/skills']
+/** The most skills of one directory. */
+const MAX_SKILLS = 500
+
+/** Finds skills in their order: the first of a name wins. What is no skill is told and left out. */
+export async function discoverSkills(places: SkillPlaces): Promise<{ skills: FoundSkill[]; warnings: string[] }> {
+  const skills = new Map<string, FoundSkill>()
+  const warnings: string[] = []
+  const keep = (skill: FoundSkill): void => {
+    const first = skills.get(skill.name)
+    if (first === undefined) skills.set(skill.name, skill)
+    else if (first.from !== skill.from) warnings.push(`Skill ${skill.name} of ${skill.from} is left out: ${first.from} has the name already.`)
+  }
+  for (const directory of directoriesOf(places)) {
+    for (const skill of await skillsIn(directory, warnings)) keep(skill)
+  }
+  for (const source of places.sources ?? []) {
+    if (!('url' in source)) continue
+    const skill = await remote(source.url, places.userData, warnings)
+    if (skill !== undefined) keep(skill)
+  }
+  return { skills: [...skills.values()], warnings }
+}
+
+/** In the order of precedence; the nearest of the project first. */
+function directoriesOf({ roots, project = true, home = homedir(), sources = [] }: SkillPlaces): string[] {
+  const userHome = home === false || home === '' ? undefined : resolve(home)
+  const around = project ? roots.flatMap((root) => upward(root, userHome)) : []
+  const bundled = sources.flatMap((source) => ('bundled' in source ? [source.bundled] : []))
+  const configured = sources.flatMap((source) => ('path' in source ? [source.path] : []))
+  const own = [...around, ...(userHome === undefined ? [] : [userHome])].flatMap((place) => folders.map((folder) => join(place, folder)))
+  return [...new Set([...own, ...bundled, ...configured].map((path) => resolve(path)))]
+}
+
+/** A directory and all around it. The user's home is no part of a project. */
+export function upward(root: string, home: string | undefined): string[] {
+  const all: string[] = []
+  for (let at = resolve(root); ; at = dirname(at)) {
+    if (at !== home) all.push(at)
+    if (dirname(at) === at) return all
+  }
+}
+
+async function skillsIn(directory: string, warnings: string[]): Promise<FoundSkill[]> {
+  let names: string[]
+  try {
+    if (!(await isTrusted(directory))) {
+      warnings.push(`The skills in ${directory} are left out: the directory belongs to another user.`)
+      return []
+    }
+    // A link on the way is the user's own choice; what is within has none.
+    directory = await realpath(directory)
+    names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') warnings.push(`The skills in ${directory} are left out: it cannot be read (${code}).`)
+    return []
+  }
+  if (names.length > MAX_SKILLS) warnings.push(`Of the ${names.length} skills in ${directory}, the first ${MAX_SKILLS} are taken.`)
+  const found = await Promise.all(names.slice(0, MAX_SKILLS).map((name) => skillAt(join(directory, name, 'SKILL.md'), warnings)))
+  return found.filter((skill) => skill !== undefined)
+}
+
+/** Directories above a workspace may be anybody's: `/tmp/.agents` is not to tell the agent what to do. */
+async function isTrusted(directory: string): Promise<boolean> {
+  const { uid } = await stat(directory)
+  return uid === 0 || uid === process.getuid?.()
+}
+
+async function skillAt(path: string, warnings: string[]): Promise<FoundSkill | undefined> {
+  try {
+    const { name, description } = await parseSkill(await readPlainFile(path))
+    return { name, description, from: path, load: async () => (await parseSkill(await readPlainFile(path))).body }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Files beside the skills, and folders of something else, are none.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    warnings.push(`The skill ${path} is left out: ${code === 'ELOOP' ? 'it is a link' : (error as Error).message}.`)
+    return undefined
+  }
+}
+
+async function remote(url: string, userData: string | undefined, warnings: string[]): Promise<FoundSkill | undefined> {
+  try {
+    const { name, description, body } = await parseSkill(await readRemoteSkill(url, userData))
+    return { name, description, from: url, load: async () => body }
+  } catch (error) {
+    warnings.push(`The skill ${url} is left out: ${(error as Error).message}.`)
+    return undefined
+  }
+}

@@ -1,0 +1,74 @@
+import { ContractFailure } from '../codes.js'
+import { discoverSkills, type FoundSkill, type SkillPlaces } from './discover-skills.js'
+
+/** A skill as it is shown to a model. */
+export interface SkillEntry {
+  readonly name: string
+  readonly description: string
+}
+
+/** The skills of a session: which there are is settled when it begins, bodies come on demand. */
+export class SkillIndex {
+  readonly warnings: readonly string[]
+  readonly #skills: ReadonlyMap<string, FoundSkill>
+  readonly #loaded = new Map<string, Promise<string>>()
+
+  private constructor(skills: readonly FoundSkill[], warnings: readonly string[]) {
+    this.#skills = new Map(skills.map((skill) => [skill.name, skill]))
+    this.warnings = warnings
+  }
+
+  /** Looks for skills. */
+  static async find(places: SkillPlaces): Promise<SkillIndex> {
+    const { skills, warnings } = await discoverSkills(places)
+    return new SkillIndex(skills, warnings)
+  }
+
+  /** Names and descriptions, in the order of precedence. */
+  get entries(): SkillEntry[] {
+    return [...this.#skills.values()].map(({ name, description }) => ({ name, description }))
+  }
+
+  /** What a system prompt says of the skills: names and descriptions, nothing of their bodies. Empty without skills. */
+  prompt(): string {
+    if (this.#skills.size === 0) return ''
+    const lines = this.entries.map(({ name, description }) => `- ${name}: ${description.replace(/</gu, '&lt;')}`)
+    return `Skills hold instructions for particular tasks. When one fits, load it with the tool skill before you begin.\n<skills>\n${lines.join('\n')}\n</skills>`
+  }
+
+  /**
+   * The body of a skill, wrapped; from the second time on as it was the first time.
+   *
+   * @throws {ContractFailure} invalid_arguments for an unknown name, with those there are; unavailable.
+   */
+  load(name: string): Promise<string> {
+    const known = this.#loaded.get(name)
+    if (known !== undefined) return known
+    const loading = this.#load(name)
+    this.#loaded.set(name, loading)
+    loading.catch(() => this.#loaded.delete(name))
+    return loading
+  }
+
+  async #load(name: string): Promise<string> {
+    const skill = this.#skills.get(name)
+    if (skill === undefined) {
+      const names = [...this.#skills.keys()].join(', ')
+      const known = names === '' ? 'There are none in this session.' : `The skills are: ${names}.`
+      throw new ContractFailure('invalid_arguments', `There is no skill ${name.slice(0, 100)}. ${known}`)
+    }
+    let body: string
+    try {
+      body = await skill.load()
+    } catch (error) {
+      const text = `The skill ${name} cannot be loaded any more: ${(error as Error).message}. Go on without it.`
+      throw new ContractFailure('unavailable', text, { cause: error })
+    }
+    return wrapSkill(name, body)
+  }
+}
+
+/** A body between its markers; what looks like one within is no marker. */
+export function wrapSkill(name: string, body: string): string {
+  return `<skill_content name="${name}">\n${body.replace(/<(?=\s*\/?\s*skill_content)/giu, '&lt;')}\n</skill_content>`
+}

@@ -1,0 +1,24 @@
+import type { ContractTool } from '../contract-tool.js'
+import { parameters } from './parameters.js'
+
+/** Arguments of `skill`. */
+export interface SkillArguments {
+  name: string
+}
+
+/** What `skill` gives: the skill's body between `<skill_content>` markers. */
+export interface SkillData {
+  content: string
+}
+
+/** The body of a skill. */
+export const skillTool: ContractTool<SkillArguments, SkillData> = {
+  id: 'skill',
+  description: 'Load the instructions of a skill by its name. The system prompt lists the skills there are.',
+  parameters: parameters({ name: { type: 'string', minLength: 1, maxLength: 200, description: 'The name of the skill' } }, ['name']),
+  requires: {},
+  kind: 'think',
+  async execute({ name }, { session }) {
+    return { content: await session.skill(name) }
+  },
+}

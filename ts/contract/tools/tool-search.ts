@@ -1,0 +1,26 @@
+import type { ContractTool } from '../contract-tool.js'
+import type { ToolMatch } from '../tool-search/tool-catalog.js'
+import { parameters } from './parameters.js'
+
+/** Arguments of `tool_search`. */
+export interface ToolSearchArguments {
+  query: string
+}
+
+/** What `tool_search` gives, the best first. */
+export interface ToolSearchData {
+  matches: ToolMatch[]
+}
+
+/** Finds tools that are not listed; what it finds can be called from the next step on. */
+export const toolSearchTool: ContractTool<ToolSearchArguments, ToolSearchData> = {
+  id: 'tool_search',
+  description:
+    'Search for tools of connected servers and extensions that are not listed, by what they do. What is found can be called from your next step on.',
+  parameters: parameters({ query: { type: 'string', minLength: 1, maxLength: 1000, description: 'A few words about what the tool should do' } }, ['query']),
+  requires: {},
+  kind: 'search',
+  async execute({ query }, { session }) {
+    return { matches: await session.searchTools(query) }
+  },
+}

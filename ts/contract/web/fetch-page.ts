@@ -1,0 +1,135 @@
+import { ContractFailure } from '../codes.js'
+import { decodeText, isHtml, isTextType, parseContentType } from './decode-text.js'
+import { dial, type WebRequest, type WebResponse } from './dial.js'
+import { networkFailure } from './network-failure.js'
+import { acceptEncoding, readBody } from './read-body.js'
+import type { DialableHost } from './resolve-host.js'
+import { TimeBudget } from './time-budget.js'
+import { toMarkdown } from './to-markdown.js'
+import { hostOf, parseWebUrl, portOf } from './web-url.js'
+
+/** What a fetch needs of its call. */
+export interface FetchScope {
+  signal: AbortSignal
+  /** Capabilities, rules and user, for one host. */
+  reach(host: string, port: number): Promise<void>
+  /** Looks a host up, and keeps what may be dialled. */
+  resolve(url: URL, signal: AbortSignal): Promise<DialableHost>
+  /** Counts the fetch; called once, when nothing stands between it and the network. */
+  count(): void
+  /** Makes one request. @default dial */
+  request?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
+  limitMs: number
+  rawBytes: number
+}
+
+/** How a page is fetched. */
+export interface FetchOptions {
+  /** Headers of the caller. A redirect to another origin gets none of them. @default {} */
+  headers?: Readonly<Record<string, string>> | undefined
+  /** Whether a page is given as it was sent. @default false: as Markdown */
+  raw?: boolean | undefined
+}
+
+/** What was fetched. */
+export interface WebPage {
+  /** Where it was in the end, after redirects. */
+  url: string
+  status: number
+  /** Without parameters; empty where the server says nothing. */
+  content_type: string
+  text: string
+}
+
+const MAX_REDIRECTS = 10
+const redirects = new Set([301, 302, 303, 307, 308])
+/** Those that frame a message or choose a connection are ours. */
+const ownHeaders = /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/iu
+
+/**
+ * Fetches a URL as text. Every hop is checked anew before it is dialled: host, rules, address. What is
+ * binary is named, and not fetched further.
+ *
+ * @throws {ContractFailure} invalid_arguments, capability_refused, permission codes, limit_reached, too_large,
+ * network_failed, timeout.
+ */
+export async function fetchPage(start: string, { headers = {}, raw = false }: FetchOptions, scope: FetchScope): Promise<WebPage> {
+  const { signal } = scope
+  let url = parseWebUrl(start)
+  const budget = new TimeBudget(scope.limitMs, () => late(url, scope.limitMs))
+  let own = checkHeaders(headers)
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    const at = url
+    await scope.reach(hostOf(at), portOf(at))
+    const { addresses, special } = await budget.spend(signal, (either) => scope.resolve(at, either))
+    // A name that leads to an address at home is a call to that address, too.
+    for (const address of special) await scope.reach(address, portOf(at))
+    if (hop === 0) scope.count()
+    const step = await budget.spend(signal, (either) => oneHop({ url: at, headers: own, addresses, raw, scope, signal: either }))
+    if ('page' in step) return step.page
+    url = step.next
+    if (url.origin !== at.origin) own = {}
+  }
+  throw new ContractFailure('network_failed', `\`${url.host}\` redirects more than ${MAX_REDIRECTS} times. Use another source.`)
+}
+
+interface Hop {
+  url: URL
+  headers: Readonly<Record<string, string>>
+  addresses: readonly string[]
+  raw: boolean
+  scope: FetchScope
+  signal: AbortSignal
+}
+
+async function oneHop({ url, headers, addresses, raw, scope, signal }: Hop): Promise<{ page: WebPage } | { next: URL }> {
+  const request = scope.request ?? dial
+  const sent = { 'user-agent': 'toolwright', accept: 'text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5', ...headers }
+  let response: WebResponse
+  try {
+    response = await request({ url: url.href, method: 'GET', headers: { ...sent, 'accept-encoding': acceptEncoding }, addresses, signal })
+  } catch (error) {
+    signal.throwIfAborted()
+    throw networkFailure(url, error)
+  }
+  try {
+    const { location } = response.headers
+    if (redirects.has(response.status) && typeof location === 'string') return { next: parseWebUrl(location, url) }
+    return { page: await pageOf(url, response, { raw, rawBytes: scope.rawBytes, signal }) }
+  } finally {
+    response.close()
+  }
+}
+
+async function pageOf(url: URL, response: WebResponse, how: { raw: boolean; rawBytes: number; signal: AbortSignal }): Promise<WebPage> {
+  const { status, headers } = response
+  const content = parseContentType(String(headers['content-type'] ?? ''))
+  const page = { url: url.href, status, content_type: content.type }
+  if (isTextType(content.type) === false) return { ...page, text: binaryNote(content.type, headers['content-length']) }
+  const bytes = await readBody(url, response, how.rawBytes, how.signal)
+  const text = decodeText(bytes, content)
+  if (text === undefined) return { ...page, text: binaryNote(content.type, bytes.length) }
+  const isPage = isHtml(content.type) || (content.type === '' && /^\s*<(?:!doctype html|html)\b/iu.test(text))
+  return { ...page, text: isPage && !how.raw ? await toMarkdown(text, url.href, how.signal) : text }
+}
+
+function binaryNote(type: string, length: unknown): string {
+  const size = /^\d+$/u.test(String(length)) ? `, ${String(length)} bytes` : ''
+  return `[binary content: ${type === '' ? 'of no known type' : type}${size}; it is no text and is not shown]`
+}
+
+/** The headers of the caller, by names in lower case. */
+function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const own: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (ownHeaders.test(name) || !/^[A-Za-z0-9-]{1,100}$/u.test(name) || !/^[\t\x20-\x7e]*$/u.test(value)) {
+      throw new ContractFailure('invalid_arguments', `The header \`${name.slice(0, 100)}\` cannot be sent. Leave it out.`)
+    }
+    own[name.toLowerCase()] = value
+  }
+  return own
+}
+
+function late(url: URL, limitMs: number): ContractFailure {
+  return new ContractFailure('timeout', `\`${url.host}\` took longer than ${limitMs} ms. Try again later, or use another source.`)
+}

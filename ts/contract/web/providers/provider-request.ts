@@ -1,0 +1,71 @@
+import { ContractFailure } from '../../codes.js'
+import { dial } from '../dial.js'
+import { acceptEncoding, readBody } from '../read-body.js'
+
+/** One request to the API of a search provider. */
+export interface ProviderRequest {
+  id: string
+  url: URL
+  headers?: Readonly<Record<string, string>> | undefined
+  /** Sent as JSON, by POST. */
+  body?: unknown
+  signal: AbortSignal
+}
+
+/** The most that is read of an answer. */
+const ANSWER_BYTES = 4_000_000
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'it does not take the query',
+  401: 'it does not take the key',
+  402: 'its plan is used up',
+  403: 'it refuses the request',
+  422: 'it does not take the query',
+  429: 'too many requests were made',
+  432: 'its plan is used up',
+  433: 'its plan is used up',
+}
+
+/**
+ * Asks, and gives the JSON of the answer. No redirect is followed: it would take the key elsewhere.
+ *
+ * @throws {ContractFailure} network_failed, which never holds the key.
+ */
+export async function askProvider({ id, url, headers = {}, body, signal }: ProviderRequest): Promise<unknown> {
+  const response = await dial({
+    url: url.href,
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': acceptEncoding,
+      'user-agent': 'toolwright',
+      ...headers,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal,
+  })
+  try {
+    const { status } = response
+    if (status < 200 || status > 299) throw failed(id, `${reasons[status] ?? 'it gave no results'} (HTTP ${status})`)
+    const text = (await readBody(url, response, ANSWER_BYTES, signal)).toString('utf8')
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      throw failed(id, 'its answer is no JSON')
+    }
+  } finally {
+    response.close()
+  }
+}
+
+/** The results of an answer, wherever in it they are. */
+export function resultsOf(id: string, results: unknown): Record<string, unknown>[] {
+  if (results === undefined || results === null) return []
+  if (!Array.isArray(results)) throw failed(id, 'its answer has no list of results')
+  return results.filter((result): result is Record<string, unknown> => typeof result === 'object' && result !== null)
+}
+
+function failed(id: string, why: string): ContractFailure {
+  return new ContractFailure('network_failed', `The search provider ${id} failed: ${why}. Try again later, or go on without.`)
+}

@@ -1,0 +1,37 @@
+import type { WebSearchProvider } from '../search-provider.js'
+import { askProvider, resultsOf } from './provider-request.js'
+import { baseUrlOf } from './provider-url.js'
+
+/** Options of {@link searxng}. */
+export interface SearxngOptions {
+  /** Where the instance is: `https://search.example.com`. */
+  baseUrl: string
+  /** Categories, separated by commas. @default the instance's */
+  categories?: string | undefined
+  /** @default the instance's */
+  language?: string | undefined
+}
+
+/**
+ * Searches with an instance of SearXNG. Its settings must name `json` among `search.formats`; many public
+ * instances do not, and refuse.
+ *
+ * @throws {ToolError} INVALID_INPUT for a baseUrl that is none.
+ */
+export function searxng({ baseUrl, categories, language }: SearxngOptions): WebSearchProvider {
+  const id = 'searxng'
+  const { base, host } = baseUrlOf(baseUrl, id)
+  return {
+    id,
+    host,
+    async search(query, { signal }) {
+      const url = new URL('search', base)
+      url.searchParams.set('q', query)
+      url.searchParams.set('format', 'json')
+      if (categories !== undefined) url.searchParams.set('categories', categories)
+      if (language !== undefined) url.searchParams.set('language', language)
+      const answer = (await askProvider({ id, url, signal })) as { results?: unknown } | null
+      return resultsOf(id, answer?.results).map(({ title, url: at, content }) => ({ title: String(title ?? ''), url: String(at ?? ''), snippet: String(content ?? '') }))
+    },
+  }
+}

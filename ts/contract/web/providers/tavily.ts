@@ -1,0 +1,39 @@
+import type { WebSearchProvider } from '../search-provider.js'
+import { askProvider, resultsOf } from './provider-request.js'
+import { baseUrlOf, checkKey } from './provider-url.js'
+
+/** Options of {@link tavily}. */
+export interface TavilyOptions {
+  apiKey: string
+  /** @default 'https://api.tavily.com' */
+  baseUrl?: string | undefined
+  /** @default 'basic' */
+  searchDepth?: 'basic' | 'advanced' | undefined
+}
+
+const MAX_COUNT = 20
+
+/**
+ * Searches with the Tavily Search API.
+ *
+ * @throws {ToolError} INVALID_INPUT for a key or a baseUrl that is none.
+ */
+export function tavily({ apiKey, baseUrl = 'https://api.tavily.com', searchDepth = 'basic' }: TavilyOptions): WebSearchProvider {
+  const id = 'tavily'
+  const key = checkKey(apiKey, id)
+  const { base, host } = baseUrlOf(baseUrl, id)
+  return {
+    id,
+    host,
+    async search(query, { max_results, signal }) {
+      const url = new URL('search', base)
+      const body = { query, max_results: Math.min(max_results, MAX_COUNT), search_depth: searchDepth }
+      const answer = (await askProvider({ id, url, headers: { authorization: `Bearer ${key}` }, body, signal })) as { results?: unknown } | null
+      return resultsOf(id, answer?.results).map(({ title, url: at, content }) => ({
+        title: String(title ?? ''),
+        url: String(at ?? ''),
+        snippet: String(content ?? ''),
+      }))
+    },
+  }
+}

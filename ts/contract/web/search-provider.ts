@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { invalid } from '../../option-checks.js'
+import { ContractFailure } from '../codes.js'
+import { thrownText } from '../envelope.js'
+import { withinTime } from '../within-time.js'
+
+/** One result of a search. */
+export interface WebSearchResult {
+  title: string
+  url: string
+  snippet: string
+}
+
+/** A search service of the host's choice. */
+export interface WebSearchProvider {
+  /** For messages. */
+  id: string
+  /** The host it calls, with its port if that is none of its scheme's: what the session has to be allowed. */
+  host: string
+  /** Searches. What it gives beyond `max_results` is dropped. */
+  search(query: string, options: { max_results: number; signal: AbortSignal }): PromiseLike<readonly WebSearchResult[]>
+}
+
+/** The most results that a search gives. */
+export const MAX_RESULTS = 20
+/** The results of a search that asks for no number. */
+export const DEFAULT_RESULTS = 10
+
+const TITLE_CHARACTERS = 500
+const SNIPPET_CHARACTERS = 2_000
+const URL_CHARACTERS = 4_000
+
+/** @throws {ToolError} INVALID_INPUT */
+export function checkProviders(providers: unknown): asserts providers is readonly WebSearchProvider[] | undefined {
+  if (providers === undefined) return
+  if (!Array.isArray(providers)) throw invalid('host.webSearch must be an array of search providers.')
+  for (const provider of providers as Partial<WebSearchProvider>[]) {
+    const { id, host, search } = provider ?? {}
+    if (typeof id !== 'string' || id === '' || typeof host !== 'string' || host === '' || typeof search !== 'function') {
+      throw invalid('host.webSearch needs providers with id, host and search, for example searxng({ baseUrl }).')
+    }
+    providerHost(host)
+  }
+}
+
+/** The provider of a session: always the same one, so that one that fails does so for all of a session. */
+export function chooseProvider(sessionId: string, providers: readonly WebSearchProvider[] = []): WebSearchProvider | undefined {
+  if (providers.length === 0) return undefined
+  const hash = createHash('sha256').update(sessionId).digest()
+  return providers[hash.readUInt32BE(0) % providers.length]
+}
+
+/** `example.com:8080` as host and port; HTTPS where no port is said. */
+export function providerHost(host: string): { host: string; port: number } {
+  const [, name = '', port] = /^(\[[^\]]+\]|[^:/@?#]+)(?::(\d{1,5}))?$/u.exec(host) ?? []
+  const at = Number(port ?? 443)
+  if (name === '' || at < 1 || at > 65_535) throw invalid(`The search provider's host ${host.slice(0, 200)} is none: write example.com or example.com:8080.`)
+  return { host: name, port: at }
+}
+
+/**
+ * Makes one search, and keeps of its results what they should be.
+ *
+ * @throws {ContractFailure} timeout, network_failed
+ */
+export async function searchWith(
+  provider: WebSearchProvider,
+  query: string,
+  { max_results, limitMs, signal }: { max_results: number; limitMs: number; signal: AbortSignal },
+): Promise<WebSearchResult[]> {
+  const late = (): Error => new ContractFailure('timeout', `The search provider ${provider.id} took longer than ${limitMs} ms. Try again later, or go on without.`)
+  let found: unknown
+  try {
+    found = await withinTime((either) => provider.search(query, { max_results, signal: either }), limitMs, signal, late)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (ContractFailure.isInstance(error)) throw error
+    throw new ContractFailure('network_failed', `The search provider ${provider.id} failed: ${thrownText(error)}`, { cause: error })
+  }
+  if (!Array.isArray(found)) {
+    throw new ContractFailure('network_failed', `The search provider ${provider.id} gave no list of results. Go on without.`)
+  }
+  return found.flatMap(resultOf).slice(0, max_results)
+}
+
+/** What is no result is left out: a provider is a service of somebody else. */
+function resultOf(value: unknown): WebSearchResult[] {
+  const { title, url, snippet } = (value ?? {}) as Record<string, unknown>
+  if (typeof url !== 'string' || url === '' || url.length > URL_CHARACTERS) return []
+  return [{ title: clip(title, TITLE_CHARACTERS), url, snippet: clip(snippet, SNIPPET_CHARACTERS) }]
+}
+
+function clip(value: unknown, characters: number): string {
+  const text = typeof value === 'string' ? value.replace(/\s+/gu, ' ').trim() : ''
+  return text.length <= characters ? text : `${text.slice(0, characters).replace(/[\ud800-\udbff]$/u, '')}…`
+}
