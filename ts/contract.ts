@@ -3,6 +3,16 @@ export { createSession, type CallOptions, type Session } from './contract/sessio
 export type { SessionOptions } from './contract/session-options.js'
 export type { SessionHost, SessionSandbox } from './contract/session-core.js'
 export { builtInTools } from './contract/built-in-tools.js'
+export type { AgentDefinition } from './contract/agents/agent-definition.js'
+export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/agents/child-agent.js'
+export type { TaskData, TranscriptEntry } from './contract/agents/task-data.js'
+export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
+export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
+export type { PrepareStep } from './contract/session-tools.js'
+export type { SkillEntry } from './contract/skills/skill-index.js'
+export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'
+export type { ToolMatch } from './contract/tool-search/tool-catalog.js'
+export type { ToolSearchOptions } from './contract/tool-search/tool-search-options.js'
 export {
   defineContractTool,
   type CallTarget,

@@ -23,6 +23,11 @@ const turns: Turn[] = [
   ],
   [{ tool: 'edit', input: { path: 'src/a.ts', old_string: 'a = 1', new_string: 'a = 2' } }],
   [{ tool: 'bash', input: { command: 'cat src/a.ts', description: 'Show it' } }],
+  [
+    { tool: 'skill', input: { name: 'no-such-skill' } },
+    { tool: 'tool_search', input: { query: 'issues' } },
+    { tool: 'task', input: { subagent_type: 'nobody', prompt: 'Help.' } },
+  ],
   [{ tool: 'question', input: { questions: [{ question: 'Is it good?', options: [{ label: 'yes' }, { label: 'no' }] }] } }],
   [
     { tool: 'read', input: { path: 'nothing.ts' } },
@@ -75,7 +80,7 @@ describe('a ToolLoopAgent over all tools', () => {
     const envelopes = results.map(({ output }) => JSON.parse(String(output.value)))
     for (const envelope of envelopes) expect(envelopeProblem(envelope)).toBeUndefined()
     const failed = envelopes.filter(({ type }) => type === 'error').map(({ metadata }) => metadata.code)
-    const codes = ['capability_refused', 'capability_refused', 'conflict', 'invalid_arguments', 'not_found', 'unavailable']
+    const codes = ['capability_refused', 'capability_refused', 'conflict', 'invalid_arguments', 'invalid_arguments', 'invalid_arguments', 'not_found', 'unavailable']
     expect(failed.sort()).toEqual([...codes, ...more].sort())
     for (const { output } of results) {
       expect(output.type).toBe(JSON.parse(String(output.value)).type === 'error' ? 'error-text' : 'text')

@@ -16,6 +16,9 @@ const samples: Record<string, ToolSample[]> = {
   bash: [{ args: { command: 'ls' }, runtime: { command: { stdout: 'a.txt\n' } } }],
   todo: [{ args: { todos: [{ content: 'a', status: 'pending' }] } }],
   question: [{ args: { questions: [{ question: 'q' }] }, runtime: { answers: [['a']] } }],
+  skill: [{ args: { name: 'a-skill' } }],
+  tool_search: [{ args: { query: 'issues' } }],
+  task: [{ args: { subagent_type: 'helper', prompt: 'p' } }],
   web_fetch: [{ args: { url: 'https://example.com/' }, runtime: { pages: { 'https://example.com/': 'text' } } }],
   web_search: [{ args: { query: 'x', max_results: 1 }, runtime: { results: [{ title: 't', url: 'https://example.com/', snippet: '' }] } }],
 }
@@ -108,6 +111,9 @@ describe('the typed runtime', () => {
       bash: ['shell.run'],
       todo: ['session.todos'],
       question: ['session.ask'],
+      skill: ['session.skill'],
+      tool_search: ['session.searchTools'],
+      task: ['session.task'],
       web_fetch: ['net.fetchPage'],
       web_search: ['net.search'],
     }

@@ -8,6 +8,7 @@ describe('the entry points', () => {
   test('export these values and no others', () => {
     expect(Object.keys(contract).sort()).toEqual(
       [
+        'CALLER_IS_AGENT',
         'ContractFailure',
         'QUESTION_HEADLESS_MESSAGE',
         'SESSION_NODE',
@@ -26,6 +27,7 @@ describe('the entry points', () => {
         'fromAcpPermission',
         'isLockedToolId',
         'lockedToolIds',
+        'loopAgent',
         'networkWatchdog',
         'replaySession',
         'searxng',

@@ -5,11 +5,14 @@ import type { JsonSchema } from './contract-tool.js'
 /** Checks the arguments of one tool; throws what the model is told. */
 export type CheckArguments = (args: unknown) => void
 
+/** Makes the check of a tool's schema. */
+export type MakeCheck = (toolId: string, schema: JsonSchema) => CheckArguments
+
 /** How many things that are wrong are told at once. */
 const MOST_TOLD = 5
 
 /** Loads the validator; gives what makes a check of a tool's schema. */
-export async function loadArgumentChecks(): Promise<(toolId: string, schema: JsonSchema) => CheckArguments> {
+export async function loadArgumentChecks(): Promise<MakeCheck> {
   const { Validator } = await import('@cfworker/json-schema')
   return (toolId, schema) => {
     let validator: Validator | undefined

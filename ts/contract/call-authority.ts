@@ -75,6 +75,13 @@ export class CallAuthority {
     return held.opened as NativeTarget
   }
 
+  /** A capability that is required by name, on something: as it was said before the call, or else decided on now. */
+  async use(name: string, resource: string): Promise<void> {
+    const isIt = ({ target, agreed }: Held): boolean =>
+      agreed && target.kind === 'capability' && target.name === name && target.resource === resource
+    if (!this.#held.some(isIt)) await this.#add({ kind: 'capability', name, resource })
+  }
+
   /** The directory in which a command line may run. */
   async command(command: string, workdir: string | undefined): Promise<NativeTarget> {
     const isIt = (target: CallTarget): boolean =>
@@ -115,6 +122,10 @@ export class CallAuthority {
     const { policy, directory } = this.#core
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
+      return { target, opened: undefined, error: undefined, subjects: subjectsOf(target, ''), agreed: false }
+    }
+    if (target.kind === 'capability') {
+      asRefusal(() => policy.checkCapability(target.name))
       return { target, opened: undefined, error: undefined, subjects: subjectsOf(target, ''), agreed: false }
     }
     if (target.kind === 'command') asRefusal(() => policy.checkCommand(target.command))
@@ -249,6 +260,7 @@ function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
 const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
 
 function subjectsOf(target: CallTarget, path: string): Subject[] {
+  if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
   if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
   if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })

@@ -2,6 +2,7 @@ import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
+import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
 import type { NativeBashOutcome, NativeGrants, NativeSearch, SidecarRequest } from './native-surface.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import type { SessionCore } from './session-core.js'
@@ -29,7 +30,7 @@ const LINE_BYTES = 2_000
 
 /** The runtime of one call: every access goes through its authority. */
 export function callRuntime(scope: CallScope): ToolRuntime {
-  const { core, id, tool, signal } = scope
+  const { core, authority, id, tool, signal } = scope
   return {
     call: { id, tool },
     signal,
@@ -38,6 +39,12 @@ export function callRuntime(scope: CallScope): ToolRuntime {
     shell: callShell(scope),
     net: callNet(scope),
     session: callSession(scope),
+    mcp: {
+      async call(server, name, args) {
+        await authority.use(mcpCapability(server), mcpResource(server, name))
+        return core.mcp.call(server, name, args, signal)
+      },
+    },
   }
 }
 
@@ -162,6 +169,9 @@ function callSession({ core, id, signal }: CallScope): RuntimeSession {
         core.todos = structuredClone(todos)
       },
     },
+    skill: (name) => core.skills.load(name),
+    searchTools: (query) => core.catalog.search(query, signal),
+    task: (task) => core.team.run(task, { callId: id, signal }),
     async ask(questions) {
       const { question } = core.host
       if (core.headless || question === undefined) {

@@ -27,6 +27,8 @@ export type CallTarget =
       access: FileAccess
     }
   | { kind: 'command'; command: string; workdir?: string | undefined }
+  /** Something else that a capability which the tool requires by name is used on, as permission rules see it. */
+  | { kind: 'capability'; name: string; resource: string }
   /** A host of the web: of a URL, or of a service. */
   | { kind: 'host'; host: string; port: number }
 
@@ -55,6 +57,11 @@ export interface ContractTool<ARGS = any, DATA = unknown> {
    * @default whether it requires more than to read files
    */
   readonly sideEffect?: boolean | undefined
+  /**
+   * Whether an extension brought it: where there are many tools, such a one is hidden until `tool_search` finds it.
+   * @default false
+   */
+  readonly extension?: boolean | undefined
 }
 
 /**
@@ -94,7 +101,7 @@ export function checkTool(tool: unknown): asserts tool is ContractTool {
 
 /** A copy of a tool that nobody can change any more. */
 export function frozenTool(tool: ContractTool): ContractTool {
-  const { id, description, parameters, requires, kind, sideEffect } = tool
+  const { id, description, parameters, requires, kind, sideEffect, extension } = tool
   const targets = tool.targets?.bind(tool)
   return Object.freeze({
     id,
@@ -105,6 +112,7 @@ export function frozenTool(tool: ContractTool): ContractTool {
     ...(targets === undefined ? {} : { targets }),
     ...(kind === undefined ? {} : { kind }),
     ...(sideEffect === undefined ? {} : { sideEffect }),
+    ...(extension === undefined ? {} : { extension }),
   })
 }
 

@@ -40,6 +40,12 @@ export interface Limits {
   promptMs: number
   /** When a question that nobody answers is given up. @default 3600000 */
   questionMs: number
+  /** How many agents may be above the last one that is called. @default 5 */
+  agentDepth: number
+  /** How many agents may be at work at once, at any depth. @default 32 */
+  agents: number
+  /** When an agent that does not finish is given up. @default 3600000 */
+  taskMs: number
 }
 
 /** The limits of a session that sets none. KB are 1000 bytes. */
@@ -63,6 +69,9 @@ export const defaultLimits: Readonly<Limits> = {
   watchdogMs: 5_000,
   promptMs: 600_000,
   questionMs: 3_600_000,
+  agentDepth: 5,
+  agents: 32,
+  taskMs: 3_600_000,
 }
 
 /** What timers and the addon can count to. */

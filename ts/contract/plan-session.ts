@@ -1,20 +1,29 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../option-checks.js'
-import { loadArgumentChecks } from './argument-checks.js'
+import { AgentTeam, type OpenChild } from './agents/agent-team.js'
+import { InheritedRules } from './agents/inherited-rules.js'
+import type { Lineage } from './agents/lineage.js'
+import { loadArgumentChecks, type MakeCheck } from './argument-checks.js'
 import { builtInTools } from './built-in-tools.js'
 import { checkTool, type ContractTool, frozenTool, hasEffect, lockedId } from './contract-tool.js'
+import { SESSION_NODE } from './journal/session-recorder.js'
 import { resolveLimits } from './limits.js'
 import { isLockedToolId } from './locked-tools.js'
+import { mcpCapability } from './mcp/mcp-tools.js'
+import { McpServers } from './mcp/mcp-servers.js'
 import { loadContractAddon, SessionPolicy } from './native-policy.js'
 import type { NativePolicyRequest, NativeVariables } from './native-surface.js'
 import { PromptQueue } from './permissions/prompt.js'
 import { RuleStore } from './permissions/rule-store.js'
-import { type RequirementSet, type SessionRequirements, unionOf } from './requirements.js'
+import { isEmptySet, type RequirementSet, type SessionRequirements, unionOf } from './requirements.js'
 import type { RegisteredTool } from './run-call.js'
 import type { SessionCore } from './session-core.js'
 import { SessionDirectory } from './session-directory.js'
 import { checkSessionOptions, type SessionOptions } from './session-options.js'
+import { SkillIndex } from './skills/skill-index.js'
+import { ToolCatalog } from './tool-search/tool-catalog.js'
+import { resolveToolSearch } from './tool-search/tool-search-options.js'
 import { webSearchTool } from './tools/web-search.js'
 import { chooseProvider } from './web/search-provider.js'
 import { SessionWeb } from './web/session-web.js'
@@ -24,32 +33,46 @@ interface SessionPlan {
   core: SessionCore
   registry: ReadonlyMap<string, RegisteredTool>
   requirements: SessionRequirements
+  makeCheck: MakeCheck
 }
 
 /** From what the caller wrote to what calls need: roots resolved, tools registered, capabilities and rules compiled. */
-export async function planSession(id: string, options: SessionOptions): Promise<SessionPlan> {
+export async function planSession(id: string, options: SessionOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
   checkSessionOptions(options)
   const { manifest, tools = [], permissions = {}, host = {}, ceiling, userData, sandbox = {} } = options
   const limits = resolveLimits(options.limits)
   const roots = (typeof options.workspace === 'string' ? [options.workspace] : options.workspace).map(realDirectory)
   const adHoc = (options.adHoc ?? []).map(realDirectory)
-  const all = registerTools(tools)
+  const all = toolsOf(lineage, registerTools(tools))
+  checkAgentTools(manifest.agents ?? [], all, lineage)
   const provider = chooseProvider(id, host.webSearch)
   const search = all.findIndex((tool) => tool.id === 'web_search')
   // What it requires is the host of the session's own provider.
   if (search !== -1) all[search] = Object.freeze(webSearchTool(provider))
   const [addon, makeCheck] = await Promise.all([loadContractAddon(), loadArgumentChecks()])
   const variables: NativeVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory(userData) }) }
+  const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
   const directory = new SessionDirectory()
   try {
-    const request = policyRequest(variables, directory, all, options)
+    const request = policyRequest(variables, directory, all, options, lineage)
     const policy = new SessionPolicy(addon, request)
     const core: SessionCore = {
       id,
-      manifest: structuredClone(manifest),
+      manifest: ownManifest(manifest),
       roots,
+      tools: new Set(all.map((tool) => tool.id)),
       policy,
-      rules: new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions }, directory.base),
+      rules:
+        lineage === undefined
+          ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions }, directory.base)
+          : new InheritedRules({
+              addon,
+              variables,
+              permissions: lineage.agent.permissions,
+              above: lineage.parent.rules,
+              isFree: (tool) => all.some((one) => one.id === tool && isEmptySet(one.requires)),
+              closedDirectory: directory.base,
+            }),
       onRule: options.onRule,
       watchdog: options.watchdog,
       host,
@@ -57,14 +80,27 @@ export async function planSession(id: string, options: SessionOptions): Promise<
       limits,
       sandbox,
       directory,
-      prompts: new PromptQueue(),
+      // One user answers for all of them, one prompt after the other.
+      prompts: lineage?.parent.prompts ?? new PromptQueue(),
       web: new SessionWeb(limits, provider, policy.expanded()),
       todos: [],
+      skills,
+      catalog: new ToolCatalog(all, resolveToolSearch(options.toolSearch ?? {})),
+      mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers ?? []),
+      model: options.model,
+      depth: lineage === undefined ? 0 : lineage.parent.depth + 1,
+      tree: lineage?.parent.tree ?? { running: 0 },
+      conjunction: request.conjunction,
+      place: lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE },
+      get team() {
+        return team
+      },
     }
+    const team = new AgentTeam(core, openChild)
     const registry = new Map(
       all.map((tool) => [tool.id, { tool, check: makeCheck(tool.id, tool.parameters), effect: hasEffect(tool) }]),
     )
-    return { core, registry, requirements: requirementsOf(policy, all, ceiling, manifest.requires) }
+    return { core, registry, requirements: requirementsOf(policy, all, ceiling, manifest.requires), makeCheck }
   } catch (error) {
     directory.remove()
     throw error
@@ -83,21 +119,46 @@ function registerTools(given: readonly ContractTool[]): ContractTool[] {
   return [...byId.values()]
 }
 
+/** A child has the tools that its definition names, of those that its parent has. */
+function toolsOf(lineage: Lineage | undefined, all: ContractTool[]): ContractTool[] {
+  if (lineage === undefined) return all
+  const { parent, agent } = lineage
+  return all.filter(({ id }) => parent.tools.has(id) && (agent.tools?.includes(id) ?? true))
+}
+
+/** A misspelt tool must not be missed when the agent is called. */
+function checkAgentTools(agents: NonNullable<SessionOptions['manifest']['agents']>, all: readonly ContractTool[], lineage: Lineage | undefined): void {
+  if (lineage !== undefined) return
+  for (const { name, tools = [] } of agents) {
+    const unknown = tools.find((id) => !all.some((tool) => tool.id === id))
+    if (unknown !== undefined) throw invalid(`manifest.agents: ${name} names the tool ${unknown}, which the session does not have.`)
+  }
+}
+
+/** A copy; the models of agents are objects that live on. */
+function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionOptions['manifest'] {
+  const own = structuredClone(plain)
+  if (agents === undefined) return own
+  return { ...own, agents: agents.map(({ model, ...agent }) => ({ ...structuredClone(agent), ...(model === undefined ? {} : { model }) })) }
+}
+
 function policyRequest(
   variables: NativeVariables,
   directory: SessionDirectory,
   tools: readonly ContractTool[],
-  { manifest, ceiling, sandbox }: SessionOptions,
+  { manifest, ceiling, sandbox, enabledMcpServers = [] }: SessionOptions,
+  lineage: Lineage | undefined,
 ): NativePolicyRequest {
   const declared = [
     { source: 'manifest.requires', requires: manifest.requires ?? {} },
     ...tools.map(({ id, requires }) => ({ source: `tool ${id}`, requires })),
+    { source: 'enabledMcpServers', requires: { capabilities: enabledMcpServers.map(mcpCapability) } },
   ]
   const bounds = ceiling === undefined ? [] : [[{ source: 'ceiling', requires: ceiling }]]
   const denyWrite = sandbox?.denyWrite
   return {
     variables,
-    conjunction: [...bounds, declared],
+    conjunction: [...bounds, ...(lineage?.parent.conjunction ?? []), declared],
     implicitRead: [directory.path],
     ...(denyWrite === undefined ? {} : { denyWrite }),
   }

@@ -1,12 +1,20 @@
+import type { LanguageModel } from 'ai'
+import type { AgentTeam } from './agents/agent-team.js'
+import type { SpawnAgent } from './agents/child-agent.js'
+import type { PermissionRules } from './agents/inherited-rules.js'
+import type { RecordPlace, SessionTree } from './agents/lineage.js'
 import type { AgentManifest } from './manifest.js'
+import type { McpServers } from './mcp/mcp-servers.js'
 import type { Limits } from './limits.js'
 import type { SessionPolicy } from './native-policy.js'
 import type { Prompt, PromptQueue } from './permissions/prompt.js'
 import type { Rule } from './permissions/rule.js'
-import type { RuleStore } from './permissions/rule-store.js'
 import type { AskedQuestion } from './questions.js'
 import type { SessionDirectory } from './session-directory.js'
+import type { NativePolicyRequest } from './native-surface.js'
+import type { SkillIndex } from './skills/skill-index.js'
 import type { Todo } from './todos.js'
+import type { ToolCatalog } from './tool-search/tool-catalog.js'
 import type { Watchdog } from './watchdog.js'
 
 import type { WebRequest, WebResponse } from './web/dial.js'
@@ -25,6 +33,8 @@ export interface SessionHost {
         options: { session_id: string; call_id: string; signal: AbortSignal },
       ) => string[][] | PromiseLike<string[][]>)
     | undefined
+  /** Runs subagents. @default a `ToolLoopAgent` with the session's model */
+  spawn?: SpawnAgent | undefined
   /** Search services; a session keeps to one of them. Without any, `web_search` is unavailable. */
   webSearch?: readonly WebSearchProvider[] | undefined
   /** Looks names up for `web_fetch`. What it gives is checked. @default the system's resolver */
@@ -55,8 +65,10 @@ export interface SessionCore {
   readonly manifest: AgentManifest
   /** Absolute and without links. */
   readonly roots: readonly string[]
+  /** The ids of the tools that it began with. */
+  readonly tools: ReadonlySet<string>
   readonly policy: SessionPolicy
-  readonly rules: RuleStore
+  readonly rules: PermissionRules
   readonly onRule: ((rule: Rule) => void) | undefined
   readonly watchdog: Watchdog | undefined
   readonly host: SessionHost
@@ -68,4 +80,17 @@ export interface SessionCore {
   readonly prompts: PromptQueue
   readonly web: SessionWeb
   todos: readonly Todo[]
+  readonly skills: SkillIndex
+  readonly catalog: ToolCatalog
+  readonly mcp: McpServers
+  /** What subagents run on that have no model of their own. */
+  readonly model: LanguageModel | undefined
+  /** The agents that it has called. */
+  readonly team: AgentTeam
+  /** How many agents are above it. */
+  readonly depth: number
+  readonly tree: SessionTree
+  /** What its policy was compiled from: a child may never do more. */
+  readonly conjunction: NativePolicyRequest['conjunction']
+  readonly place: RecordPlace
 }

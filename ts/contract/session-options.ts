@@ -1,3 +1,4 @@
+import type { LanguageModel } from 'ai'
 import type { Journal } from '../journal/journal.js'
 import { invalid, isNames } from '../option-checks.js'
 import type { ContractTool } from './contract-tool.js'
@@ -7,6 +8,8 @@ import { type AgentManifest, checkManifest } from './manifest.js'
 import type { Rule } from './permissions/rule.js'
 import { requirementProblem, type RequirementSet } from './requirements.js'
 import type { SessionHost, SessionSandbox } from './session-core.js'
+import { checkSkillOptions, type SkillOptions } from './skills/skill-source.js'
+import { resolveToolSearch, type ToolSearchOptions } from './tool-search/tool-search-options.js'
 import type { Watchdog } from './watchdog.js'
 import { checkProviders } from './web/search-provider.js'
 
@@ -37,6 +40,14 @@ export interface SessionOptions {
   /** What the session may do at most, whatever its manifest and tools require. @default no bound */
   ceiling?: RequirementSet | undefined
   limits?: Partial<Limits> | undefined
+  /** How skills are found. @default in the workspace, around it, and in the user's home */
+  skills?: SkillOptions | undefined
+  /** When tools are hidden behind `tool_search`. @default those of servers and extensions, above 20 tools */
+  toolSearch?: ToolSearchOptions | undefined
+  /** The servers of `manifest.mcpServers` that the user wants. @default [] */
+  enabledMcpServers?: string[] | undefined
+  /** What subagents run on that have no model of their own, where the host does not `spawn` them. */
+  model?: LanguageModel | undefined
   /** How the processes of `bash` are held besides what the capabilities say. */
   sandbox?: SessionSandbox | undefined
   /** Where calls are recorded: what `openJournal` gave. */
@@ -47,7 +58,7 @@ export interface SessionOptions {
 
 const known = new Set(
   `id workspace adHoc userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
-   onRecord`.split(/\s+/u),
+   onRecord skills toolSearch enabledMcpServers model`.split(/\s+/u),
 )
 
 /** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
@@ -61,15 +72,24 @@ export function checkSessionOptions(options: SessionOptions): void {
   if (!isNames(adHoc)) throw invalid('adHoc must be an array of paths.')
   if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
   checkManifest(manifest)
+  checkSkillOptions(options.skills ?? {})
+  resolveToolSearch(options.toolSearch ?? {})
+  checkEnabled(options.enabledMcpServers ?? [], manifest.mcpServers ?? {})
   if (!Array.isArray(tools)) throw invalid('tools must be an array of tools.')
   if (headless !== undefined && typeof headless !== 'boolean') throw invalid('headless must be true or false.')
   const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
   if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
   if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
-  checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question'])
+  checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
   checkProviders(host.webSearch)
   checkFunctions('', options, ['watchdog', 'onRule', 'onRecord'])
   if (journal !== undefined && !isJournal(journal)) throw invalid('journal must be what openJournal gave.')
+}
+
+function checkEnabled(enabled: unknown, servers: object): void {
+  if (!isNames(enabled)) throw invalid('enabledMcpServers must be names of servers.')
+  const unknown = enabled.find((name) => !Object.hasOwn(servers, name))
+  if (unknown !== undefined) throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
 }
 
 /** By what it can do: importing what opens journals would take longer than the rest. */

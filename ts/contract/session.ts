@@ -1,17 +1,23 @@
 import type { ToolSet } from 'ai'
+import type { OpenChild } from './agents/agent-team.js'
+import { childOptions } from './agents/child-options.js'
+import type { Lineage } from './agents/lineage.js'
 import { uuidV7 } from '../journal/uuid-v7.js'
 import { unlessAborted } from '../unless-aborted.js'
+import type { MakeCheck } from './argument-checks.js'
 import { ContractFailure } from './codes.js'
 import type { ContractTool } from './contract-tool.js'
 import { type Envelope, errorEnvelope } from './envelope.js'
 import { SessionRecorder } from './journal/session-recorder.js'
-import { modelTools } from './model-tools.js'
 import { planSession } from './plan-session.js'
 import type { SessionRequirements } from './requirements.js'
 import { type RegisteredTool, runCall } from './run-call.js'
 import { removeStaleDirectories } from './session-directory.js'
 import type { SessionCore } from './session-core.js'
 import type { SessionOptions } from './session-options.js'
+import { type PrepareStep, SessionTools } from './session-tools.js'
+import { projectInstructions } from './skills/project-instructions.js'
+import type { SkillEntry } from './skills/skill-index.js'
 
 /** How a single call is made. */
 export interface CallOptions {
@@ -32,6 +38,19 @@ export interface Session extends AsyncDisposable {
   readonly requirements: SessionRequirements
   /** Whether nobody is there to agree or to answer. */
   readonly headless: boolean
+  /** The skills that were found when it began. */
+  readonly skills: readonly SkillEntry[]
+  /** What was left out, and why: skills and tools that are none. */
+  readonly warnings: readonly string[]
+  /**
+   * Goes between the steps of an agent: `new ToolLoopAgent({ tools: session.tools, prepareStep: session.prepareStep })`.
+   * It connects servers, offers tools that were found, and hands in what tasks in the background gave.
+   */
+  readonly prepareStep: PrepareStep
+  /** What a system prompt says of the skills. Empty where there are none. */
+  skillsPrompt(): string
+  /** What the project wants every agent to know: `AGENTS.md` and others around the workspace, the nearest last. */
+  projectInstructions(): Promise<string>
   /** Calls a tool. Every failure, an unknown tool and a closed session too, is an envelope. */
   call(id: string, args: unknown, options?: CallOptions): Promise<Envelope>
   /** Stops what runs, and removes the files of the session. Closing again does nothing. */
@@ -49,11 +68,16 @@ const CLOSE_MS = 5_000
  * pattern that is none; CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; what the journal throws.
  */
 export async function createSession(options: SessionOptions): Promise<Session> {
+  return openSession(options)
+}
+
+async function openSession(options: SessionOptions, lineage?: Lineage): Promise<Session> {
   const { id = uuidV7(), journal, onRecord } = options
-  const { core, registry, requirements } = await planSession(id, options)
+  const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
+  const { core, registry, requirements, makeCheck } = await planSession(id, options, openChild, lineage)
   try {
-    const recorder = await SessionRecorder.open(id, journal, onRecord)
-    return new ContractSession(core, registry, requirements, recorder)
+    const recorder = await SessionRecorder.open(id, journal, onRecord, core.place)
+    return new ContractSession(core, registry, requirements, recorder, makeCheck)
   } catch (error) {
     core.directory.remove()
     throw error
@@ -63,11 +87,10 @@ export async function createSession(options: SessionOptions): Promise<Session> {
 class ContractSession implements Session {
   readonly id: string
   readonly tools: ToolSet
-  readonly registered: readonly ContractTool[]
   readonly requirements: SessionRequirements
   readonly headless: boolean
   readonly #core: SessionCore
-  readonly #registry: ReadonlyMap<string, RegisteredTool>
+  readonly #tools: SessionTools
   readonly #recorder: SessionRecorder
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
@@ -78,15 +101,41 @@ class ContractSession implements Session {
     registry: ReadonlyMap<string, RegisteredTool>,
     requirements: SessionRequirements,
     recorder: SessionRecorder,
+    makeCheck: MakeCheck,
   ) {
     this.id = core.id
     this.headless = core.headless
-    this.registered = [...registry.values()].map(({ tool }) => tool)
     this.requirements = requirements
     this.#core = core
-    this.#registry = registry
     this.#recorder = recorder
-    this.tools = modelTools(this.registered, (tool, args, how) => this.call(tool, args, how))
+    this.#tools = new SessionTools(core, registry, makeCheck, (tool, args, how) => this.call(tool, args, how))
+    this.tools = this.#tools.toolSet
+  }
+
+  get registered(): readonly ContractTool[] {
+    return this.#tools.all
+  }
+
+  get skills(): readonly SkillEntry[] {
+    return this.#core.skills.entries
+  }
+
+  get warnings(): readonly string[] {
+    return [...this.#core.skills.warnings, ...this.#tools.warnings]
+  }
+
+  skillsPrompt(): string {
+    return this.#core.skills.prompt()
+  }
+
+  projectInstructions(): Promise<string> {
+    return projectInstructions(this.#core.roots)
+  }
+
+  readonly prepareStep: PrepareStep = async ({ messages }) => {
+    const activeTools = await this.#tools.nextStep(this.#closing.signal)
+    const more = this.#core.team.background.into(messages)
+    return more === undefined ? { activeTools } : { activeTools, messages: more }
   }
 
   async call(id: string, args: unknown, { callId = uuidV7(), signal }: CallOptions = {}): Promise<Envelope> {
@@ -101,7 +150,7 @@ class ContractSession implements Session {
   }
 
   async #call(id: string, args: unknown, callId: string, signal: AbortSignal | undefined): Promise<Envelope> {
-    const registered = this.#registry.get(id) ?? unknownTool(id, this.registered)
+    const registered = this.#tools.get(id)
     const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
     return runCall(this.#core, this.#recorder, { id: callId, registered, args, signal: either })
   }
@@ -112,7 +161,7 @@ class ContractSession implements Session {
 
   async #close(): Promise<void> {
     this.#closing.abort(new ContractFailure('aborted', 'The call was aborted: the session has been closed.'))
-    const all = Promise.allSettled(this.#running)
+    const all = Promise.allSettled([...this.#running, this.#core.team.close(), this.#core.mcp.close()])
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     this.#core.directory.remove()
     // What killed processes left behind is nobody's hurry.
@@ -125,15 +174,3 @@ class ContractSession implements Session {
 }
 
 const closedText = 'The session has been closed. No more calls can be made in it.'
-
-/** Stands for a tool that is not there: the call goes the same way, and is recorded. */
-function unknownTool(id: string, registered: readonly ContractTool[]): RegisteredTool {
-  const names = registered.map((tool) => tool.id).join(', ')
-  const text = `There is no tool ${id.slice(0, 100)}. The tools of this session are: ${names}.`
-  const check = (): never => {
-    throw new ContractFailure('unknown_tool', text)
-  }
-  const tool: ContractTool = { id, description: id, parameters: {}, requires: {}, execute: check }
-  return { tool, check, effect: false }
-}
-

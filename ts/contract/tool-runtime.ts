@@ -1,6 +1,8 @@
 import type { Limits } from './limits.js'
 import type { AskedQuestion } from './questions.js'
+import type { TaskArguments, TaskData } from './agents/task-data.js'
 import type { Todo } from './todos.js'
+import type { ToolMatch } from './tool-search/tool-catalog.js'
 import type { FetchOptions, WebPage } from './web/fetch-page.js'
 import type { WebSearchResult } from './web/search-provider.js'
 
@@ -97,6 +99,18 @@ export interface RuntimeSession {
   }
   /** Asks the user. */
   ask(questions: readonly AskedQuestion[]): Promise<string[][]>
+  /** The body of a skill, between its markers. */
+  skill(name: string): Promise<string>
+  /** Finds tools that are not listed; they can be called from the next step on. */
+  searchTools(query: string): Promise<ToolMatch[]>
+  /** Has a subagent work on a task. */
+  task(task: TaskArguments): Promise<TaskData>
+}
+
+/** Servers of the Model Context Protocol that the host has enabled. */
+export interface RuntimeMcp {
+  /** Calls a tool of a server, once. */
+  call(server: string, tool: string, args: Record<string, unknown>): Promise<unknown>
 }
 
 /**
@@ -111,6 +125,7 @@ export interface ToolRuntime {
   readonly limits: Readonly<Limits>
   readonly fs: RuntimeFiles
   readonly shell: RuntimeShell
+  readonly mcp: RuntimeMcp
   readonly net: RuntimeNet
   readonly session: RuntimeSession
 }

@@ -40,6 +40,7 @@ export interface CallRecord {
 /** Records a session's calls: in a journal, in the host's own store, or both. */
 export class SessionRecorder {
   readonly #sessionId: string
+  readonly #place: { runId: string; nodeId: string }
   readonly #journal: Journal | undefined
   readonly #onRecord: ((part: RecordPart) => unknown) | undefined
   readonly #keys: CallKeys | undefined
@@ -49,12 +50,14 @@ export class SessionRecorder {
 
   private constructor(
     sessionId: string,
+    place: { runId: string; nodeId: string },
     journal: Journal | undefined,
     onRecord: ((part: RecordPart) => unknown) | undefined,
     keys: CallKeys | undefined,
     attempt: number,
   ) {
     this.#sessionId = sessionId
+    this.#place = place
     this.#journal = journal
     this.#onRecord = onRecord
     this.#keys = keys
@@ -66,11 +69,12 @@ export class SessionRecorder {
     sessionId: string,
     journal: Journal | undefined,
     onRecord: ((part: RecordPart) => unknown) | undefined,
+    place: { runId: string; nodeId: string } = { runId: sessionId, nodeId: SESSION_NODE },
   ): Promise<SessionRecorder> {
-    if (journal === undefined) return new SessionRecorder(sessionId, undefined, onRecord, undefined, 1)
-    const task: TaskId = { runId: sessionId, nodeId: SESSION_NODE, iteration: 0 }
+    if (journal === undefined) return new SessionRecorder(sessionId, place, undefined, onRecord, undefined, 1)
+    const task: TaskId = { runId: place.runId, nodeId: place.nodeId, iteration: 0 }
     const [last, keys] = [await journal.lastAttempt(task), await nativeCallKeys(task)]
-    return new SessionRecorder(sessionId, journal, onRecord, keys, (last?.attempt ?? 0) + 1)
+    return new SessionRecorder(sessionId, place, journal, onRecord, keys, (last?.attempt ?? 0) + 1)
   }
 
   /** The record of a call that comes now. */
@@ -127,8 +131,8 @@ export class SessionRecorder {
     const identity = this.#keys?.take(tool, whole)
     const shown = asJson(withoutTexts(tool, args)) ?? 'null'
     return {
-      runId: this.#sessionId,
-      nodeId: SESSION_NODE,
+      runId: this.#place.runId,
+      nodeId: this.#place.nodeId,
       attempt: this.#attempt,
       seq: this.#seq,
       toolName: tool,

@@ -6,7 +6,7 @@ import type { CommandEnd, ToolRuntime } from '../tool-runtime.js'
 
 /** One use of a runtime. */
 export interface RuntimeUse {
-  /** `fs.read`, `fs.write`, `fs.replace`, `fs.glob`, `fs.grep`, `shell.run`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`. */
+  /** `fs.read`, `fs.write`, `fs.replace`, `fs.glob`, `fs.grep`, `shell.run`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`, `session.skill`, `session.searchTools`, `session.task`, `mcp.call`. */
   operation: string
   args: unknown[]
 }
@@ -100,6 +100,12 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
         return (options.results ?? []).slice(0, how?.max_results ?? 10)
       },
     },
+    mcp: {
+      async call(server, name, args) {
+        note('mcp.call', server, name, args)
+        return { content: [] }
+      },
+    },
     session: {
       id: 'recorded',
       todos: {
@@ -108,6 +114,18 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
           note('session.todos', list)
           todos = list
         },
+      },
+      async skill(name) {
+        note('session.skill', name)
+        return `<skill_content name="${name}">\n</skill_content>`
+      },
+      async searchTools(query) {
+        note('session.searchTools', query)
+        return []
+      },
+      async task(task) {
+        note('session.task', task)
+        return { session_id: 'recorded/1', output: '' }
       },
       async ask(questions) {
         note('session.ask', questions)
