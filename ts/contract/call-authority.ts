@@ -77,6 +77,9 @@ export class CallAuthority {
 
   /** A capability that is required by name, on something: as it was said before the call, or else decided on now. */
   async use(name: string, resource: string): Promise<void> {
+    if (this.#tool.requires.capabilities?.includes(name) !== true) {
+      throw new ContractFailure('capability_refused', `The tool ${this.#tool.id} does not require the capability ${name}.`)
+    }
     const isIt = ({ target, agreed }: Held): boolean =>
       agreed && target.kind === 'capability' && target.name === name && target.resource === resource
     if (!this.#held.some(isIt)) await this.#add({ kind: 'capability', name, resource })

@@ -115,7 +115,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
 }
 
 function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShell {
-  const { limits, policy, sandbox, directory } = core
+  const { limits, policy, sandbox, directory, scratch } = core
   return {
     async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
       const target = await authority.command(command, workdir)
@@ -125,7 +125,7 @@ function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShe
       const request = {
         command,
         ...commandEnvironment(network),
-        grants: { readable, writable, readsAll, network },
+        grants: { readable: [...readable, scratch.path], writable: [...writable, scratch.path], readsAll, network },
         // What other sessions keep is not for the processes of this one.
         denyRead: [...denyRead, directory.base],
         ...(denyWrite === undefined ? {} : { denyWrite }),

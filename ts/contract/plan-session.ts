@@ -20,6 +20,7 @@ import { isEmptySet, type RequirementSet, type SessionRequirements, unionOf } fr
 import type { RegisteredTool } from './run-call.js'
 import type { SessionCore } from './session-core.js'
 import { SessionDirectory } from './session-directory.js'
+import { Scratch } from './scratch.js'
 import { checkSessionOptions, type SessionOptions } from './session-options.js'
 import { SkillIndex } from './skills/skill-index.js'
 import { ToolCatalog } from './tool-search/tool-catalog.js'
@@ -54,7 +55,8 @@ export async function planSession(id: string, options: SessionOptions, openChild
   const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
   const directory = new SessionDirectory()
   try {
-    const request = policyRequest(variables, directory, all, options, lineage)
+    const scratch = new Scratch(directory)
+    const request = policyRequest(variables, { directory, scratch }, all, options, lineage)
     const policy = new SessionPolicy(addon, request)
     const core: SessionCore = {
       id,
@@ -80,6 +82,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       limits,
       sandbox,
       directory,
+      scratch,
       // One user answers for all of them, one prompt after the other.
       prompts: lineage?.parent.prompts ?? new PromptQueue(),
       web: new SessionWeb(limits, provider, policy.expanded()),
@@ -144,7 +147,7 @@ function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionO
 
 function policyRequest(
   variables: NativeVariables,
-  directory: SessionDirectory,
+  { directory, scratch }: Pick<SessionCore, 'directory' | 'scratch'>,
   tools: readonly ContractTool[],
   { manifest, ceiling, sandbox, enabledMcpServers = [] }: SessionOptions,
   lineage: Lineage | undefined,
@@ -160,6 +163,7 @@ function policyRequest(
     variables,
     conjunction: [...bounds, ...(lineage?.parent.conjunction ?? []), declared],
     implicitRead: [directory.path],
+    implicitWrite: [scratch.path],
     ...(denyWrite === undefined ? {} : { denyWrite }),
   }
 }

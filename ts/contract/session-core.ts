@@ -10,6 +10,7 @@ import type { SessionPolicy } from './native-policy.js'
 import type { Prompt, PromptQueue } from './permissions/prompt.js'
 import type { Rule } from './permissions/rule.js'
 import type { AskedQuestion } from './questions.js'
+import type { Scratch } from './scratch.js'
 import type { SessionDirectory } from './session-directory.js'
 import type { NativePolicyRequest } from './native-surface.js'
 import type { SkillIndex } from './skills/skill-index.js'
@@ -77,6 +78,7 @@ export interface SessionCore {
   readonly limits: Readonly<Limits>
   readonly sandbox: SessionSandbox
   readonly directory: SessionDirectory
+  readonly scratch: Scratch
   readonly prompts: PromptQueue
   readonly web: SessionWeb
   todos: readonly Todo[]

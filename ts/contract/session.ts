@@ -47,6 +47,17 @@ export interface Session extends AsyncDisposable {
    * It connects servers, offers tools that were found, and hands in what tasks in the background gave.
    */
   readonly prepareStep: PrepareStep
+  /** The directory for files that are not part of the workspace: absolute, its own, and removed by `close()`. */
+  readonly scratch: string
+  /** What a system prompt says of the scratch directory. */
+  scratchPrompt(): string
+  /**
+   * Keeps a file of the scratch directory: copies it to `destination`, which must not exist yet.
+   *
+   * @returns the absolute path of the copy.
+   * @throws {ToolError} INVALID_INPUT for what is no file of the scratch directory, or for a place that is taken.
+   */
+  promote(path: string, destination: string): Promise<string>
   /** What a system prompt says of the skills. Empty where there are none. */
   skillsPrompt(): string
   /** What the project wants every agent to know: `AGENTS.md` and others around the workspace, the nearest last. */
@@ -122,6 +133,18 @@ class ContractSession implements Session {
 
   get warnings(): readonly string[] {
     return [...this.#core.skills.warnings, ...this.#tools.warnings]
+  }
+
+  get scratch(): string {
+    return this.#core.scratch.path
+  }
+
+  scratchPrompt(): string {
+    return this.#core.scratch.prompt()
+  }
+
+  promote(path: string, destination: string): Promise<string> {
+    return this.#core.scratch.promote(path, destination)
   }
 
   skillsPrompt(): string {

@@ -231,6 +231,18 @@ describe('a child\'s session', () => {
     expect((await ofChild.call('read', { path: 'none' })).type).toBe('error')
   })
 
+  test('R53 ids of calls that look like paths, or hold anything, keep their own place', async () => {
+    const journal = await openJournal('memory:')
+    onTestFinished(() => journal.close())
+    const { session, call } = await withAgents([{}], ({ session: child }) => child.call('todo', { todos: [] }), { journal })
+    for (const callId of ['a/../b', '\0', '', '\ud800', 'x'.repeat(1_000), 'same', 'same']) {
+      expect((await call('task', task(), { callId })).type).toBe('output')
+    }
+    const nodes = (await journal.listRun(session.id)).filter(({ toolName }) => toolName === 'todo').map(({ nodeId }) => nodeId)
+    expect(new Set(nodes).size).toBe(7)
+    for (const node of nodes) expect(node).toMatch(/^contract\/\d+-[A-Za-z0-9._-]*$/u)
+  })
+
   test('R53 a host\'s own store is told of the calls of children', async () => {
     const parts: RecordPart[] = []
     const { session, call } = await withAgents([{}], ({ session: child }) => child.call('todo', { todos: [] }), { onRecord: (part) => parts.push(part) })

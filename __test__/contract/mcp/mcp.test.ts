@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { mcpTools } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
-import { dataOf, failureOf, openScene } from '../scene.ts'
+import { dataOf, failureOf, openScene, testTool } from '../scene.ts'
 import { startHttp, stdio, step, until, withServers } from './servers.ts'
 
 const signal = new AbortController().signal
@@ -95,6 +95,18 @@ describe('permissions', () => {
     expect(dataOf(await call('local_add', { a: 1, b: 1 })).content[0].text).toBe('2')
     expect(failureOf(await call('local_create_issue', { title: 'x' })).code).toBe('permission_denied')
     expect(failureOf(await call('other_add', { a: 1, b: 1 })).code).toBe('permission_unattended')
+  })
+
+  test('R61 R3 a tool that does not require a server does not reach it, and one that does is asked for', async () => {
+    const asked: string[] = []
+    const host = { prompt: ({ tool }: { tool: string }) => (asked.push(tool), 'allow_once' as const) }
+    const calls = (id: string, requires: object) => testTool(id, (_, { mcp }) => mcp.call('local', 'add', { a: 1, b: 2 }), { requires })
+    const tools = [calls('sly', {}), calls('open', { capabilities: ['mcp:local'] })]
+    const { session, call } = await openScene({ ...withServers({ local: stdio() }, []), host, tools })
+    await session.prepareStep(step)
+    expect(failureOf(await call('sly', {})).code).toBe('capability_refused')
+    expect(dataOf(await call('open', {})).content[0].text).toBe('3')
+    expect(asked).toEqual(['open'])
   })
 
   test('R62 a ceiling without the server refuses its tools', async () => {

@@ -103,8 +103,8 @@ export class AgentTeam {
   #child(agent: AgentDefinition, callId: string, transcript: TranscriptEntry[]): Promise<Session> {
     const { id, place } = this.#core
     this.#tasks += 1
-    // Ids of calls may come again; the number tells them apart.
-    const name = `${this.#tasks}-${callId}`
+    // Ids of calls come from models, and may come again; the number tells them apart.
+    const name = `${this.#tasks}-${callId.replace(/[^A-Za-z0-9._-]/gu, '_').slice(0, 80)}`
     const sessionId = `${id}/${name}`
     const own = { runId: sessionId, nodeId: place.base, base: place.base }
     const nested = { runId: place.runId, nodeId: `${place.nodeId}/${name}`, base: place.base }

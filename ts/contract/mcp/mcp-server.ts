@@ -2,7 +2,7 @@ import { setTimeout as later } from 'node:timers'
 import { unlessAborted } from '../../unless-aborted.js'
 import { ContractFailure } from '../codes.js'
 import { withinTime } from '../within-time.js'
-import { McpConnection, type ServerTool } from './mcp-connection.js'
+import type { McpConnection, ServerTool } from './mcp-connection.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
 import { toolOutput, withoutSecrets } from './tool-output.js'
 
@@ -102,7 +102,8 @@ export class McpServer {
           this.#isStale = true
         },
       }
-      connection = await McpConnection.open(this.#config, events, this.#closing.signal)
+      const { McpConnection: Connection } = await import('./mcp-connection.js')
+      connection = await Connection.open(this.#config, events, this.#closing.signal)
       this.tools = await connection.listTools(this.#closing.signal)
       this.#closing.signal.throwIfAborted()
       this.#connection = connection

@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import { homedir } from 'node:os'
 import { headOf } from '../truncation.js'
-import { upward } from './discover-skills.js'
-import { readPlainFile } from './skill-file.js'
 
 /** The first of them that a directory has counts. */
 const names = ['AGENTS.md', 'CLAUDE.md', 'CONTEXT.md']
@@ -11,6 +9,7 @@ const MAX_BYTES = 32_000
 
 /** What the project wants every agent to know: the files around the workspace, the nearest last. */
 export async function projectInstructions(roots: readonly string[], home: string | false = homedir()): Promise<string> {
+  const { upward } = await import('./discover-skills.js')
   const around = roots.flatMap((root) => upward(root, home === false ? undefined : home))
   const places = [...new Set(around.toReversed())]
   const texts = (await Promise.all(places.map(instructionsIn))).filter((text) => text !== undefined)
@@ -27,6 +26,7 @@ export async function projectInstructions(roots: readonly string[], home: string
 }
 
 async function instructionsIn(directory: string): Promise<string | undefined> {
+  const { readPlainFile } = await import('./skill-file.js')
   for (const name of names) {
     const path = join(directory, name)
     const text = await readPlainFile(path).catch(() => undefined)

@@ -1,5 +1,5 @@
 import { ContractFailure } from '../codes.js'
-import { discoverSkills, type FoundSkill, type SkillPlaces } from './discover-skills.js'
+import type { FoundSkill, SkillPlaces } from './discover-skills.js'
 
 /** A skill as it is shown to a model. */
 export interface SkillEntry {
@@ -20,6 +20,8 @@ export class SkillIndex {
 
   /** Looks for skills. */
   static async find(places: SkillPlaces): Promise<SkillIndex> {
+    // Importing the package is not to load what looks for files.
+    const { discoverSkills } = await import('./discover-skills.js')
     const { skills, warnings } = await discoverSkills(places)
     return new SkillIndex(skills, warnings)
   }

@@ -3,8 +3,6 @@ import { ContractFailure } from '../codes.js'
 import type { SessionCore } from '../session-core.js'
 import type { RuntimeNet } from '../tool-runtime.js'
 import { headOf } from '../truncation.js'
-import { fetchPage } from './fetch-page.js'
-import { resolveHost } from './resolve-host.js'
 import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from './search-provider.js'
 
 /** The web, for one call. */
@@ -24,6 +22,8 @@ export function callNet({
   const { limits, web, host, directory } = core
   return {
     async fetchPage(url, options = {}) {
+      // With them come the runtime's own modules for the web, which most sessions never need.
+      const [{ fetchPage }, { resolveHost }] = await Promise.all([import('./fetch-page.js'), import('./resolve-host.js')])
       const page = await fetchPage(url, options, {
         signal,
         reach: (name, port) => authority.reach(name, port),

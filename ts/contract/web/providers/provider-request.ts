@@ -1,6 +1,4 @@
 import { ContractFailure } from '../../codes.js'
-import { dial } from '../dial.js'
-import { acceptEncoding, readBody } from '../read-body.js'
 
 /** One request to the API of a search provider. */
 export interface ProviderRequest {
@@ -32,6 +30,8 @@ const reasons: Readonly<Record<number, string>> = {
  * @throws {ContractFailure} network_failed, which never holds the key.
  */
 export async function askProvider({ id, url, headers = {}, body, signal }: ProviderRequest): Promise<unknown> {
+  // Loaded with the first search: importing an adapter shall not load the runtime's modules for the web.
+  const [{ dial }, { acceptEncoding, readBody }] = await Promise.all([import('../dial.js'), import('../read-body.js')])
   const response = await dial({
     url: url.href,
     method: body === undefined ? 'GET' : 'POST',
