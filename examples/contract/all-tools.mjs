@@ -94,10 +94,16 @@ async function main() {
       prepareStep: session.prepareStep,
       stopWhen: isStepCount(40),
     })
-    const { text } = await agent.generate({ prompt: PROMPT, abortSignal: AbortSignal.timeout(300_000) })
+    const interrupted = new AbortController()
+    process.once('SIGINT', () => interrupted.abort(new Error('It was interrupted.')))
+    const abortSignal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(300_000)])
+    const { text } = await agent.generate({ prompt: PROMPT, abortSignal })
     console.log(`\n${text}\n`)
     await session.close()
     return await summary(journal, session.id, seen, agentModel === undefined)
+  } catch (error) {
+    console.error(`The run failed: ${error.message}`)
+    return 1
   } finally {
     await session.close()
     await journal.close()

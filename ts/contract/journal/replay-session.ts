@@ -8,6 +8,7 @@ import { builtInTools } from '../built-in-tools.js'
 import { checkTool, type ContractTool } from '../contract-tool.js'
 import type { Envelope } from '../envelope.js'
 import { modelTools } from '../model-tools.js'
+import { foundBy, toolsFoundLater } from './found-tools.js'
 import { keptEnvelope, type KeptEnvelope } from './recorded-envelope.js'
 import { SESSION_NODE } from './session-recorder.js'
 
@@ -27,7 +28,7 @@ export interface ReplayedEnvelope {
 /** A recorded session: its envelopes one after the other, or tools that give them again. */
 export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
   readonly id: string
-  /** Tools that give what was recorded, for the same agent. */
+  /** Tools that give what was recorded, for the same agent. Those that the session found by `tool_search` come when it is replayed. */
   readonly tools: ToolSet
   /** Aborted at the first call that is another one than was recorded: for the agent that is driven. */
   readonly signal: AbortSignal
@@ -75,6 +76,8 @@ class RecordedSession implements SessionReplay {
   readonly id: string
   readonly tools: ToolSet
   readonly #calls: readonly KeptCall[]
+  /** Those that no search has found yet. */
+  readonly #later: ToolSet
   readonly #used = new Set<KeptCall>()
   readonly #stopped = new AbortController()
   #difference: ToolError | undefined
@@ -82,7 +85,10 @@ class RecordedSession implements SessionReplay {
   constructor(id: string, rows: readonly ToolCallRow[], tools: readonly ContractTool[]) {
     this.id = id
     this.#calls = rows.map((row) => ({ row, ...keptEnvelope(row) }))
-    this.tools = modelTools(tools, (tool, args, { callId }) => this.call(tool, args, { callId }))
+    const offer = (some: readonly ContractTool[]): ToolSet => modelTools(some, (tool, args, { callId }) => this.call(tool, args, { callId }))
+    const later = toolsFoundLater(tools, this.#calls)
+    this.tools = offer(tools.filter((tool) => !later.has(tool.id)))
+    this.#later = offer(tools.filter((tool) => later.has(tool.id)))
   }
 
   get signal(): AbortSignal {
@@ -95,7 +101,12 @@ class RecordedSession implements SessionReplay {
     const found = this.#take(id, argsHash, callId)
     if (found === undefined) throw this.#stop(this.#differs(this.#left()[0], id))
     this.#used.add(found)
-    return this.#envelope(found)
+    const envelope = this.#envelope(found)
+    for (const one of foundBy(found)) {
+      const tool = this.#later[one]
+      if (tool !== undefined) this.tools[one] = tool
+    }
+    return envelope
   }
 
   finish(): void {
