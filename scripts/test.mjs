@@ -1,4 +1,4 @@
-// Runs the test suites and sums them up in one closing line.
+// Runs the test suites one after the other and sums them up in one closing line.
 import { parseArgs } from 'node:util'
 import { addCounts, formatCounts, noCounts } from './test/counts.mjs'
 import { runCargo } from './test/cargo.mjs'
@@ -6,7 +6,7 @@ import { runVitest } from './test/vitest.mjs'
 
 const HELP = `Usage: npm test -- [options] [filter …]
 
-Runs the Rust tests with cargo, then the tests in __test__ under Node and Bun, side by side.
+Runs the Rust tests with cargo, then the tests in __test__ under Node and under Bun.
 A filter is a part of a test file's path for Node and Bun, and of a test's name for cargo.
 
   --only SUITE   run one suite: cargo, node, bun, systems or systems-bun (repeatable, or a,b)
@@ -51,12 +51,6 @@ function readArguments() {
   return { chosen, filters: positionals, soak: values.soak, help: values.help }
 }
 
-/** Most of the time the tests under Node and Bun wait, so these two go side by side. */
-function inGroups(chosen) {
-  const isPair = chosen.includes('node') && chosen.includes('bun')
-  return chosen.filter(name => !(isPair && name === 'bun')).map(name => (isPair && name === 'node' ? ['node', 'bun'] : [name]))
-}
-
 const seconds = since => `${((performance.now() - since) / 1000).toFixed(1)} s`
 
 async function main({ chosen, filters, soak }) {
@@ -69,31 +63,21 @@ async function main({ chosen, filters, soak }) {
     TOOLWRIGHT_SOAK_FACTOR: factor,
     PROPTEST_RNG_SEED: seed,
   }
-  const limitMs = 15 * 60_000 * Math.max(1, Number(factor))
+  const limitMs = 10 * 60_000 * Math.max(1, Number(factor))
   console.log(`test  TOOLWRIGHT_SEED=${seed} TOOLWRIGHT_SOAK_FACTOR=${factor}`)
 
   let total = noCounts()
   const summary = []
-  const runSuite = async (name, options) => {
+  for (const name of chosen) {
     const { title, run } = suites[name]
     const start = performance.now()
-    const { counts, problem } = await run({ env, filters, limitMs, ...options })
+    console.log(`\ntest  ${title}`)
+    const { counts, problem } = await run({ env, filters, limitMs })
     // A suite that breaks off must not pass for want of a failed test.
     if (problem !== undefined) counts.failed += counts.failed === 0 ? 1 : 0
     total = addCounts(total, counts)
     const reason = problem === undefined ? '' : `  (${problem})`
-    return `test  ${title.padEnd(8)} ${formatCounts(counts)}  ${seconds(start)}${reason}`
-  }
-  for (const [first, ...beside] of inGroups(chosen)) {
-    // What runs beside another suite is shown when that one has ended.
-    const shown = beside.map(() => [])
-    const ending = beside.map((name, index) => runSuite(name, { show: line => shown[index].push(line) }))
-    console.log(`\ntest  ${suites[first].title}`)
-    summary.push(await runSuite(first, {}))
-    for (const [index, name] of beside.entries()) {
-      summary.push(await ending[index])
-      console.log(`\ntest  ${suites[name].title}\n${shown[index].join('\n')}`)
-    }
+    summary.push(`test  ${title.padEnd(8)} ${formatCounts(counts)}  ${seconds(start)}${reason}`)
   }
   if (total.passed + total.failed === 0) {
     total.failed = 1

@@ -7,16 +7,15 @@ const colours = () => (process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { 
 
 /**
  * Runs a program whose output is shown as it comes.
- * `onLine` also sees each line of stdout; without it the program keeps the terminal for itself. `show` is
- * given every line instead of the terminal.
+ * `onLine` also sees each line of stdout; without it the program keeps the terminal for itself.
  * Resolves with `problem`, a few words when the program did not end with exit code 0.
  */
-export function stream(program, args, { env = process.env, limitMs, onLine, show } = {}) {
+export function stream(program, args, { env = process.env, limitMs, onLine } = {}) {
   return new Promise(resolve => {
     const child = spawn(program, args, {
       cwd: root,
       env: { ...colours(), ...env },
-      stdio: ['ignore', onLine || show ? 'pipe' : 'inherit', show ? 'pipe' : 'inherit'],
+      stdio: ['ignore', onLine ? 'pipe' : 'inherit', 'inherit'],
     })
     let problem
     const timer =
@@ -32,7 +31,6 @@ export function stream(program, args, { env = process.env, limitMs, onLine, show
         onLine(line)
       })
     }
-    if (show) for (const output of [child.stdout, child.stderr]) createInterface({ input: output }).on('line', show)
     child.on('error', error => {
       problem = `${program} did not start: ${error.code}`
       clearTimeout(timer)

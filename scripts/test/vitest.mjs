@@ -36,8 +36,7 @@ export function countReport(report) {
   return counts
 }
 
-/** `show` is given the lines of the output, which is shown as it comes without it. */
-export async function runVitest({ runtime, env, filters, limitMs, show, systems = false }) {
+export async function runVitest({ runtime, env, filters, limitMs, systems = false }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolwright-test-'))
   try {
     const reportFile = join(folder, 'report.json')
@@ -47,7 +46,6 @@ export async function runVitest({ runtime, env, filters, limitMs, show, systems 
     const { problem } = await stream(program, [...prefix, ...args], {
       env: { ...env, TOOLWRIGHT_TEST_RUNTIME: runtime, ...(systems && { TOOLWRIGHT_TEST_SYSTEMS: '1' }) },
       limitMs,
-      show,
     })
     return { counts: countReport(JSON.parse(readFileSync(reportFile, 'utf8'))), problem }
   } catch (error) {
