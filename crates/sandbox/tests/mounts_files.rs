@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use mounts_stage::{NOBODY, Stage, confined, directory, directory_in, each_user, is_root, write};
+use mounts_stage::{Stage, confined, directory, directory_in, each_user, is_root, users, write};
 use toolwright_sandbox::plan::{Files, Plan};
 
 #[test]
@@ -254,7 +254,7 @@ fn mounts_below_the_root_are_as_they_were() {
     if !is_root() {
         return;
     }
-    for user in [0, NOBODY] {
+    for user in users() {
         let root = directory(user);
         let path = root.path().display();
         let script = format!(
@@ -277,7 +277,7 @@ fn a_linked_directory_for_temporary_files_is_private_too() {
     if !is_root() {
         return;
     }
-    for user in [0, NOBODY] {
+    for user in users() {
         let base = directory(user);
         let root = write(base.path(), "tmp/root/file", "text");
         let root = root.parent().expect("it has one");

@@ -79,7 +79,7 @@ fn no_program_gives_another_user() {
     if !is_root() {
         return;
     }
-    for user in [0, mounts_stage::NOBODY] {
+    for user in mounts_stage::users() {
         let root = directory(user);
         let program = root.path().join("id");
         fs::copy("/usr/bin/id", &program).expect("it can be copied");

@@ -4,7 +4,7 @@ mod mounts_stage;
 
 use std::{fs, net::TcpListener, os::unix::net::UnixListener};
 
-use mounts_stage::{NOBODY, Stage, confined, directory, each_user, is_root};
+use mounts_stage::{NOBODY, Stage, confined, directory, each_user, is_root, users};
 use rustix::process::{Pid, Resource, WaitOptions, getrlimit, setrlimit, waitpid};
 use toolwright_sandbox::{
     layers::{Layer, Layers},
@@ -239,7 +239,7 @@ fn where_proc_is_masked_there_is_no_process_namespace() {
     if !is_root() {
         return;
     }
-    for user in [0, NOBODY] {
+    for user in users() {
         let root = directory(user);
         // As container runtimes do it.
         let mask = "mount --bind /dev/null /proc/timer_list; mount -t tmpfs none /proc/fs";

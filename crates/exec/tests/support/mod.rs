@@ -141,8 +141,12 @@ pub(crate) fn as_another_user() -> Option<Command> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     command.arg(env::current_exe().expect("path"));
+    // As the tests do it: once more, by its path, as that user.
     let mut trial = Command::new(command.get_program());
-    let works = trial.args(command.get_args()).arg("--list").output();
+    let flags: Vec<_> = command.get_args().collect();
+    let (program, flags) = flags.split_last().expect("it has a program");
+    trial.args(flags).args(["sh", "-c", "exec \"$0\" --list"]).arg(program);
+    let works = trial.output();
     let works = works.is_ok_and(|output| output.status.success());
     if !rustix::process::getuid().is_root() || !works {
         eprintln!("skipped: this needs root, setpriv, and a directory that everybody can enter");
