@@ -58,6 +58,19 @@ describe('decisions.md Options: context > createTools > configureTools > default
     expect(resolveSettings(undefined, {}).maxOutputBytes).toBe(5)
   })
 
+  test('nor can what its objects hold, whatever kind of objects they are', () => {
+    const denyRead = ['a']
+    const set = { A: '1' }
+    // As a framework hands its state over: what is no plain object cannot be cloned.
+    configureSource({ env: new Proxy({ allow: ['X'], set }, {}), sandbox: new Proxy({ denyRead, limits: { processes: 5 } }, {}) })
+    denyRead.push('b')
+    set.A = '2'
+    expect(resolveSettings(undefined, {})).toMatchObject({
+      env: { allow: ['X'], set: { A: '1' } },
+      sandbox: { denyRead: ['a'], limits: { processes: 5 } },
+    })
+  })
+
   test('a relative rootDir is resolved against the working directory of the call', () => {
     mkdirSync('node_modules/.cache', { recursive: true })
     expect(resolveSettings({ rootDir: 'a/b' }, {}).rootDir).toBe(`${process.cwd()}/a/b`)

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
 import type { Journal } from './journal/journal.js'
-import { invalid } from './option-checks.js'
+import { invalid, ownCopy } from './option-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
 import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
@@ -103,8 +103,8 @@ export function configureTools(options: ToolOptions): void {
 /** A copy that no caller can change afterwards. */
 export function ownOptions<OPTIONS extends ToolOptions>(options: OPTIONS): OPTIONS {
   const own = { ...options }
-  if (options.env !== undefined) own.env = structuredClone(options.env)
-  if (options.sandbox !== undefined) own.sandbox = structuredClone(options.sandbox)
+  if (typeof options.env === 'object') own.env = ownCopy(options.env)
+  if (options.sandbox !== undefined) own.sandbox = ownCopy(options.sandbox)
   return own
 }
 
