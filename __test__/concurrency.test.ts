@@ -137,6 +137,33 @@ describe('many calls at once', () => {
     expect(readAfter).toBeLessThan(performance.now() - start)
   })
 
+  test('commands begin in turn, but none waits for another one to end', async () => {
+    const box = makeSandbox()
+    const { bash } = createTools({ rootDir: box.root })
+    const waiting = Array.from({ length: 40 }, () =>
+      bash.execute({ cmd: 'sh', args: ['-c', 'until [ -e last ]; do sleep 0.05; done; echo seen'] }),
+    )
+    const last = bash.execute({ cmd: 'touch', args: ['last'] })
+    expect(await Promise.all(waiting)).toEqual(Array(40).fill('seen\n'))
+    expect(await last).toBe('')
+  })
+
+  test('a command that is aborted before its turn never begins, and settles at once', async () => {
+    const box = makeSandbox()
+    const { bash } = createTools({ rootDir: box.root })
+    const controller = new AbortController()
+    const begun = Array.from({ length: 64 }, () => bash.execute({ cmd: 'sleep', args: ['20'] }, { abortSignal: controller.signal }))
+    const last = bash.execute({ cmd: 'touch', args: ['last'] }, { abortSignal: controller.signal })
+    const settled = Promise.allSettled([...begun, last])
+    await sleep(1)
+    const aborted = performance.now()
+    controller.abort(new Error('enough'))
+    for (const one of await settled) expect(one).toMatchObject({ status: 'rejected', reason: { message: 'enough' } })
+    expect(performance.now() - aborted).toBeLessThan(5_000)
+    expect(readdirSync(box.root)).not.toContain('last')
+    expect(await bash.execute({ cmd: 'echo', args: ['next'] })).toBe('next\n')
+  })
+
   test('the event loop turns while they run', async () => {
     const box = prepare()
     const state = { running: true, turns: 0 }

@@ -23,5 +23,5 @@ pub fn bash<'env>(
 ) -> Result<Object<'env>> {
     let running = live::follow(env, cancel.for_command())?;
     let request = BashRequest::new(settings, command);
-    job::long(env, move || command::run(request, running.cancel(), None))
+    job::command(env, move || command::run(request, running.cancel(), None))
 }

@@ -102,7 +102,7 @@ pub fn bash_stream(
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
     let outcome = Some(BashOutcome::failed(no_thread(&name)));
     let mut untold = Untold { gathered, outcome };
-    job::detached(move || {
+    job::detached_command(move || {
         let mut writer = Writer(&untold.gathered);
         let outcome = job::caught(|| command::run(request, running.cancel(), Some(&mut writer)));
         untold.outcome = Some(outcome);

@@ -2,8 +2,6 @@
 
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
 
 use napi::Env;
 use napi::Result;
@@ -15,6 +13,9 @@ use napi::bindgen_prelude::TypeName;
 use napi::bindgen_prelude::spawn;
 
 use crate::error::NativeError;
+use crate::pace;
+use crate::pace::LastResort;
+use crate::pace::Turn;
 use crate::settle;
 use crate::threads;
 use crate::threads::Ending;
@@ -56,6 +57,7 @@ impl<T: Outcome> Task for Job<T> {
 fn start_runtime() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
+        .enable_time()
         .thread_name("toolwright")
         .build();
     if let Ok(runtime) = runtime {
@@ -63,66 +65,73 @@ fn start_runtime() {
     }
 }
 
-/// Long calls that have been started and not ended.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-
-/// From this many on, the JavaScript thread leaves it to another to wake or start theirs.
-const HANDED_OVER: usize = 4;
-
-/// Long work (a search, a command), on a thread of its own: the shared pool has four.
+/// Long work (a search, a change of a file), on a thread of its own: the shared pool has four.
 ///
-/// A few calls are given to their threads directly, which is quickest. Many at once are handed over
-/// by the runtime's own thread, since starting and waking threads would hold the event loop up. The
-/// promise is settled from the thread itself: the way back needs nobody.
+/// The promise is settled from the thread itself: the way back needs nobody.
 pub(crate) fn long<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Object<'_>> {
-    let (unsettled, promise) = settle::promise::<T>(env)?;
-    let work = counted(move || {
-        let outcome = caught(work);
-        Box::new(move || unsettled.fulfil(outcome))
-    });
-    // Where there is no thread to be had, the runtime's own is the one.
-    start(work, |work| work()());
+    let (work, promise) = promised(env, work)?;
+    start(work, do_here);
     Ok(promise)
 }
 
-/// The same for work whose outcome somebody else is told, by the ending that it gives back. It does
-/// not unwind. Where there is no thread to be had it is dropped: the runtime's own thread serves those
-/// who wait for news of it.
-pub(crate) fn detached(work: impl FnOnce() -> Ending + Send + 'static) {
-    start(counted(work), |work| {
-        drop(work);
-        RUNNING.fetch_sub(1, Ordering::Relaxed);
+/// The same for a command, which begins when few others begin.
+pub(crate) fn command<T: Outcome>(
+    env: &Env,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Object<'_>> {
+    let (work, promise) = promised(env, work)?;
+    in_turn(work, do_here);
+    Ok(promise)
+}
+
+/// A command whose outcome somebody else is told, by the ending that it gives back. It does not
+/// unwind. Where there is no thread to be had it is dropped: the runtime's own thread serves those who
+/// wait for news of it.
+pub(crate) fn detached_command(work: impl FnOnce() -> Ending + Send + 'static) {
+    in_turn(Box::new(work), drop);
+}
+
+fn promised<T: Outcome>(
+    env: &Env,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<(threads::Work, Object<'_>)> {
+    let (unsettled, promise) = settle::promise::<T>(env)?;
+    let work = Box::new(move || -> Ending {
+        let outcome = caught(work);
+        Box::new(move || unsettled.fulfil(outcome))
     });
+    Ok((work, promise))
 }
 
-/// Work that is counted until it is done.
-fn counted(work: impl FnOnce() -> Ending + Send + 'static) -> threads::Work {
-    RUNNING.fetch_add(1, Ordering::Relaxed);
-    Box::new(move || {
-        let ending = work();
-        RUNNING.fetch_sub(1, Ordering::Relaxed);
-        ending
-    })
+/// Where there is no thread to be had, the runtime's own is the one.
+fn do_here(work: threads::Work) {
+    work()();
 }
 
-fn start(work: threads::Work, last_resort: fn(threads::Work)) {
-    // The one to be started is counted already.
-    let work = if RUNNING.load(Ordering::Relaxed) > HANDED_OVER {
-        work
-    } else if let Err(work) = threads::run(work) {
-        work
-    } else {
-        return;
-    };
-    // It is left to the runtime's own thread to find one.
-    drop(spawn(async move {
-        if let Err(work) = threads::run(work) {
-            last_resort(work);
-        }
-    }));
+fn in_turn(work: threads::Work, last_resort: LastResort) {
+    match pace::turn(work, last_resort) {
+        Turn::Now(work) => start(work, last_resort),
+        Turn::Later { keep: false } => {}
+        Turn::Later { keep: true } => drop(spawn(async {
+            while pace::is_needed() {
+                tokio::time::sleep(pace::YOUTH).await;
+                while let Some((work, last_resort)) = pace::next() {
+                    if let Err(work) = threads::run(work) {
+                        last_resort(work);
+                    }
+                }
+            }
+        })),
+    }
+}
+
+fn start(work: threads::Work, last_resort: LastResort) {
+    if let Err(work) = threads::run(work) {
+        drop(spawn(async move { last_resort(work) }));
+    }
 }
 
 /// Runs `work`; a panic in it becomes an outcome.

@@ -22,6 +22,7 @@ mod job;
 mod journal;
 mod live;
 mod options;
+mod pace;
 mod read;
 mod sandbox;
 mod settle;

@@ -16,6 +16,8 @@ use std::sync::PoisonError;
 use std::thread;
 use std::time::Duration;
 
+use crate::pace;
+
 /// How many calls run at once; more wait for their turn.
 const MOST: usize = 2048;
 /// A thread without work ends after this time.
@@ -79,8 +81,9 @@ fn serve(seat: &Arc<Seat>) {
     let mut next = seat.wait();
     while let Some(work) = next {
         let ending = work();
+        let next_command = pace::next().map(|(work, _)| work);
         let mut threads = lock(&THREADS);
-        let waiting = threads.waiting.pop_front();
+        let waiting = next_command.or_else(|| threads.waiting.pop_front());
         if waiting.is_none() {
             threads.idle.push(Arc::clone(seat));
         }

@@ -130,7 +130,7 @@ pub fn contract_bash<'env>(
     let running = live::follow(env, cancel.for_command())?;
     let host = environment::of_host(request.given.take(), request.also.take());
     let opened = workdir.opened();
-    job::long(env, move || match opened {
+    job::command(env, move || match opened {
         Ok(opened) => run(&opened, &request, host, running.cancel()),
         Err(closed) => ContractBashOutcome::failed(closed),
     })

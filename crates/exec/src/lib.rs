@@ -55,7 +55,6 @@ mod running;
 mod sink;
 mod spawn;
 mod split;
-mod start_permit;
 #[cfg(target_os = "macos")]
 mod temporary;
 

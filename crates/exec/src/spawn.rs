@@ -26,7 +26,6 @@ use crate::{
     missing::Missing,
     request::{ExecEnv, ExecRequest, Sandbox, Streams},
     running::Running,
-    start_permit::StartPermit,
 };
 
 /// A program that was just written may for a moment still be open for writing: in another child of
@@ -74,10 +73,7 @@ pub(crate) fn spawn(
     }
     let mut pauses = BUSY_PAUSES.iter();
     loop {
-        let permit = StartPermit::wait(request.cancel);
-        let launched = launch(request, &program, None);
-        drop(permit);
-        let error = match launched {
+        let error = match launch(request, &program, None) {
             Ok(spawned) => return Ok(spawned),
             Err(error) => error,
         };
