@@ -40,6 +40,7 @@ mod protect;
 mod publish;
 mod range;
 mod read;
+mod replaced;
 mod root;
 mod serial;
 mod sidecar;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::io::Seek;
 use std::io::SeekFrom;
 use std::io::Write;
@@ -21,9 +22,12 @@ use crate::FsError;
 use crate::cancel::checkpoint;
 use crate::error::AFTER_PUBLISHING;
 use crate::error::IN_PLACE;
+use crate::replaced;
 
 /// Bytes written between two looks at the cancel flag.
 const STRIDE: usize = 1 << 20;
+/// How often a write that finds no space waits for files that are being closed.
+const TRIES: usize = 3;
 
 /// Swaps two names of one directory in one step.
 #[cfg(target_os = "linux")]
@@ -53,15 +57,28 @@ pub(crate) fn write_all(
     bytes: &[u8],
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
+    let failed = |source| FsError::Io { path: shown.to_owned(), operation: "writing", source };
     for stride in bytes.chunks(STRIDE) {
         checkpoint(cancel)?;
-        file.write_all(stride).map_err(|source| FsError::Io {
-            path: shown.to_owned(),
-            operation: "writing",
-            source,
-        })?;
+        let mut rest = stride;
+        let mut tries = TRIES;
+        while !rest.is_empty() {
+            match file.write(rest) {
+                Ok(0) => return Err(failed(io::ErrorKind::WriteZero.into())),
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if tries > 0 && is_full(&error) && replaced::wait_for_space() => {
+                    tries -= 1;
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
     }
     Ok(())
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Opens a file that is to be overwritten where it lies.
@@ -91,6 +108,12 @@ pub(crate) fn overwrite(
 ) -> Result<(), FsError> {
     // A full disk is to be met before the first byte of the old content is gone.
     reserve_space(file, bytes.len())
+        .or_else(|errno| match errno {
+            Errno::NOSPC | Errno::DQUOT if replaced::wait_for_space() => {
+                reserve_space(file, bytes.len())
+            }
+            errno => Err(errno),
+        })
         .map_err(|errno| FsError::at(shown, "reserving space for it", errno))?;
     // The bytes first and the length after them: a crash leaves a mixture, but never an empty file.
     file.seek(SeekFrom::Start(0))

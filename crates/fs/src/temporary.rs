@@ -26,6 +26,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::owner::Owner;
+use crate::replaced;
 
 /// Every temporary file's name begins so.
 pub(crate) const PREFIX: &str = ".toolwright-";
@@ -62,6 +63,7 @@ impl<'a> Temporary<'a> {
                 }
                 // Only a file made by hand, or a recycled pid, can have the name.
                 Err(Errno::EXIST) => {}
+                Err(Errno::NOSPC | Errno::DQUOT) if replaced::wait_for_space() => {}
                 Err(errno) => return Err(errno),
             }
         }

@@ -19,6 +19,7 @@ use crate::publish;
 use crate::publish::OpenDirectory;
 use crate::read::holds;
 use crate::read::read_open;
+use crate::replaced;
 use crate::root::PLACE;
 use crate::target;
 use crate::target::Old;
@@ -109,6 +110,9 @@ pub(crate) fn update_target<E>(
         }
     }
     directory.finish(path, options.durability)?;
+    if let Some(file) = before.file {
+        replaced::close_later(file);
+    }
     Ok(updated)
 }
 

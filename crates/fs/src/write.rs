@@ -12,6 +12,7 @@ use crate::Root;
 use crate::cancel::checkpoint;
 use crate::publish;
 use crate::publish::OpenDirectory;
+use crate::replaced;
 use crate::target;
 use crate::target::Target;
 use crate::target::Way;
@@ -151,5 +152,9 @@ pub(crate) fn write_target(
     }
     created.keep();
     directory.map_or(Ok(()), |directory| directory.finish(path, options.durability))?;
-    Ok(old.is_none())
+    let is_new = old.is_none();
+    if let Some(file) = old.and_then(|old| old.file) {
+        replaced::close_later(file);
+    }
+    Ok(is_new)
 }

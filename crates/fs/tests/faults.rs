@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
+use std::time::Instant;
 
 use rustix::process::Resource;
 use rustix::process::Rlimit;
@@ -29,7 +31,7 @@ use toolwright_fs::write;
 const IN_PLACE: WriteOptions = WriteOptions {
     durability: Durability::Fsync,
     allow_in_place: true,
-    wait: std::time::Duration::from_secs(60),
+    wait: Duration::from_secs(60),
     protected: Vec::new(),
 };
 
@@ -115,6 +117,27 @@ fn a_full_disk_changes_nothing() {
     refused(directory, full("bound"), || edit(&root, "bound", &large, &IN_PLACE));
     // What fits beside the old content still does.
     put(&root, "old", b"fits").unwrap();
+}
+
+/// A replaced file is closed, and gives its space back, after the call that replaced it.
+#[test]
+fn room_for_two_copies_is_room_for_any_number_of_writes() {
+    let Some(directory) = support::child_argument() else {
+        unshared("room_for_two_copies_is_room_for_any_number_of_writes", &Tree::new());
+        return;
+    };
+    let directory = Path::new(&directory);
+    mount(&["-t", "tmpfs", "-o", "size=2112k", "none"], directory);
+    let root = Root::open(directory).unwrap();
+    for round in 0..tenth_of(1000) {
+        let bytes = vec![u8::try_from(round % 251).unwrap(); 1 << 20];
+        match round % 3 {
+            0 | 1 => put(&root, "file", &bytes),
+            _ => edit(&root, "file", &bytes, &WriteOptions::default()),
+        }
+        .unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert!(std::fs::read(directory.join("file")).unwrap() == bytes, "round {round}");
+    }
 }
 
 #[test]
@@ -423,6 +446,11 @@ fn no_descriptor_is_left_open() {
     let rounds = tenth_of(10_000) / 8;
     for number in 0..rounds {
         round(number);
+    }
+    // The last replaced files are closed soon after their calls.
+    let patience = Instant::now() + Duration::from_secs(5);
+    while open() != before && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(open(), before, "after {} calls", rounds * 8);
 }

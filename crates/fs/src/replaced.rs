@@ -1,0 +1,88 @@
+//! Files that have been replaced are closed when nobody waits for it.
+//!
+//! With its last descriptor a file without a name gives its space back, and a file system may first
+//! wait for the disk: on ext4 the close takes a third of the time of a whole write, and most of it
+//! where the file before was written just now. So a thread of their own closes them.
+//!
+//! Space that is not given back yet is missing to the next write. One that finds none waits for the
+//! closes that are on their way, and tries again.
+
+use std::fs::File;
+use std::mem;
+use std::sync::Condvar;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::thread;
+use std::time::Duration;
+
+/// Beyond these, whoever has replaced a file closes it: the disk is slower than the writers.
+const MOST: usize = 32;
+/// The thread ends when it has had nothing to do for this long.
+const IDLE: Duration = Duration::from_secs(10);
+/// How long a write that finds no space waits for what is being closed.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+struct Closing {
+    files: Vec<File>,
+    /// Those that are not closed yet, with those the thread has taken.
+    unclosed: usize,
+    has_thread: bool,
+}
+
+static CLOSING: Mutex<Closing> =
+    Mutex::new(Closing { files: Vec::new(), unclosed: 0, has_thread: false });
+static BROUGHT: Condvar = Condvar::new();
+static CLOSED: Condvar = Condvar::new();
+
+/// Closes a file that has lost its name, soon.
+pub(crate) fn close_later(file: File) {
+    let mut closing = closing();
+    if closing.unclosed >= MOST {
+        return;
+    }
+    if !closing.has_thread {
+        let builder = thread::Builder::new().name("toolwright-close".to_owned());
+        // A small stack: there is nothing on it.
+        closing.has_thread = builder.stack_size(64 << 10).spawn(close).is_ok();
+    }
+    if closing.has_thread {
+        closing.files.push(file);
+        closing.unclosed += 1;
+        BROUGHT.notify_one();
+    }
+}
+
+/// Waits until what was being closed is closed. False when that was nothing, and has made no room.
+pub(crate) fn wait_for_space() -> bool {
+    let closing = closing();
+    if closing.unclosed == 0 {
+        return false;
+    }
+    let waited = CLOSED.wait_timeout_while(closing, PATIENCE, |closing| closing.unclosed > 0);
+    let (closing, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    closing.unclosed == 0
+}
+
+fn close() {
+    let mut closing = closing();
+    loop {
+        let waited = BROUGHT.wait_timeout_while(closing, IDLE, |closing| closing.files.is_empty());
+        closing = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let files = mem::take(&mut closing.files);
+        if files.is_empty() {
+            closing.has_thread = false;
+            return;
+        }
+        drop(closing);
+        let count = files.len();
+        drop(files);
+        closing = self::closing();
+        closing.unclosed -= count;
+        CLOSED.notify_all();
+    }
+}
+
+fn closing() -> MutexGuard<'static, Closing> {
+    CLOSING.lock().unwrap_or_else(PoisonError::into_inner)
+}
