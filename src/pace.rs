@@ -7,6 +7,7 @@
 //! for long holds nobody up.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
@@ -75,7 +76,7 @@ impl Pace {
         while self.young.front().is_some_and(|(_, began)| began.elapsed() >= YOUTH) {
             self.young.pop_front();
         }
-        self.young.len() < most()
+        self.young.len() < *MOST
     }
 
     fn begin(&mut self, work: Work) -> Work {
@@ -90,10 +91,10 @@ impl Pace {
     }
 }
 
-/// Enough that every processor has one to run while others are being started or collected.
-fn most() -> usize {
-    2 * thread::available_parallelism().map_or(2, usize::from).max(1)
-}
+/// Enough that every processor has one to run while others are being started or collected. Asked once:
+/// the system answers from files.
+static MOST: LazyLock<usize> =
+    LazyLock::new(|| 2 * thread::available_parallelism().map_or(2, usize::from));
 
 fn pace() -> MutexGuard<'static, Pace> {
     PACE.lock().unwrap_or_else(PoisonError::into_inner)
