@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openJournal } from 'toolwright'
+import { openJournal, sandboxReport } from 'toolwright'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from './support/processes.ts'
 import { startOpenAIServer, type OpenAIServer, type WireReply, type WireRequest } from './support/openai-server.ts'
@@ -152,6 +152,9 @@ describe('the scripted demo', () => {
     expectGreen(run)
     expect(run.stdout).toContain('scripted')
     expect(run.stdout).not.toContain('\u001B')
+    // What confines the commands, in the one line of the report.
+    const { summary } = await sandboxReport({ rootDir: temporary })
+    expect(run.stdout.split('\n')).toContain(summary.replace('sandbox: ', 'sandbox   '))
 
     const started = [...run.stdout.matchAll(/^ +#(\d+) (bash|grep|read|edit) +\S/gm)]
     const ended = [...run.stdout.matchAll(/^ +#(\d+) (ok|error) .* {2}[\d.]+ ms$/gm)]
@@ -302,6 +305,18 @@ describe('an OpenAI-compatible server', () => {
     expect(run.stderr.trim()).toBe('The run was given up after 1500 ms (--timeout-ms).')
     expect(run.code).toBe(1)
     expect(run.ms).toBeLessThan(10_000)
+  })
+
+  test.skipIf(process.platform !== 'linux')('runs the commands of the agent confined', async () => {
+    const mark = join(root, 'node_modules', `.mark-${process.pid}`)
+    const leave = { name: 'bash', input: { cmd: 'sh', args: ['-c', `echo x > '${mark}'`] } }
+    try {
+      const run = await runServed(script({ calls: [leave] }))
+      expect(toolMessages(run.requests[1])).toEqual([expect.stringContaining('[TOOL_COMMAND_FAILED]')])
+      expect(existsSync(mark)).toBe(false)
+    } finally {
+      rmSync(mark, { force: true })
+    }
   })
 
   // In Bun, process.env is a copy, and a command must see that copy.

@@ -15,7 +15,7 @@ import { obstacle, users, type User } from './stage/users.ts'
 const SHORT = new Set(['TCP to the loopback of the host', 'UDP', 'a unix socket outside', 'a file outside', 'chmod', 'kill', 'shared memory, read'])
 
 type Row = 'files' | 'fileMetadata' | 'network' | 'loopback' | 'unixSockets' | 'ipc' | 'processKill' | 'env'
-type Report = Record<Row, { level: 'kernel' | 'best-effort' | 'none'; mechanism: string }>
+type Report = Record<Row | 'limits', { level: 'kernel' | 'best-effort' | 'none'; mechanism: string }>
 
 /** Something that a system may lack, as `deny` takes it away. */
 interface Missing {
@@ -85,6 +85,16 @@ const samples: Record<Row | 'processes', readonly Attack[]> = {
   ],
 }
 
+const MIB = 1 << 20
+
+/** What no command gets more of than its limit, as `attack` tries to, and what it says if it does. */
+const bounds = [
+  { limit: { processes: 24 }, argv: ['processes', '60'], done: '<60 processes>' },
+  { limit: { memoryBytes: 128 * MIB }, argv: ['memory', String(300 * MIB)], done: 'all of it' },
+  { limit: { cpuSeconds: 1 }, argv: ['burn', '1300'], done: 'all of it' },
+  { limit: { fileSizeBytes: MIB }, argv: ['file-of-size', 'long', String(3 * MIB)], done: 'reached' },
+] as const
+
 for (const user of users) {
   const reason = await obstacle(user)
 
@@ -100,8 +110,7 @@ for (const user of users) {
 
     for (const { denied, changes = [], refused, only, again } of missing) {
       if (only !== undefined && (only === 'root') !== (user.uid === 0)) continue
-      // Once in hundreds of times an attack waits for what another one took away, until its timeout.
-      test.concurrent(`${denied}: what the report says is true`, { timeout: 60_000, retry: 1 }, async ({ expect }) => {
+      test.concurrent(`${denied}: what the report says is true`, { timeout: 60_000 }, async ({ expect }) => {
         const host = await Host.start(user, { under: [(await programs()).deny, denied, '--'] })
         try {
           const report = await reportOf(host)
@@ -148,6 +157,33 @@ for (const user of users) {
           await host.stop()
         }
       }
+    })
+
+    test.concurrent('what limits rest on: what the report says of them is true, or the call is refused by name', { timeout: 60_000 }, async ({ expect }) => {
+      const { deny } = await programs()
+      const held: string[] = []
+      for (const denied of [undefined, 'namespaces', 'clone-newpid', 'mount', 'prlimit64']) {
+        const host = await Host.start(user, { under: denied === undefined ? [] : [deny, denied, '--'] })
+        try {
+          const { limits } = await reportOf(host, { sandbox: { limits: Object.assign({}, ...bounds.map(({ limit }) => limit)) } })
+          held.push(`${limits.level}: ${limits.mechanism}`)
+          const gained = bounds.map(async ({ limit, argv, done }) => {
+            const options = { rootDir: host.rootDir, sandbox: { limits: limit } }
+            const { output, code, message } = await host.order({ how: 'confined', options, argv: [`${host.rootDir}/attack`, ...argv], cwd: '.' })
+            if (code === 'TOOL_SANDBOX_UNAVAILABLE') {
+              expect([denied, message]).toEqual(['prlimit64', expect.stringContaining('a resource limit')])
+            } else expect(output, message).toMatch(/trying/u)
+            return output.includes(done) ? [argv[0]] : []
+          })
+          const came = (await Promise.all(gained)).flat()
+          if (limits.level === 'kernel') expect(came, limits.mechanism).toEqual([])
+          // What holds alone holds whatever else is missing.
+          expect(came.filter((name) => name !== 'processes')).toEqual([])
+        } finally {
+          await host.stop()
+        }
+      }
+      expect(new Set(held).size, held.join('\n')).toBeGreaterThan(1)
     })
 
     /** It may be over at the next call, so it is neither done without nor remembered. */

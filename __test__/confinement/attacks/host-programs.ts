@@ -7,6 +7,9 @@ import type { Attack } from './attack.ts'
 const CORES = '/proc/sys/kernel/core_pattern'
 const LONGEST = 127
 
+/** What one crash is known by among others of the machine: the name of the program, cut off by the kernel. */
+const crashing = ({ token }: Scene): string => token.slice(-15)
+
 let turn: Promise<void> = Promise.resolve()
 
 /** Attacks on one setting of the machine wait for each other, and each puts it back. */
@@ -25,9 +28,9 @@ async function alone(scene: Scene, file: string): Promise<void> {
   })
 }
 
-/** A program of the host that leaves the token outside. */
-function program(scene: Scene, made: string): string {
-  const path = scene.beside('p', `#!/bin/sh\necho ${scene.token} > ${made}\n`)
+/** A program of the host that leaves the token outside, under a condition that is shell, too. */
+function program(scene: Scene, made: string, condition = ':'): string {
+  const path = scene.beside('p', `#!/bin/sh\n${condition} && echo ${scene.token} > ${made}\n`)
   chmodSync(path, 0o755)
   for (const above of [scene.outside, join(scene.outside, '..')]) chmodSync(above, 0o755)
   return path
@@ -49,10 +52,13 @@ export const hostPrograms: readonly Attack[] = [
     needs: 'a test that is root, and cores that are piped',
     async stage(scene) {
       const made = join(scene.outside, 'made')
-      const path = program(scene, made)
+      const name = crashing(scene)
+      const handler = `|${program(scene, made, `[ "$1" = ${name} ]`)} %e`
       await alone(scene, CORES)
-      if (process.getuid?.() === 0 && path.length < LONGEST) writeFileSync(CORES, `|${path}`)
-      return { run: `${limit}; sh -c 'kill -SEGV $$'; :`, happened: () => scene.isIn(made) }
+      if (process.getuid?.() === 0 && handler.length <= LONGEST) writeFileSync(CORES, handler)
+      // The handler is not waited for by the kernel, so by the command.
+      const crash = `cp ${scene.attackProgram} ${name}; sh -c 'exec ./${name} kill $$ 6'; sleep 0.2`
+      return { run: `${limit}; ${crash}`, happened: () => scene.isIn(made) }
     },
   })),
   {

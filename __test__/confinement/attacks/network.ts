@@ -1,8 +1,7 @@
 import { createSocket } from 'node:dgram'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { listenTcp, outerAddress } from '../stage/listeners.ts'
+import { answered, answeredByDatagram, freePort } from '../stage/knocking.ts'
+import { outerAddress } from '../stage/listeners.ts'
 import type { Scene } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
 
@@ -27,45 +26,6 @@ const scripted = (name: string, needs: string, script: (port: number, token: str
     return { run: script(listener.port, scene.token), happened: () => listener.heard(scene.token) }
   },
 })
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const { port, close } = await listenTcp()
-  await close()
-  await pause(5)
-  return port
-}
-
-/** Knocks until somebody answers, for half a second. */
-async function answered(port: number, token: string): Promise<boolean> {
-  for (const end = performance.now() + 500; performance.now() < end; ) {
-    const socket = connect(port, '127.0.0.1')
-    let text = ''
-    socket.setEncoding('utf8').on('data', (part: string) => {
-      text += part
-    })
-    socket.on('error', () => undefined)
-    await new Promise((resolve) => socket.once('close', resolve))
-    if (text.includes(token)) return true
-    await pause(20)
-  }
-  return false
-}
-
-async function answeredByDatagram(port: number, token: string): Promise<boolean> {
-  const socket = createSocket('udp4')
-  let text = ''
-  socket.on('message', (message) => {
-    text += message.toString()
-  })
-  socket.on('error', () => undefined)
-  for (const end = performance.now() + 500; performance.now() < end && !text.includes(token); ) {
-    socket.send('anybody?', port, '127.0.0.1')
-    await pause(20)
-  }
-  socket.close()
-  return text.includes(token)
-}
 
 const outer = outerAddress()
 

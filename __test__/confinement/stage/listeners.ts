@@ -37,9 +37,9 @@ const listening = (server: Server, where: object): Promise<void> =>
   })
 
 /** A TCP server. */
-export async function listenTcp(host = '127.0.0.1'): Promise<Listener> {
+export async function listenTcp(host = '127.0.0.1', wanted = 0): Promise<Listener> {
   const { server, heard } = streamServer()
-  await listening(server, { host, port: 0 })
+  await listening(server, { host, port: wanted })
   const { port } = server.address() as AddressInfo
   return { address: joined(host, port), port, heard, close: () => void server.close() }
 }

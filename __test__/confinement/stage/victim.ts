@@ -60,10 +60,13 @@ export async function startVictim(user: User, directory: string, kind: 'plain' |
   })
   child.stdin?.on('error', () => undefined)
   const waiting: ((line: string) => void)[] = []
-  const next = (): Promise<string> =>
-    new Promise((resolve) => {
+  const next = async (): Promise<string> => {
+    const line = new Promise<string>((resolve) => {
       waiting.push(resolve)
     })
+    // One that was killed says nothing more.
+    return Promise.race([line, gone.then(() => Promise.reject(new Error('the victim has ended')))])
+  }
   const first = next()
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on('line', (line) => {

@@ -115,7 +115,7 @@ pub enum Bound {
     ControlGroup,
     /// The process namespace gives out no more numbers.
     Namespace,
-    /// A resource limit: of each process, or of each user.
+    /// A resource limit: memory of each process, processes of each user in its namespace.
     ResourceLimit,
     /// Nothing here can hold it.
     Nothing,

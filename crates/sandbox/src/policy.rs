@@ -82,15 +82,21 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         options.readable.iter().filter_map(|path| fs::canonicalize(at(path)).ok()).collect();
     let denied = options.deny_read.iter().map(|path| at(path));
     // What the caller closes by name stays closed; a store is opened by naming it, or what holds it.
-    let mut closed: Vec<PathBuf> = denied.filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let by_name: Vec<PathBuf> = denied.filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let mut closed = by_name.clone();
     if let Some(home) = options.home {
         let stores = stores::existing(home);
         closed.extend(stores.filter(|store| !readable.iter().any(|open| store.starts_with(open))));
     }
+    let asked_for = readable.clone();
     if options.read_scope == ReadScope::System {
         scope::narrow(options, &mut closed, &mut readable);
     }
     readable.extend(scope::temporary_toolchains(options.path));
+    // That programs are looked up in a closed directory does not open it; to name it does.
+    readable.retain(|path| {
+        asked_for.contains(path) || !by_name.iter().any(|closed| path.starts_with(closed))
+    });
     let denied: Vec<PathBuf> = options.deny_write.iter().map(|path| at(path)).collect();
     let mut protected: Vec<PathBuf> =
         denied.iter().map(|path| resolved(path, options.root)).collect();

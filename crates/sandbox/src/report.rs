@@ -216,31 +216,40 @@ fn process_kill(layers: &Layers) -> Row {
 
 fn limits(plan: &Plan, layers: &Layers) -> Row {
     let limits = &plan.limits;
-    let mut held = Vec::new();
-    let mut missing = Vec::new();
-    for (name, bound) in [("processes", layers.processes), ("memory", layers.memory)] {
-        match bound {
-            Bound::Unused => {}
-            Bound::ControlGroup => held.push(format!("{name} by a control group")),
-            Bound::Namespace => held.push(format!("{name} by the process namespace")),
-            Bound::ResourceLimit => held.push(format!("{name} by a resource limit")),
-            Bound::Nothing => missing.push(format!("nothing limits {name}")),
+    let (mut held, mut roughly, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    match layers.processes {
+        Bound::Unused => {}
+        Bound::ControlGroup => held.push("processes by a control group"),
+        Bound::Namespace => held.push("processes by the process namespace"),
+        Bound::ResourceLimit if layers.user.holds() => held.push("processes by a resource limit"),
+        // All of the user count, and nobody tells how many those are.
+        Bound::ResourceLimit => roughly
+            .push("processes by a resource limit, which lets as many more be as the system has"),
+        Bound::Nothing => missing.push("nothing limits processes"),
+    }
+    match layers.memory {
+        Bound::Unused => {}
+        Bound::ControlGroup => held.push("memory by a control group"),
+        Bound::ResourceLimit => held.push("memory of each process by a resource limit"),
+        Bound::Namespace | Bound::Nothing => missing.push("nothing limits memory"),
+    }
+    if limits.cpu_seconds.is_some() {
+        held.push("processor time by a resource limit");
+    }
+    if limits.file_size_bytes.is_some() {
+        held.push("file size by a resource limit");
+    }
+    let advice = "Run where control groups are delegated, or as a user other than root where user \
+                  namespaces are allowed.";
+    let level = match (held.is_empty(), roughly.is_empty(), missing.is_empty()) {
+        (true, true, true) => {
+            return row(Level::None, "sandbox.limits sets none", "Set sandbox.limits.");
         }
-    }
-    for (name, limit) in
-        [("processor time", limits.cpu_seconds), ("file size", limits.file_size_bytes)]
-    {
-        if limit.is_some() {
-            held.push(format!("{name} by a resource limit"));
-        }
-    }
-    let advice = "Run where control groups are delegated, or as a user other than root.";
-    match (held.is_empty(), missing.is_empty()) {
-        (true, true) => row(Level::None, "sandbox.limits sets none", "Set sandbox.limits."),
-        (_, true) => kernel(held.join(", ")),
-        (true, false) => row(Level::None, missing.join(", "), advice),
-        (false, false) => row(Level::BestEffort, [held, missing].concat().join(", "), advice),
-    }
+        (false, true, true) => return kernel(held.join(", ")),
+        (true, true, false) => Level::None,
+        _ => Level::BestEffort,
+    };
+    row(level, [held, roughly, missing].concat().join(", "), advice)
 }
 
 fn environment(layers: &Layers, inherits: bool) -> Row {

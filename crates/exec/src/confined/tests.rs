@@ -1,13 +1,13 @@
 //! What goes away by itself, with times that a test can wait for.
 
-use std::{sync::atomic::AtomicBool, thread, time::Duration};
+use std::{fs, io::Write, sync::atomic::AtomicBool, thread, time::Duration};
 
 use toolwright_sandbox::{
     plan::{Files, Limits, Network, Plan},
     wire::{Order, Reply},
 };
 
-use super::{supervisor::Supervisor, worker::Worker};
+use super::{program, supervisor::Supervisor, worker::Worker};
 
 const LONG: Duration = Duration::from_secs(5);
 
@@ -29,6 +29,21 @@ fn order(idle_ms: u32) -> Order {
 fn worker(supervisor: &Supervisor) -> Worker {
     let socket = supervisor.ask_for_worker().expect("asked");
     Worker::wait_for(socket, &AtomicBool::new(false), None).expect("a worker")
+}
+
+/// Whoever could write to it would be the sandbox of all commands that come after.
+#[test]
+fn the_program_cannot_be_changed() {
+    let path = program::path().expect("a path");
+    let before = fs::read(&path).expect("read");
+    assert!(!before.is_empty());
+    // Opening it may be allowed, to root at least.
+    if let Ok(mut file) = fs::OpenOptions::new().write(true).open(&path) {
+        assert!(file.write_all(b"changed").is_err(), "written to");
+        assert!(file.set_len(0).is_err(), "shortened");
+        assert!(file.set_len(1 << 24).is_err(), "made longer");
+    }
+    assert!(fs::read(&path).expect("read") == before, "changed");
 }
 
 #[test]

@@ -11,6 +11,7 @@ struct Given {
     readable: Vec<PathBuf>,
     deny_read: Vec<PathBuf>,
     deny_write: Vec<PathBuf>,
+    path: Option<std::ffi::OsString>,
 }
 
 impl Place {
@@ -38,7 +39,7 @@ impl Place {
             deny_write: &given.deny_write,
             limits: Limits::default(),
             home: Some(&self.at("home")),
-            path: None,
+            path: given.path.as_deref(),
         })
     }
 }
@@ -96,6 +97,31 @@ fn programs_in_the_temporary_directory_stay_readable() {
     }
     let others = ["/", "/tmp", "/usr/bin", "/usr"].map(Path::new);
     assert!(!found.iter().any(|path| others.contains(&path.as_path())), "{found:?}");
+}
+
+#[test]
+fn programs_in_a_closed_directory_do_not_open_it() {
+    let place = Place::new();
+    for directory in ["closed/deep/tool/bin", "open/deep/tool/bin"] {
+        fs::create_dir_all(place.at(directory)).expect("made");
+    }
+    let path = env::join_paths(["closed", "open"].map(|at| place.at(at).join("deep/tool/bin")));
+    for read_scope in [ReadScope::All, ReadScope::System] {
+        let mut given = Given {
+            read_scope,
+            deny_read: vec![place.at("closed")],
+            path: Some(path.as_ref().expect("joined").clone()),
+            ..Given::default()
+        };
+        let opened = |given: &Given, below: &str| {
+            let plan = place.plan(given).expect("a plan");
+            plan.readable.iter().any(|path| path.starts_with(place.at(below)))
+        };
+        assert!(!opened(&given, "closed"));
+        assert!(opened(&given, "open") || !place.at("").starts_with("/tmp"));
+        given.readable = vec![place.at("closed/deep")];
+        assert!(opened(&given, "closed"));
+    }
 }
 
 #[test]
