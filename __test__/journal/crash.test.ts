@@ -14,6 +14,16 @@ const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
 const start = (box: Sandbox, ...point: string[]) => startScript(program, [join(box.outside, 'runs.db'), box.root, ...point])
 
+test('the next attempt knows what a killed process has left, without a word of its host', async () => {
+  const box = makeSandbox()
+  expect(await start(box, 'acted').ended).toMatchObject({ signal: 'SIGKILL' })
+  await using journal = await openJournal(`file:${join(box.outside, 'runs.db')}`)
+  await runTask({ journal, runId: 'run', nodeId: 'node' }, (task) => {
+    expect(task.priorEffects).toMatchObject([{ toolName: 'act', status: 'unknown', errorJson: expect.stringContaining('PROCESS_DIED') }])
+    expect(task.warning).toContain('- tool act (attempt 1, seq 1, status unknown)')
+  })
+}, 30_000)
+
 /** What is in the way of what a row says: `undefined` when all is as it says. */
 function complaint(box: Sandbox, row: ToolCallRow): string | undefined {
   const { toolName, inputJson, status } = row

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { createTools, defineTool, openJournal, runTask, runWithToolContext, type Journal } from 'toolwright'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startScript } from '../support/child-script.ts'
 import { runs, seed } from '../support/randomised.ts'
@@ -85,6 +85,26 @@ describe('ctx.callIdempotencyKey', () => {
     const collide = [{ runId: 'a:b', nodeId: 'c' }, { runId: 'a', nodeId: 'b:c' }]
     const keys = []
     for (const ids of collide) keys.push(...(await keysOf({ ...ids, iteration: 0 }, [{ tool: 'pay', args: {} }])))
+    expect(new Set(keys).size).toBe(2)
+  })
+
+  // In UTF-8 both would be the replacement character, and two runs one.
+  test.each([{ runId: 'run \ud800' }, { nodeId: '\udc00' }])('ids of half a surrogate pair are refused: %j', async (half) => {
+    const task = { journal, runId: 'run', nodeId: 'node', ...half }
+    const execute = vi.fn()
+    await expect(runTask(task, execute)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('well-formed') })
+    expect(execute).not.toHaveBeenCalled()
+    expect(() => journal.insertToolCall({ ...task, attempt: 1, seq: 1, toolName: 'it' })).toThrow('[INVALID_INPUT]')
+  })
+
+  test('an attempt that goes on in another process has none of its keys again, of redacted arguments neither', async () => {
+    const file = `file:${makeSandbox().at('runs.db')}`
+    const keys: (string | null)[] = []
+    const pay = defineTool({ name: 'pay', schema: z.any(), sideEffect: true, execute: (_args, ctx) => void keys.push(ctx.callIdempotencyKey) })
+    for (const _ of [1, 2]) {
+      await using opened = await openJournal(file, { redactKeys: true })
+      await runTask({ journal: opened, runId: 'r', nodeId: 'n', attempt: 1 }, () => pay.execute({ sum: 5, apiKey: 'secret' }))
+    }
     expect(new Set(keys).size).toBe(2)
   })
 

@@ -1,5 +1,5 @@
 import { createTools, defineTool, openJournal, replayRun, runTask, type Task } from 'toolwright'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -50,6 +50,21 @@ describe("replay: 'recorded'", () => {
       [1, 3, 1],
       [2, 1, 3],
     ])
+  })
+
+  test('a call of a built-in tool that was refused leaves its number to the next equal one', async () => {
+    const { journal, tools, run } = await scene()
+    const edit = () => tools.edit.execute({ path: 'new.txt', patch: '@@ -1 +1 @@\n-a\n+b\n' })
+    await run(
+      async () => {
+        await expect(edit()).rejects.toMatchObject({ name: 'ToolError' })
+        await tools.write.execute({ path: 'new.txt', content: 'a\n' })
+        await edit()
+      },
+      { replay: 'recorded' },
+    )
+    const edits = (await journal.listRun('run')).filter(({ toolName }) => toolName === 'edit')
+    expect(edits.map(({ acted, ordinal }) => [acted, ordinal])).toEqual([[false, 1], [true, 1]])
   })
 
   test('without it every call runs', async () => {
@@ -152,6 +167,17 @@ describe('replayRun', () => {
     for await (const _ of replayRun(journal, 'no such run')) throw new Error('it has no calls')
     const aborted = replayRun(journal, 'run', { signal: AbortSignal.abort(new Error('enough')) })
     await expect(aborted[Symbol.asyncIterator]().next()).rejects.toThrow('enough')
+  })
+
+  test('drives code through a run during which the clock was set back', async () => {
+    const { journal, pay, run } = await scene()
+    onTestFinished(() => void vi.restoreAllMocks())
+    let now = Date.now()
+    vi.spyOn(Date, 'now').mockImplementation(() => (now -= 1000))
+    const program = () => run(async () => [await pay.execute({ n: 1 }), await pay.execute({ n: 2 }), await pay.execute({ n: 3 })])
+    const given = await program()
+    expect((await journal.listRun('run')).map(({ seq }) => seq)).toEqual([1, 2, 3])
+    expect(await replayRun(journal, 'run').drive(program)).toEqual(given)
   })
 
   test('drives code through a run: outputs and errors as they were, nothing runs, nothing is recorded', async () => {

@@ -49,6 +49,16 @@ describe('revertRun', () => {
     await runTask({ journal, runId: 'run', nodeId: 'shop' }, (task) => expect(task.warning).toBeNull())
   })
 
+  test('the last call first, also where the clock is set back meanwhile', async () => {
+    const { journal, order, undone, run } = await scene()
+    onTestFinished(() => void vi.restoreAllMocks())
+    let now = Date.now()
+    vi.spyOn(Date, 'now').mockImplementation(() => (now -= 1000))
+    for (const nodeId of ['one', 'two']) await run([{ n: 1 }, { n: 2 }], { nodeId })
+    await revertRun(journal, 'run', { tools: { order } })
+    expect(undone.map(([, { nodeId, toolCallSeq }]) => [nodeId, toolCallSeq])).toEqual([['two', 2], ['two', 1], ['one', 2], ['one', 1]])
+  })
+
   test('each at most once: again, at the same time, after a failure', async () => {
     const { journal, order, undone, run } = await scene()
     await run([{ n: 1 }, { n: 13 }, { n: 3 }])

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { type AttachmentRef, type Thread } from 'toolwright/standard-agents'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 import { contents, openThread, success, tool } from './support.ts'
 
@@ -169,6 +169,35 @@ describe('R31 R32 bytes', () => {
       { numRuns: 50 },
     )
     expect(await thread.attachments.list()).toEqual([])
+  })
+})
+
+// A store that stays open would keep the bytes: nobody can see them, and only its end removes them.
+describe('what was stored for a result that is not kept is removed at once', () => {
+  const bytes = { name: 'a', mimeType: 'image/png', data: 'AAAA' }
+  const watched = ({ store }: Thread) => ({ stored: vi.spyOn(store, 'stageAttachment'), removed: vi.spyOn(store, 'discardStaged') })
+
+  test('one of its attachments is none', async () => {
+    const thread = await openThread({ it: tool(() => ({ ...success(), attachments: [bytes, bytes, { ...bytes, data: '***' }] })) })
+    const { stored, removed } = watched(thread)
+    expect(await thread.call('it')).toMatchObject({ status: 'error' })
+    const [first, second] = await Promise.all(stored.mock.results.slice(0, 2).map(({ value }) => value as Promise<AttachmentRef>))
+    expect(removed.mock.calls).toEqual([[thread.threadId, [first?.path, second?.path]]])
+  })
+
+  test('the call was aborted meanwhile', async () => {
+    const stop = new AbortController()
+    const thread = await openThread({ it: tool(() => ({ ...success(), attachments: [bytes] })) })
+    const { stored, removed } = watched(thread)
+    stored.mockImplementationOnce(async (...given) => {
+      const ref = await thread.store.stageAttachment(...given)
+      stop.abort()
+      return ref
+    })
+    await expect(thread.call('it', {}, { signal: stop.signal })).rejects.toThrow('aborted')
+    await thread.flush()
+    const [ref] = await Promise.all(stored.mock.results.map(({ value }) => value as Promise<AttachmentRef>))
+    expect(removed.mock.calls).toEqual([[thread.threadId, [ref?.path]]])
   })
 })
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createThread, defineTool, openThreadStore, queueTool, type CreateThreadOptions, type Thread, type ThreadState } from 'toolwright/standard-agents'
+import { createThread, defineTool, emitThreadEvent, openThreadStore, queueTool, type CreateThreadOptions, type Thread, type ThreadState } from 'toolwright/standard-agents'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -28,6 +28,8 @@ describe('R16 abort', () => {
     await sleep(5)
     controller.abort()
     await expect(b).rejects.toThrow('aborted')
+    // At once: a process that dies now must not leave it to the next one.
+    await vi.waitFor(async () => expect((await thread.queued()).map((call) => call.function.name)).toEqual(['c']))
     hold.open()
     await Promise.all([slow, c])
     expect(await order(thread)).toEqual(['slow', 'c'])
@@ -248,6 +250,18 @@ describe('options', () => {
   })
 })
 
+test('R35 a listener that never answers is waited for 30 seconds, and the tool goes on', async () => {
+  onTestFinished(() => void vi.restoreAllMocks())
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  const limits = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 1000))
+  const it = tool(async (state) => (await emitThreadEvent(state, 'told'), success()))
+  const thread = await openThread({ it }, { onEvent: () => new Promise(() => undefined) })
+  expect(await thread.call('it')).toEqual(success())
+  expect(limits.mock.calls).toContainEqual([30_000])
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('onEvent failed for "told"'), expect.objectContaining({ name: 'TimeoutError' }))
+})
+
 describe('hostile tools', () => {
   test('results with traps are error results, and the thread goes on', async () => {
     const trap = (): never => { throw new Error('trap') }
@@ -309,5 +323,46 @@ describe('hostile tools', () => {
     await expect(thread.call('it', { text: 'x'.repeat(10_000) })).rejects.toThrow('[THREAD_TOO_LARGE]')
     await thread.flush()
     expect(await order(thread)).toEqual(['it'])
+  })
+
+  test('a call that was made meanwhile is made all the same', async () => {
+    const store = await openThreadStore('memory:', { maxTextBytes: 5_000 })
+    onTestFinished(() => store.close())
+    const [started, hold] = [gate(), gate()]
+    const large = tool(() => (started.open(), hold.opened.then(() => success('x'.repeat(10_000)))))
+    const thread: Thread = await openThread({ large, it: nothing }, { store })
+    const first = thread.call('large')
+    await started.opened
+    const second = thread.call('it')
+    hold.open()
+    expect([(await first).status, (await second).status]).toEqual(['error', 'success'])
+    expect(await order(thread)).toEqual(['large', 'it'])
+  })
+
+  // A call that could not be ended would keep all others of its thread from being made, for ever.
+  test.each([
+    ['that fill a text of the store', JSON.stringify({ text: 'x'.repeat(4_900) })],
+    ['nested deeper than a stack', '['.repeat(100_000) + ']'.repeat(100_000)],
+  ])('a call with arguments %s has its end, and the next one is made', async (_what, json) => {
+    const store = await openThreadStore('memory:', { maxTextBytes: Math.max(5_000, 2 * json.length * Number(json.startsWith('['))) })
+    onTestFinished(() => store.close())
+    const thread: Thread = await openThread({ it: nothing }, { store })
+    expect((await thread.call('it', json)).status).toBe(json.startsWith('[') ? 'success' : 'error')
+    expect(await thread.call('it')).toEqual(success())
+    expect(await order(thread)).toEqual(['it', 'it'])
+    expect((await store.listCalls(thread.threadId)).map(({ status }) => status)).not.toContain('running')
+  })
+
+  test('so has such a call whose process has died', async () => {
+    const store = await openThreadStore('memory:', { maxTextBytes: 5_000 })
+    onTestFinished(() => store.close())
+    await store.openThread({ threadId: 't', flowId: 'f' })
+    await store.commit('t', { enqueue: [{ name: 'it', argumentsJson: JSON.stringify({ text: 'x'.repeat(4_900) }) }] })
+    const dead = await store.lockThread('t')
+    await dead.claim()
+    dead.release()
+    const thread: Thread = await openThread({ it: nothing }, { store, threadId: 't' })
+    expect(await thread.call('it')).toEqual(success())
+    expect((await thread.messages.list()).map(({ status }) => status)).toEqual(['error', 'success'])
   })
 })

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createThread, defineTool, openThreadStore, queueTool, type Thread } from 'toolwright/standard-agents'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startScript } from '../support/child-script.ts'
 import { runs, seed } from '../support/randomised.ts'
 import { makeSandbox } from '../support/sandbox.ts'
-import { openThread, success, tool } from './support.ts'
+import type { OpenThread } from '../../ts/standard-agents/thread/open-thread.ts'
+import { gate, openThread, order, success, tool } from './support.ts'
 
 const program = fileURLToPath(new URL('thread-process.ts', import.meta.url))
 const start = (file: string, mode: string, calls = 0) => startScript(program, [file, 't', mode, String(calls)])
@@ -83,6 +84,62 @@ describe('a process that is killed', () => {
   }, 60_000)
 })
 
+test('the result of a call that was interrupted has the id that its agent knows', async () => {
+  const location = `file:${makeSandbox().at('thread.db')}`
+  const dead = await openThreadStore(location)
+  const [started, hold] = [gate(), gate()]
+  const thread = await openThread({ it: tool(() => (started.open(), hold.opened.then(() => success()))) }, { store: dead, threadId: 't' })
+  const call = thread.call('it', {}, { toolCallId: 'sdk-7' })
+  await started.opened
+  // As its death would: it loses its right, and cannot store anything any more.
+  await dead.close()
+  hold.open()
+  await expect(call).rejects.toThrow('[THREAD_CLOSED]')
+  const next = await openThread({}, { store: location, threadId: 't' })
+  await next.flush()
+  expect(await next.messages.list()).toMatchObject([{ status: 'error', toolCallId: 'sdk-7', content: expect.stringContaining('Interrupted') }])
+}, 30_000)
+
+test.each([[2, 'success', 1], [3, 'error', 0]])('a call that was begun %i times when its process died: %s', async (attempts, status, runs) => {
+  const store = await openThreadStore('memory:')
+  onTestFinished(() => store.close())
+  await store.openThread({ threadId: 't', flowId: 'f' })
+  await store.commit('t', { enqueue: [{ id: 'c', name: 'it', argumentsJson: '{}' }] })
+  for (let begun = 1; begun <= attempts; begun += 1) {
+    const dead = await store.lockThread('t')
+    if (begun > 1) await dead.requeue('c')
+    await dead.claim()
+    dead.release()
+  }
+  const execute = vi.fn(() => success())
+  const thread = await openThread({ it: tool(execute) }, { store, threadId: 't', onInterrupted: 'retry' })
+  await thread.flush()
+  expect(await thread.outcome('c')).toMatchObject({ status })
+  expect(execute).toHaveBeenCalledTimes(runs)
+})
+
+test('R37 a chain of queued calls that another process goes on with has the same end', async () => {
+  const store = await openThreadStore('memory:')
+  onTestFinished(() => store.close())
+  let calls = 0
+  let closing: Promise<void> | undefined
+  const again = tool((state) => {
+    calls += 1
+    queueTool(state, 'again')
+    if (calls === 600) closing = first.close()
+    return success()
+  })
+  const first: Thread = await openThread({ again }, { store, threadId: 't' })
+  void first.call('again').catch(() => undefined)
+  await vi.waitFor(() => expect(closing).toBeDefined(), 30_000)
+  await closing
+  expect(calls).toBe(600)
+  const next = await openThread({ again }, { store, threadId: 't' })
+  await next.flush()
+  expect(calls).toBe(1001)
+  expect(await next.queued()).toEqual([])
+}, 60_000)
+
 test('several processes on one thread: one call at a time, and all of them', async () => {
   const file = makeSandbox().at('thread.db')
   const calls = 12
@@ -121,6 +178,40 @@ test.each(['two stores', 'one store'])('one thread that is opened twice in a pro
   expect(await a.messages.list()).toHaveLength(42)
   await Promise.all([a.close(), b.close()])
   await shared?.close()
+})
+
+test('R16 R36 calls of the thread and of its sub-prompts: one call at a time', async () => {
+  let running = 0
+  let most = 0
+  const slow = tool(async () => {
+    running += 1
+    most = Math.max(most, running)
+    await sleep(2)
+    running -= 1
+    return success()
+  })
+  const thread = await openThread({ slow })
+  const states = [thread.state, thread.childState(), thread.childState()]
+  const calls = Array.from({ length: 10 }, () => states.map((state) => thread.call('slow', {}, { state })))
+  expect(await Promise.all(calls.flat())).toEqual(Array(30).fill(success()))
+  expect(most).toBe(1)
+})
+
+test('a queued call that another process has made is not kept in mind', async () => {
+  const location = `file:${makeSandbox().at('thread.db')}`
+  const hold = gate()
+  const tools = { slow: tool(() => hold.opened.then(() => success())), it: tool(() => success()) }
+  const [other, thread] = [await openThread(tools, { store: location, threadId: 't' }), await openThread(tools, { store: location, threadId: 't' })]
+  const slow = other.call('slow')
+  await vi.waitFor(async () => expect(await other.outcome((await other.store.listCalls('t'))[0]?.id ?? '')).toMatchObject({ status: 'running' }))
+  queueTool(thread.state, 'it')
+  await vi.waitFor(async () => expect(await other.queued()).toHaveLength(1))
+  hold.open()
+  await slow
+  await other.flush()
+  await thread.flush()
+  expect(await order(thread)).toEqual(['slow', 'it'])
+  expect((thread as OpenThread).queue.book.idle(() => true)).toEqual([])
 })
 
 test('a thread that another process works on: THREAD_LOCKED, and nothing is changed', async () => {

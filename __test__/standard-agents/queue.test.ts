@@ -43,6 +43,19 @@ describe('R33 queueTool', () => {
     expect(await order(thread)).toEqual(['a', 'b', 'c'])
   })
 
+  test('from outside with the state of a call that runs: as from the call itself', async () => {
+    const [running, hold] = [gate<ThreadState>(), gate()]
+    const thread = await openThread({
+      a: tool((state) => (running.open(state), hold.opened.then(() => success()))),
+      slow: tool(() => sleep(20).then(() => success())),
+    })
+    const call = thread.call('a')
+    queueTool(await running.opened, 'slow')
+    hold.open()
+    await call
+    expect(await order(thread)).toEqual(['a', 'slow'])
+  })
+
   test('the wire form: id, function, forceAllow, microseconds; in the order of the queue', async () => {
     const hold = gate()
     const thread = await openThread({ slow: tool(() => hold.opened.then(() => success())), later: nothing })

@@ -1,5 +1,7 @@
 import type { CallEnd, JournalTask, NativeJournal, NewCall } from '../../index.js'
 import { openNativeJournal, unwrap } from '../native.js'
+import { invalid } from '../option-checks.js'
+import { isWellFormed } from '../well-formed.js'
 import type {
   Awaitable,
   JournalStore,
@@ -14,6 +16,7 @@ import type {
   ToolCallRow,
 } from './journal-store.js'
 import { parseRows } from './native-rows.js'
+import { steadyNow } from './steady-time.js'
 
 /** How the addon's journal is opened. */
 export interface NativeStoreOptions {
@@ -157,20 +160,25 @@ class NativeStore implements JournalStore {
 /** Not by its class: where modules have globals of their own, the addon's promise is another one. */
 const isPromise = <T>(told: T | Promise<T>): told is Promise<T> => typeof told === 'object' && told !== null && 'then' in told
 
-const asTask = ({ runId, nodeId, iteration }: TaskId): JournalTask => ({ runId, nodeId, iteration })
+const asTask = ({ runId, nodeId, iteration }: TaskId): JournalTask => ({ ...checkedIds({ runId, nodeId }), iteration })
+
+/** Ids of half a surrogate pair would all become the same one on their way to UTF-8. */
+function checkedIds<T extends Record<string, string>>(ids: T): T {
+  for (const [name, id] of Object.entries(ids)) if (!isWellFormed(id)) throw invalid(`${name} must be a well-formed string.`)
+  return ids
+}
 
 /** Every field is there, since the addon looks at each. */
 function asIntent(call: NewToolCall): NewCall {
   const { sideEffect = false } = call
   return {
-    runId: call.runId,
-    nodeId: call.nodeId,
+    ...checkedIds({ runId: call.runId, nodeId: call.nodeId }),
     iteration: call.iteration ?? 0,
     attempt: call.attempt,
     seq: call.seq,
     toolName: call.toolName,
     inputJson: call.inputJson ?? undefined,
-    startedAtMs: call.startedAtMs ?? Date.now(),
+    startedAtMs: call.startedAtMs ?? steadyNow(),
     sideEffect,
     idempotent: call.idempotent ?? !sideEffect,
     acceptsIdempotencyKey: call.acceptsIdempotencyKey ?? false,
@@ -189,7 +197,7 @@ function asEnd(end: ToolCallEnd): CallEnd {
     outputJson: end.outputJson ?? undefined,
     outputText: end.outputText,
     errorJson: end.errorJson ?? undefined,
-    finishedAtMs: end.finishedAtMs ?? Date.now(),
+    finishedAtMs: end.finishedAtMs ?? steadyNow(),
     whole: end.whole,
   } as CallEnd
 }

@@ -48,8 +48,11 @@ export async function revertRun(journal: Journal, runId: string, options: Revert
   }
   // What a dead process has left without an outcome may have happened, and can be undone.
   await journal.recover()
+  // By their rows, which are written before the calls: two calls may begin at the same time, and a clock
+  // may be set back between them.
+  const calls = (await journal.listRun(runId)).sort((a, b) => b.row - a.row)
   const done: RevertedCall[] = []
-  for (const call of await journal.listRun(runId, { reverse: true })) {
+  for (const call of calls) {
     signal?.throwIfAborted()
     if (call.hasRevert !== true || (nodeId !== undefined && call.nodeId !== nodeId)) continue
     done.push(await revertCall(journal, call, known.get(call.toolName)?.revert))

@@ -8,6 +8,7 @@ import { rememberTrouble, warnOnce, whenTroubled } from './journal-trouble.js'
 import type { Journal } from './journal.js'
 import type { Awaitable, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
 import { asJson, errorAsJson, recordedOutput, wholeOutput } from './recorded-json.js'
+import { steadyNow } from './steady-time.js'
 
 /** Records the calls of one attempt of a task in a journal. */
 export class TaskRecorder implements CallRecorder {
@@ -102,7 +103,7 @@ export class TaskRecorder implements CallRecorder {
     const begin = (): Awaitable<OpenRecord> => {
       try {
         if (metadata.sideEffect) this.guard?.(name)
-        const begun = this.#begin(call, { ...row, seq: this.#nextSeq(call), startedAtMs: Date.now() }, key, giveBack)
+        const begun = this.#begin(call, { ...row, seq: this.#nextSeq(call), startedAtMs: steadyNow() }, key, giveBack)
         if (!isPromise(begun)) return begun
         return begun.then(undefined, (error: unknown) => {
           giveBack()

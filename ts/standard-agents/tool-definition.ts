@@ -1,6 +1,9 @@
 import type { z } from 'zod/v4'
+import type { AttachmentRef } from './store/stored-attachment.js'
 import type { ThreadState } from './thread-state.js'
 import type { ToolArgs, ToolTenvs } from './tool-args.js'
+
+export type { AttachmentRef } from './store/stored-attachment.js'
 
 /** A new file that a tool gives back. */
 export interface ToolAttachment {
@@ -12,22 +15,6 @@ export interface ToolAttachment {
   /** In pixels. @default what the image's header says */
   width?: number
   /** In pixels. @default what the image's header says */
-  height?: number
-}
-
-/** A file that is stored in the thread already. */
-export interface AttachmentRef {
-  id: string
-  type: 'file'
-  /** Where it is in the thread: `/attachments/…`. */
-  path: string
-  name: string
-  mimeType: string
-  /** In bytes. */
-  size: number
-  /** In pixels. */
-  width?: number
-  /** In pixels. */
   height?: number
 }
 

@@ -8,6 +8,7 @@ import { startScript } from '../../support/child-script.ts'
 import { queryDatabase } from '../../support/query-database.ts'
 import { runs, seed } from '../../support/randomised.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
+import { attachmentParts } from '../../../ts/standard-agents/store/attachment-parts.ts'
 import { openThreadStore, streamAttachment, type AttachmentRef, type NewAttachment, type ThreadStore } from './stores.ts'
 
 const CHUNK = 1_835_008
@@ -171,6 +172,29 @@ describe('what goes wrong', () => {
       await expect(store.stageAttachment('t', { name: 'a', mimeType: octets, data: data as never })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     }
     await nothing(store, file)
+  })
+
+  test('bytes that are transferred to somebody else meanwhile leave nothing', async () => {
+    const store = await opened('memory:')
+    const data = new Uint8Array(pattern(48 * CHUNK))
+    const attached = attach(store, { data })
+    await new Promise(setImmediate)
+    structuredClone(data.buffer, { transfer: [data.buffer] })
+    await expect(attached).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('transferred') })
+    expect(await store.listAttachments('t')).toEqual([])
+  })
+
+  test('bytes that are changed while they are being read: what is stored is what was read', async () => {
+    for (const buffer of [new ArrayBuffer(CHUNK), new SharedArrayBuffer(CHUNK)]) {
+      const data = new Uint8Array(buffer)
+      const appended: Uint8Array[] = []
+      for await (const part of attachmentParts(data, undefined)) {
+        data.fill(1)
+        appended.push(part as Uint8Array)
+      }
+      expect(appended.map(({ buffer: own }) => own)).toEqual([expect.any(ArrayBuffer)])
+      expect(sha(appended[0] as Uint8Array)).toBe(sha(new Uint8Array(CHUNK)))
+    }
   })
 
   test('base64 that breaks late leaves nothing', async () => {

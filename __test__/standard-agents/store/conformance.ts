@@ -123,6 +123,16 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       second.release()
     })
 
+    test('a worker that is got in the moment of the abort is given back', async () => {
+      const store = await opened()
+      const controller = new AbortController()
+      const asked = store.lockThread('t', { signal: controller.signal })
+      controller.abort(new Error('enough'))
+      // Who gets it all the same gives it back; nobody else has it.
+      await asked.then((worker) => worker.release(), (error: unknown) => expect(error).toMatchObject({ message: 'enough' }))
+      ;(await store.lockThread('t', { waitMs: 0 })).release()
+    })
+
     test('waiting for a worker stops at an abort, with its reason', async () => {
       const store = await opened()
       const worker = await store.lockThread('t')

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openJournal } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startScript } from '../../support/child-script.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
@@ -13,9 +14,10 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (ToolError.isInstance(error) ? error.code : String(error)),
   )
 
+const mounts = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/tmp']).status === 0
+
 describe('a full disk', () => {
   const script = fileURLToPath(new URL('full-disk-process.ts', import.meta.url))
-  const mounts = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/tmp']).status === 0
 
   test.skipIf(!mounts)('typed errors, nothing by half, and it goes on when there is room', async () => {
     const box = makeSandbox()
@@ -29,6 +31,22 @@ describe('a full disk', () => {
       rows: [['before', 'after'], ['before', 'after']],
     })
   })
+})
+
+test.skipIf(!mounts)('a read-only disk: what is there is read, and for writing it says what it is', async () => {
+  const box = makeSandbox()
+  const store = await openThreadStore(box.at('thread.db'))
+  await store.openThread({ threadId: 't', flowId: 'f' })
+  await store.close()
+  const journal = await openJournal(box.at('runs.db'))
+  await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'it' })
+  await journal.close()
+  const script = fileURLToPath(new URL('read-only-disk-process.ts', import.meta.url))
+  const under = ['unshare', '-rm', 'sh', '-c', 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', box.root]
+  const { code, stdout, stderr } = await startScript(script, [box.root], under).ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const [thread, run] = ['THREAD_READ_ONLY', 'JOURNAL_READ_ONLY']
+  expect(JSON.parse(stdout)).toEqual({ outcomes: [thread, thread, run, run], rows: [1, 1] })
 })
 
 describe('files that cannot be used', () => {

@@ -14,8 +14,8 @@ use std::{
 use rusqlite::Connection;
 use toolwright_sqlite::{
     Checkpoint, Identity, LockFile, Patience, Readers, Source,
-    connection::{self, beside},
-    lock_file::identity_of,
+    connection::{self, absolute, beside},
+    lock_file::identity_at,
 };
 
 use crate::{
@@ -306,15 +306,6 @@ impl Drop for Journal {
     fn drop(&mut self) {
         let _ = self.close();
     }
-}
-
-fn identity_at(path: &Path) -> Option<Identity> {
-    std::fs::metadata(path).ok().map(|metadata| identity_of(&metadata))
-}
-
-/// By its full name and not by a link to it, so that every process finds the same locks.
-fn absolute(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 pub(crate) fn now_ms() -> i64 {

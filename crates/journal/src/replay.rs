@@ -29,8 +29,9 @@ impl Journal {
     ) -> Result<Option<Recorded>, JournalError> {
         let calls = self.calls(
             "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 AND tool_name = ?4
+                 AND (tw_args_hash = ?5 OR tw_args_hash IS NULL)
              ORDER BY attempt, seq",
-            &(&task.run_id, &task.node_id, task.iteration, tool),
+            &(&task.run_id, &task.node_id, task.iteration, tool, hash),
         )?;
         let mut counts: HashMap<i64, i64> = HashMap::new();
         let mut found = None;

@@ -23,6 +23,8 @@ const TOKEN_INDEX: &str = "_smithers_tool_calls_call_token_uidx";
 #[derive(Debug, Default)]
 struct Found {
     columns: Vec<String>,
+    /// A column that every row must have, and that is not known here.
+    demanded: Option<String>,
     token_index: bool,
     owners: bool,
 }
@@ -42,7 +44,7 @@ pub(crate) fn complete(
     patience: Patience,
 ) -> Result<Vec<String>, JournalError> {
     let found = patience.retry(path, "reading the schema", || look(connection))?;
-    check(&found, path)?;
+    check_writable(&found, path)?;
     if found.is_complete() {
         return Ok(found.columns);
     }
@@ -54,7 +56,7 @@ pub(crate) fn complete(
         transaction.commit()
     })?;
     let found = patience.retry(path, "reading the schema", || look(connection))?;
-    check(&found, path)?;
+    check_writable(&found, path)?;
     Ok(found.columns)
 }
 
@@ -75,9 +77,14 @@ pub(crate) fn existing(
 
 fn look(connection: &Connection) -> rusqlite::Result<Found> {
     let mut found = Found::default();
-    let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
-    for name in columns.query_map([TABLE], |row| text_at(row, 0))? {
-        found.columns.extend(name?);
+    let mut columns = connection
+        .prepare("SELECT name, \"notnull\" AND dflt_value IS NULL FROM pragma_table_info(?1)")?;
+    for column in columns.query_map([TABLE], |row| Ok((text_at(row, 0)?, row.get(1)?)))? {
+        let (name, demanded) = column?;
+        if demanded && !COLUMNS.iter().any(|column| name.as_deref() == Some(column.name)) {
+            found.demanded.clone_from(&name);
+        }
+        found.columns.extend(name);
     }
     let mut others = connection.prepare("SELECT name FROM sqlite_schema WHERE name IN (?1, ?2)")?;
     for name in others.query_map([TOKEN_INDEX, OWNERS], |row| text_at(row, 0))? {
@@ -101,6 +108,18 @@ fn check(found: &Found, path: &Path) -> Result<(), JournalError> {
         Some(column) => Err(JournalError::WrongSchema {
             path: path.to_owned(),
             reason: format!("`{TABLE}` has no column `{}`", column.name),
+        }),
+    }
+}
+
+/// A newer table may well have more columns, as long as a row can be written without them.
+fn check_writable(found: &Found, path: &Path) -> Result<(), JournalError> {
+    check(found, path)?;
+    match &found.demanded {
+        None => Ok(()),
+        Some(column) => Err(JournalError::WrongSchema {
+            path: path.to_owned(),
+            reason: format!("every row of `{TABLE}` needs a `{column}`, which is not known here"),
         }),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, ffi, params};
+use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 use crate::{
     JournalError,
     call::{CallRef, Finish, Intent, Outcome, Status},
+    keys::task_hash,
     truncate::{Fitted, fit_json},
 };
 
@@ -59,23 +60,16 @@ pub(crate) fn insert(
     let token = intent.call_token.as_deref();
     let inserted = match insert_with(connection, intent, token, owner, end) {
         Err(error) if is_constraint(&error, ffi::SQLITE_CONSTRAINT_UNIQUE) => {
-            let task = &intent.task;
-            let unique = format!(
-                "{} {}/{}/{}/{}/{}",
-                token.unwrap_or_default(),
-                task.run_id,
-                task.node_id,
-                task.iteration,
-                intent.attempt,
-                intent.seq
-            );
+            // The task by its hash: ids may hold every delimiter there is.
+            let (token, task) = (token.unwrap_or_default(), task_hash(&intent.task));
+            let unique = format!("{token} {task}/{}/{}", intent.attempt, intent.seq);
             insert_with(connection, intent, Some(&unique), owner, end)
         }
         other => other,
     };
     match inserted {
         Ok(()) => Ok(Ok(connection.last_insert_rowid())),
-        Err(error) if is_constraint(&error, 0) => Ok(Err(JournalError::Duplicate {
+        Err(error) if is_taken(&error) => Ok(Err(JournalError::Duplicate {
             path: path.to_owned(),
             call: format!(
                 "attempt {}, call {} of task `{}` in run `{}`",
@@ -184,9 +178,12 @@ pub(crate) fn finish(
     }))
 }
 
-/// With `extended` 0 any constraint.
+/// Whether the row's key, or its token, is another row's.
+fn is_taken(error: &rusqlite::Error) -> bool {
+    is_constraint(error, ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
+        || is_constraint(error, ffi::SQLITE_CONSTRAINT_UNIQUE)
+}
+
 fn is_constraint(error: &rusqlite::Error, extended: i32) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(code, _)
-        if code.code == ErrorCode::ConstraintViolation
-            && (extended == 0 || code.extended_code == extended))
+    matches!(error, rusqlite::Error::SqliteFailure(code, _) if code.extended_code == extended)
 }

@@ -191,6 +191,7 @@ fn an_older_database_can_be_read_without_changing_it() {
         assert!(journal.list_run("run", Order::Forward).unwrap().len() >= 2);
         assert_eq!(journal.list_runs().unwrap().len(), 1);
         assert!(!journal.prior_effects(&task("t"), 2).unwrap().is_empty());
+        assert!(journal.recorded(&task("t"), "bash", "hash", 1).unwrap().is_none());
         assert_eq!(
             journal.begin(effect(&task("t"), 9, 1)).unwrap_err().code(),
             "JOURNAL_READ_ONLY"
@@ -214,6 +215,34 @@ fn a_table_completed_in_part_is_completed() {
     let journal = place.open();
     journal.begin(effect(&task("t"), 2, 1)).unwrap();
     assert_eq!(journal.list(&task("t")).unwrap().len(), 3);
+}
+
+#[test]
+fn a_newer_table_is_written_only_where_its_rows_can_be() {
+    let place = with(ENGINE);
+    let add = |column: &str| {
+        let sql = format!("ALTER TABLE _smithers_tool_calls ADD COLUMN {column}");
+        place.raw().execute_batch(&sql).unwrap();
+    };
+    add("later TEXT");
+    add("last INTEGER NOT NULL DEFAULT 0");
+    place.open().begin(effect(&task("t"), 2, 1)).unwrap();
+    // A column that no older program gives a value, as a table may have that was made with it.
+    let connection = place.raw();
+    connection
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = replace(sql, 'later TEXT', 'later TEXT NOT NULL')
+             WHERE name = '_smithers_tool_calls'",
+        )
+        .unwrap();
+    drop(connection);
+    let error = open(&place.file()).unwrap_err();
+    assert_eq!(error.code(), "JOURNAL_SCHEMA_MISMATCH");
+    assert!(error.to_string().contains("`later`"), "{error}");
+    let options = Options { access: Access::ReadOnly, ..Options::default() };
+    let journal = Journal::open(&Location::File(place.file()), options).unwrap();
+    assert!(journal.list(&task("t")).unwrap().len() > 2);
 }
 
 #[test]

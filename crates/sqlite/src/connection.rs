@@ -56,12 +56,16 @@ pub fn writer(
         })
     };
     prepare(&connection, path)?;
-    // Reads the first page, and so finds out whether this is a database.
-    let mode = retry("opening", "PRAGMA journal_mode")?;
     // SQLite opens a file that cannot be written for reading, and says so only when asked.
-    if connection.is_readonly("main").unwrap_or(false) {
-        return Err(SqliteError::ReadOnly { path: path.to_owned() });
-    }
+    let is_read_only = connection.is_readonly("main").unwrap_or(false);
+    // Reads the first page, and so finds out whether this is a database.
+    let mode = match retry("opening", "PRAGMA journal_mode") {
+        // On a disk that is read-only the shared memory cannot be created either.
+        Ok(_) | Err(SqliteError::CannotOpen { .. }) if is_read_only => {
+            return Err(SqliteError::ReadOnly { path: path.to_owned() });
+        }
+        mode => mode?,
+    };
     let log = rusqlite::types::Value::Text("wal".to_owned());
     if mode != log && retry("switching to a log", "PRAGMA journal_mode = WAL")? != log {
         let reason = "the file system does not support a write-ahead log".to_owned();
@@ -123,6 +127,12 @@ pub fn reader(source: &Source, patience: Patience) -> Result<Connection, SqliteE
     patience
         .retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
     Ok(connection)
+}
+
+/// The database by its full name and not by a link to it, so that every process finds the same locks.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The name of a file that belongs to the database.

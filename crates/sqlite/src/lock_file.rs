@@ -186,6 +186,12 @@ pub fn identity_of(metadata: &std::fs::Metadata) -> Identity {
     Identity { device: metadata.dev(), inode: metadata.ino() }
 }
 
+/// The identity of the file that a path leads to; `None` where there is none.
+#[must_use]
+pub fn identity_at(path: &Path) -> Option<Identity> {
+    std::fs::metadata(path).ok().map(|metadata| identity_of(&metadata))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Messages: appended, numbered, never changed.
 
-use rusqlite::{Connection, ErrorCode, Row};
+use rusqlite::{Connection, Row, ffi};
 
 use crate::{Part, Store, ThreadError, error::Failure, names::check_id, store::now_ms, threads};
 
@@ -74,8 +74,8 @@ pub(crate) fn append(
 
 /// An id that is taken, told as such.
 pub(crate) fn taken(error: rusqlite::Error, what: &'static str, id: &str) -> Failure {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::ConstraintViolation) => {
+    match error.sqlite_error().map(|error| error.extended_code) {
+        Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => {
             Failure::Told(ThreadError::Duplicate { what, id: id.to_owned() })
         }
         _ => Failure::Sql(error),

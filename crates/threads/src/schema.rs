@@ -142,8 +142,8 @@ const TABLES: [Table; 6] = [
     },
 ];
 
-/// What a table lacks; `None` for a table that is not there.
-type Lacks = Option<Option<&'static str>>;
+/// Why a table is not ours; `None` for a table that is not there.
+type Found = Option<Option<String>>;
 
 /// Creates what is missing, all or nothing. Any number of processes may do so at once.
 pub(crate) fn complete(
@@ -151,21 +151,21 @@ pub(crate) fn complete(
     path: &Path,
     patience: Patience,
 ) -> Result<(), SqliteError> {
-    if check(&patience.retry(path, "reading the schema", || look(connection))?, path)? {
+    if check(&patience.retry(path, "reading the schema", || look(connection, true))?, path)? {
         return Ok(());
     }
     let found = patience.retry(path, "creating the tables", || {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Within the transaction: another process may have been faster.
-        let found = look(&transaction)?;
-        if found.iter().any(|lacks| matches!(lacks, Some(Some(_)))) {
+        let found = look(&transaction, true)?;
+        if found.iter().any(|table| matches!(table, Some(Some(_)))) {
             return Ok(found);
         }
-        for (table, _) in TABLES.iter().zip(&found).filter(|(_, lacks)| lacks.is_none()) {
+        for (table, _) in TABLES.iter().zip(&found).filter(|(_, found)| found.is_none()) {
             transaction.execute_batch(table.definition)?;
         }
         transaction.commit()?;
-        look(connection)
+        look(connection, true)
     })?;
     check(&found, path).map(|_| ())
 }
@@ -176,7 +176,7 @@ pub(crate) fn existing(
     path: &Path,
     patience: Patience,
 ) -> Result<(), SqliteError> {
-    let found = patience.retry(path, "reading the schema", || look(connection))?;
+    let found = patience.retry(path, "reading the schema", || look(connection, false))?;
     if check(&found, path)? {
         return Ok(());
     }
@@ -184,25 +184,37 @@ pub(crate) fn existing(
     Err(SqliteError::WrongSchema { path: path.to_owned(), reason })
 }
 
-fn look(connection: &Connection) -> rusqlite::Result<Vec<Lacks>> {
-    let mut columns = connection.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
+fn look(connection: &Connection, for_writing: bool) -> rusqlite::Result<Vec<Found>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name, ?2 AND \"notnull\" AND dflt_value IS NULL FROM pragma_table_info(?1)",
+    )?;
     let mut found = Vec::with_capacity(TABLES.len());
     for table in &TABLES {
-        let names: Vec<String> =
-            columns.query_map([table.name], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        let lacks = table.columns.iter().find(|name| !names.iter().any(|n| n == *name)).copied();
-        found.push((!names.is_empty()).then_some(lacks));
+        let columns: Vec<(String, bool)> = statement
+            .query_map((table.name, for_writing), |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        found.push((!columns.is_empty()).then(|| difference(table, &columns)));
     }
     Ok(found)
 }
 
-/// Whether everything is there. A table that lacks a column is another program's.
-fn check(found: &[Lacks], path: &Path) -> Result<bool, SqliteError> {
-    for (table, lacks) in TABLES.iter().zip(found) {
-        if let Some(Some(column)) = lacks {
-            let reason = format!("`{}` has no column `{column}`", table.name);
-            return Err(SqliteError::WrongSchema { path: path.to_owned(), reason });
-        }
+/// Why rows of ours cannot be in a table with these columns, of which some must be given. One of a
+/// newer version may have more of the others.
+fn difference(table: &Table, columns: &[(String, bool)]) -> Option<String> {
+    let lacks = |name: &&&str| !columns.iter().any(|(column, _)| column == **name);
+    if let Some(name) = table.columns.iter().find(lacks) {
+        return Some(format!("`{}` has no column `{name}`", table.name));
+    }
+    let is_unknown =
+        |(name, demanded): &&(String, bool)| *demanded && !table.columns.contains(&name.as_str());
+    let (name, _) = columns.iter().find(is_unknown)?;
+    Some(format!("every row of `{}` needs a `{name}`, which is not known here", table.name))
+}
+
+/// Whether everything is there. A table that differs is another program's.
+fn check(found: &[Found], path: &Path) -> Result<bool, SqliteError> {
+    if let Some(reason) = found.iter().flatten().flatten().next() {
+        return Err(SqliteError::WrongSchema { path: path.to_owned(), reason: reason.clone() });
     }
     Ok(found.iter().all(Option::is_some))
 }

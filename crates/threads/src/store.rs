@@ -11,8 +11,8 @@ use std::{
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use toolwright_sqlite::{
     Checkpoint, Identity, Location, LockFile, Patience, Readers, Source, SqliteError,
-    connection::{self, beside, log_pages},
-    lock_file::identity_of,
+    connection::{self, absolute, beside, log_pages},
+    lock_file::identity_at,
 };
 
 use crate::{Access, Options, ThreadError, error::Failure, schema, staging};
@@ -251,15 +251,6 @@ impl Drop for Store {
     fn drop(&mut self) {
         let _ = self.close();
     }
-}
-
-fn identity_at(path: &Path) -> Option<Identity> {
-    std::fs::metadata(path).ok().map(|metadata| identity_of(&metadata))
-}
-
-/// By its full name and not by a link to it, so that every process finds the same locks.
-fn absolute(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// What the locks of this crate guard is changed by single calls, and whole after a panic.

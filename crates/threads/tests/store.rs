@@ -221,6 +221,34 @@ fn a_file_of_somebody_else_stays_as_it_is() {
 }
 
 #[test]
+fn a_newer_table_is_written_only_where_its_rows_can_be() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("t.db");
+    drop(open(&file));
+    let change = |sql: &str| {
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection.execute_batch(sql).unwrap();
+    };
+    change("ALTER TABLE thread_messages ADD COLUMN later TEXT");
+    let store = open(&file);
+    store.open_thread("t", "f").unwrap();
+    store.commit("t", &Changes { messages: vec![message("m")], ..Changes::default() }).unwrap();
+    drop(store);
+    change(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = replace(sql, 'later TEXT', 'later TEXT NOT NULL')
+         WHERE name = 'thread_messages'",
+    );
+    let location = file.to_str().unwrap().parse().unwrap();
+    let error = Store::open(&location, Options::default()).unwrap_err();
+    assert_eq!(error.code(), "THREAD_SCHEMA_MISMATCH");
+    assert!(error.to_string().contains("`later`"), "{error}");
+    let read = Options { access: Access::ReadOnly, ..Options::default() };
+    let store = Store::open(&location, read).unwrap();
+    assert_eq!(store.list_messages("t", Part::default()).unwrap().len(), 1);
+}
+
+#[test]
 fn a_file_that_was_removed_is_not_written_to() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("t.db");

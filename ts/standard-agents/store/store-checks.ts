@@ -3,7 +3,7 @@ import type { ListedPart, NewThreadAttachment, ThreadCommit } from '../../../ind
 import { ToolError } from '../../errors.js'
 import { invalid } from '../../option-checks.js'
 import type { ListPart, NewAttachment, ReadRange, ThreadChanges } from './thread-store.js'
-import { isWellFormed } from './well-formed.js'
+import { isWellFormed } from '../../well-formed.js'
 
 /**
  * A text that reaches a store as it is. What is not well-formed would be changed on the way to UTF-8.

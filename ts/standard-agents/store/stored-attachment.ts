@@ -18,18 +18,20 @@ export interface NewAttachment {
   height?: number | undefined
 }
 
-/** An attachment in the store. */
+/** A file that is stored in the thread already. */
 export interface AttachmentRef {
   /** A UUID. */
   id: string
   type: 'file'
-  /** `/attachments/MILLISECONDS-FIRST8OFID.EXTENSION` */
+  /** Where it is in the thread: `/attachments/MILLISECONDS-FIRST8OFID.EXTENSION`. */
   path: string
   name: string
   mimeType: string
-  /** How many bytes it has. */
+  /** In bytes. */
   size: number
+  /** In pixels. */
   width?: number
+  /** In pixels. */
   height?: number
 }
 

@@ -258,10 +258,20 @@ export class CallQueue {
     try {
       const call = await worker.claim(lane.name)
       if (call !== undefined) await this.#run(call, lane)
+      else await this.#forgetEnded(lane)
       return call !== undefined || this.#again.has(lane)
     } finally {
       this.#busy = false
       this.#wake()
+    }
+  }
+
+  /** What another process has made meanwhile. */
+  async #forgetEnded(lane: Lane): Promise<void> {
+    const { store, thread } = this.parts
+    for (const ticket of this.book.idle((one) => one.lane === lane)) {
+      const call = await store.getCall(thread.threadId, ticket.id)
+      if (call !== undefined && call.status !== 'queued' && call.status !== 'running') this.book.forget(ticket)
     }
   }
 

@@ -66,7 +66,7 @@ async function storeEnd(queue: CallQueue, { ticket, queued: own }: RunningCall, 
     // The store does not take all of it as it is; that the call was made is told nevertheless.
     await discard(parts, kept)
     const instead = failure(`The result could not be stored: ${(error as Error).message}`)
-    await finish(parts, ticket, { status: 'error', result: instead }, [])
+    await storeFailure(parts, ticket, instead)
     ticket.ended(instead)
   }
 }
@@ -135,22 +135,47 @@ async function discard({ store, thread }: ThreadParts, kept: KeptResult | undefi
   if (kept !== undefined && kept.staged.length > 0) await store.discardStaged(thread.threadId, kept.staged)
 }
 
-/** The message that a result becomes in the thread. */
-export function resultMessage(
-  call: { name: string; toolCallId: string; argumentsJson: string },
+/** A call, as its message tells of it. */
+type ToldCall = Pick<Ticket, 'name' | 'toolCallId'> & Partial<Pick<Ticket, 'argumentsJson'>>
+
+/**
+ * Stores that a call has failed. Its arguments are left out of the message where the store does not take
+ * them once more: a call that cannot be ended would keep all others of its thread from being made.
+ */
+export async function storeFailure(
+  { store, thread }: ThreadParts,
+  { id, name, toolCallId, argumentsJson }: Pick<Ticket, 'id' | 'name' | 'toolCallId' | 'argumentsJson'>,
   result: ToolResult,
-  callId?: string,
-): NewMessage {
+): Promise<void> {
+  const end = async (call: ToldCall): Promise<void> => {
+    await store.commit(thread.threadId, {
+      finish: { callId: id, status: 'error', resultJson: JSON.stringify(result) },
+      messages: [resultMessage(call, result, id)],
+    })
+  }
+  try {
+    await end({ name, toolCallId, argumentsJson })
+  } catch (error) {
+    if (!isAboutContents(error)) throw error
+    await end({ name, toolCallId })
+  }
+}
+
+/** The message that a result becomes in the thread. */
+export function resultMessage(call: ToldCall, result: ToolResult, callId?: string): NewMessage {
   const attachments = storedRefs(result)
-  const body = {
+  const body = JSON.stringify({
     content: messageContent(result),
     toolCallId: call.toolCallId,
     toolName: call.name,
-    args: parsed(call.argumentsJson),
     status: result.status,
     ...(attachments.length === 0 ? {} : { attachments }),
-  }
-  return { role: 'tool', bodyJson: JSON.stringify(body), callId }
+  })
+  if (call.argumentsJson === undefined) return { role: 'tool', bodyJson: body, callId }
+  // As they were given: what is nested deep enough can be read, and not be written again.
+  const args = parsed(call.argumentsJson)
+  const argsJson = typeof args === 'string' ? JSON.stringify(args) : call.argumentsJson.trim() || '{}'
+  return { role: 'tool', bodyJson: `${body.slice(0, -1)},"args":${argsJson}}`, callId }
 }
 
 /** Whether the store was asked for something that it does not take, rather than unable to store. */

@@ -1,8 +1,9 @@
 import { ToolError } from '../../errors.js'
 import { failure } from '../execution/tool-result.js'
 import type { StoredCall, ThreadWorker } from '../store/thread-store.js'
-import { resultMessage } from './run-ticket.js'
+import { storeFailure } from './run-ticket.js'
 import type { ThreadParts } from './thread-parts.js'
+import { toolCallIdOf } from './ticket.js'
 
 /** How often a call is begun at most, when it is retried after the death of its process. */
 const MAX_ATTEMPTS = 3
@@ -64,7 +65,7 @@ export class SharedWorker {
   }
 
   async #decide(worker: ThreadWorker, call: StoredCall): Promise<void> {
-    const { store, thread, onInterrupted } = this.#parts
+    const { onInterrupted } = this.#parts
     if (onInterrupted === 'retry' && call.attempts < MAX_ATTEMPTS) {
       await worker.requeue(call.id)
       return
@@ -73,10 +74,7 @@ export class SharedWorker {
       'Interrupted: the process that executed this tool ended before it had a result. What it did until then may or may not have happened.',
     )
     try {
-      await store.commit(thread.threadId, {
-        finish: { callId: call.id, status: 'error', resultJson: JSON.stringify(result) },
-        messages: [resultMessage({ ...call, toolCallId: call.id }, result, call.id)],
-      })
+      await storeFailure(this.#parts, { ...call, toolCallId: toolCallIdOf(call) }, result)
     } catch (error) {
       // Somebody else has decided.
       if (!ToolError.isInstance(error) || !['THREAD_CALL_STATE', 'THREAD_CALL_NOT_FOUND'].includes(error.code)) throw error

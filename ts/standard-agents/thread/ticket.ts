@@ -68,6 +68,9 @@ export function foundTicket(call: StoredCall, lane: Lane, run: Run): Ticket {
   return { ...newTicket({ lane, run, name, argumentsJson, queued, number, toolCallId }), id: call.id }
 }
 
+/** The AI SDK's id of a call in the store. */
+export const toolCallIdOf = ({ id, infoJson }: StoredCall): string => readInfo(infoJson).toolCallId ?? id
+
 interface CallInfo {
   toolCallId?: string
   number?: number
