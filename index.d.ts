@@ -53,8 +53,6 @@ export declare class CommandSettings {
 export declare class ContractPolicy {
   /** The sets with their variables and braces written out, in the shape of the request. */
   expanded(): unknown
-  /** Whether a file may be read or written (`access`), by its real path. */
-  allowsPath(access: string, realPath: string): boolean
   /** Why a host may not be reached; nothing when it may. */
   checkHost(host: string, port?: number | undefined | null): NativeError | null
   /** Why a named capability may not be used; nothing when it may. */
@@ -67,8 +65,6 @@ export declare class ContractPolicy {
 
 /** Rules, compiled. They do not change. */
 export declare class ContractRules {
-  /** How many there are. */
-  get length(): number
   /** Decides about a call. What no rule matches is asked about. */
   evaluate(toolId: string, subjects: Array<ContractSubject>): ContractVerdict
 }
@@ -222,14 +218,14 @@ export declare class OpenedTarget {
   edit(edit: ContractEdit, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractEditOutcome>
   /**
    * Searches the directory or the file for a regular expression. What the policy does not allow
-   * and what `rules` deny is passed over.
+   * is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
    */
-  grep(request: ContractGrepRequest, rules: ContractRules | undefined | null, cancel: CancelHandle): Promise<ContractGrepOutcome>
+  grep(request: ContractGrepRequest, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepOutcome>
   /**
-   * Names the files below the directory that fit a pattern. What the policy does not allow and
-   * what `rules` deny is passed over.
+   * Names the files below the directory that fit a pattern. What the policy does not allow is
+   * passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
    */
-  glob(request: ContractGlobRequest, rules: ContractRules | undefined | null, cancel: CancelHandle): Promise<ContractGlobOutcome>
+  glob(request: ContractGlobRequest, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobOutcome>
   /** Absolute and without links: what rules are asked about, and not what a model is shown. */
   get realPath(): string
   /** As the model wrote it. */
@@ -400,7 +396,7 @@ export interface ContractBashRequest {
   /** Not to be written all the same, if not the usual ones. */
   denyWrite?: Array<string>
   /** `private`, `none` or `host`. */
-  loopback?: string
+  loopback?: 'private' | 'none' | 'host'
   /** Refuse to run where a layer for files or processes is missing. */
   required?: boolean
   /** How many processes there may be at once; 0 for no limit. */
@@ -465,8 +461,10 @@ export interface ContractGlobRequest {
   maxEntries: number
   /** When to give up. */
   timeoutMs: number
-  /** The tool whose rules deny files. */
+  /** The tool that rules are asked about. */
   toolId: string
+  /** The user has agreed to this search: also to what rules ask about. */
+  agreed: boolean
   /** Where all entries go when there are more. */
   sidecar?: SidecarRequest
 }
@@ -527,8 +525,10 @@ export interface ContractGrepRequest {
   maxLineBytes: number
   /** When to give up. */
   timeoutMs: number
-  /** The tool whose rules deny files. */
+  /** The tool that rules are asked about. */
   toolId: string
+  /** The user has agreed to this search: also to what rules ask about. */
+  agreed: boolean
   /** Where all matches go when there are more. */
   sidecar?: SidecarRequest
 }
@@ -556,6 +556,8 @@ export interface ContractPolicyRequest {
   implicitRead?: Array<string>
   /** The same for reading and writing. */
   implicitWrite?: Array<string>
+  /** Directories of which nothing is open but the session's own in them. */
+  closed?: Array<string>
 }
 
 /** How a changed file is published. */
@@ -583,9 +585,9 @@ export interface ContractRule {
   /** A path, a host or a command. */
   pattern: string
   /** `allow`, `deny` or `ask`, which is the default. */
-  action?: string
+  action?: 'allow' | 'deny' | 'ask'
   /** `manifest`, `project` or `session`, which is the default. */
-  source?: string
+  source?: 'manifest' | 'project' | 'session'
 }
 
 /** Rules, or why there are none. */
@@ -601,7 +603,7 @@ export interface ContractSubject {
   /** `fs.read`, `shell.run`, a capability's name, or the tool's for one without any. */
   capability: string
   /** `path`, `host`, `command` or `text`. */
-  kind: string
+  kind: 'path' | 'host' | 'command' | 'text'
   /** The real path, the host, the command line, or another text. */
   resource: string
 }
@@ -613,7 +615,7 @@ export interface ContractSubjectVerdict {
   /** The resource, or the command as it was compared. */
   resource: string
   /** `allow`, `deny` or `ask`. */
-  action: string
+  action: 'allow' | 'deny' | 'ask'
   /** Which rule decided, by its place in the list; none where none matched. */
   rule?: number
   /** It is a deny of the manifest. */
@@ -638,7 +640,7 @@ export interface ContractVariables {
 /** What was decided about a call. */
 export interface ContractVerdict {
   /** The strictest of all: `allow`, `deny` or `ask`. */
-  action: string
+  action: 'allow' | 'deny' | 'ask'
   /** Whether any rule matched anything. */
   matched: boolean
   /** The place of the one that decided in `subjects`. */
@@ -845,7 +847,7 @@ export interface OpenOutcome {
  * Opens what `path` names, takes the real path of what was opened, and asks the policy about that.
  * `access` is `read`, `write`, `edit`, `search` or `workdir`.
  */
-export declare function openTarget(policy: ContractPolicy, path: string, access: string, cancel: CancelHandle): Promise<OpenOutcome>
+export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenOutcome>
 
 /**
  * The same for `read`, when nothing has to be waited for; else nothing, and `openTarget` says why.
@@ -1014,16 +1016,6 @@ export interface SidecarMade {
   full: boolean
 }
 
-/** What became of a sidecar file. */
-export interface SidecarOutcome {
-  /** The file. */
-  sidecar?: SidecarMade
-  /** Never. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
-}
-
 /** A file to be made when there is something to put into it. */
 export interface SidecarRequest {
   /** An absolute directory that is this user's alone. */
@@ -1123,9 +1115,6 @@ export interface WriteOutcome {
   /** What went wrong. */
   error?: NativeError
 }
-
-/** Writes a text into a sidecar file. */
-export declare function writeSidecar(request: SidecarRequest, text: string): Promise<SidecarOutcome>
 
 /** As `write`, on a thread of its own, which may wait for long. */
 export declare function writeWaiting(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>

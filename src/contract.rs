@@ -9,3 +9,20 @@ mod rules;
 mod search;
 mod sidecar;
 mod target;
+
+use napi::bindgen_prelude::ToNapiValue;
+use napi::bindgen_prelude::TypeName;
+
+use crate::error::NativeError;
+use crate::job::Outcome;
+
+/// An outcome that may be without a result: for an error, or, without one, for a cancellation.
+trait Unfinished: ToNapiValue + TypeName + Send + 'static {
+    fn unfinished(error: Option<NativeError>) -> Self;
+}
+
+impl<T: Unfinished> Outcome for T {
+    fn failed(error: NativeError) -> Self {
+        Self::unfinished(Some(error))
+    }
+}

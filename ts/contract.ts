@@ -1,5 +1,6 @@
 /** `toolwright/contract`: the locked tools, capabilities, permissions and envelopes. */
-export { createSession, type CallOptions, type Session } from './contract/session.js'
+export { createSession } from './contract/create-session.js'
+export type { CallOptions, Session } from './contract/session.js'
 export type { SessionOptions } from './contract/session-options.js'
 export type { SessionHost, SessionSandbox } from './contract/session-core.js'
 export { builtInTools } from './contract/built-in-tools.js'

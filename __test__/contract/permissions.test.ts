@@ -1,6 +1,7 @@
+import { symlinkSync } from 'node:fs'
 import type { PromptRequest, Rule } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
-import { dataOf, failureOf, manifest, noRules, openScene, rule, testTool } from './scene.ts'
+import { allowAll, dataOf, failureOf, manifest, noRules, openScene, rule, testTool } from './scene.ts'
 
 type Answer = 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
 
@@ -177,6 +178,20 @@ describe('permissions of a session', () => {
   test('what a denied call would have found is not told', async () => {
     const { read } = await prompted([], manifest([rule('read secret/** deny')]))
     expect(failureOf(await read('secret/none.txt')).code).toBe('permission_denied')
+  })
+
+  test('nor what it would have found behind a link', async () => {
+    const { call, put, at } = await openScene(manifest([...allowAll, rule('* secret/** deny')]))
+    put('secret/file', 'secret')
+    put('secret/directory/file', 'secret')
+    symlinkSync('secret', at('link'))
+    for (const path of ['directory', 'missing', 'file/x', 'file'].flatMap((name) => [`link/${name}`, `secret/${name}`])) {
+      for (const [id, more] of Object.entries({ read: {}, edit: { old_string: 'a', new_string: 'b' }, write: { content: 'x' }, grep: { pattern: 'x' } })) {
+        const { code, text } = failureOf(await call(id, { path, ...more }))
+        expect([code, text], `${id} ${path}`).toEqual(['permission_denied', expect.stringContaining(`\`${path}\``)])
+        expect(text).not.toContain(at('secret'))
+      }
+    }
   })
 
   test('what a tool touches without saying so before is judged when it does', async () => {

@@ -94,6 +94,32 @@ describe('registration', () => {
     await expect(open([tool])).rejects.toThrow(/locked/u)
   })
 
+  test('R35 task and tool_search are of the locked set: in every session and every child, never hidden, with these arguments', async () => {
+    const extensions = Array.from({ length: 40 }, (_, n) => ({ ...complete, id: `extension_${n}`, extension: true }))
+    const seen: string[][] = []
+    const box = makeSandbox()
+    const session = await createSession({
+      workspace: box.root,
+      manifest: { name: 'x', agents: [{ name: 'helper' }] },
+      tools: extensions,
+      host: { spawn: ({ session: child }) => (seen.push(Object.keys(child.tools)), 'done') },
+    })
+    expect((await session.call('task', { subagent_type: 'helper', prompt: 'x' })).type).toBe('output')
+    seen.push(Object.keys(session.tools), (await session.prepareStep({ messages: [] })).activeTools)
+    for (const ids of seen) {
+      expect(ids).toEqual(expect.arrayContaining(['task', 'tool_search']))
+      expect(ids.some((id) => id.startsWith('extension_'))).toBe(false)
+    }
+    const argumentsOf = (id: string) => {
+      const { properties = {}, required } = (builtInTools.find((tool) => tool.id === id)?.parameters ?? {}) as { properties?: object; required?: unknown }
+      return { all: Object.keys(properties).sort(), required }
+    }
+    expect(argumentsOf('task')).toEqual({ all: ['background', 'metadata', 'prompt', 'subagent_type'], required: ['subagent_type', 'prompt'] })
+    expect(argumentsOf('tool_search')).toEqual({ all: ['query'], required: ['query'] })
+    for (const id of ['task', 'tool_search']) await expect(open([{ ...complete, id }])).rejects.toThrow(/locked/u)
+    await session.close()
+  })
+
   test('R7 every built-in tool has a locked id', () => {
     for (const { id } of builtInTools) expect(lockedToolIds).toContain(id)
   })

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { dataOf, failureOf, manifest, noRules, openScene, openSession, rule } from './scene.ts'
 
@@ -29,6 +29,64 @@ describe('R63 the scratch directory', () => {
     await session.close()
     expect(existsSync(session.scratch)).toBe(false)
     expect(readFileSync(join(outside, 'kept.txt'), 'utf8')).toBe('kept')
+  })
+})
+
+/** Opens sessions with this directory in place of the system's for what is temporary. */
+async function withTemporary<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const before = process.env['TMPDIR']
+  process.env['TMPDIR'] = directory
+  try {
+    return await work()
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = before
+  }
+}
+
+describe('R63 the directory of all sessions', () => {
+  const baseOf = (box: { at(path: string): string }) => box.at(`toolwright-sessions-${process.getuid?.() ?? 0}`)
+  const make: [string, (box: Awaited<ReturnType<typeof openScene>>) => void, boolean][] = [
+    ['is a link', (box) => symlinkSync(box.outside, baseOf(box)), true],
+    ['is a file', (box) => writeFileSync(baseOf(box), 'x'), true],
+    ['is open to others', (box) => (mkdirSync(baseOf(box)), chmodSync(baseOf(box), 0o777)), true],
+    ['belongs to another user', (box) => (mkdirSync(baseOf(box), { mode: 0o700 }), chownSync(baseOf(box), 65_533, 65_533)), process.getuid?.() === 0],
+  ]
+
+  test.each(make.filter(([, , canBeMade]) => canBeMade))('R63 that %s is neither used nor cleaned', async (_what, spoil) => {
+    const box = await openScene()
+    // What a cleaner that trusts the name would take for the leavings of a dead process.
+    const namespace = process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid').replace(/\D/gu, '') : 'host'
+    const dead = `${namespace}-4194300-00000000-x`
+    mkdirSync(join(box.outside, dead))
+    writeFileSync(join(box.outside, dead, 'kept'), 'kept')
+    spoil(box)
+    await withTemporary(box.root, async () => {
+      const session = await openSession(box)
+      expect(session.scratch.startsWith(`${baseOf(box)}/`)).toBe(false)
+      expect(session.scratch.startsWith(box.outside)).toBe(false)
+      expect(statSync(session.scratch).mode & 0o777).toBe(0o700)
+      await session.close()
+      expect(existsSync(session.scratch)).toBe(false)
+    })
+    expect(readFileSync(join(box.outside, dead, 'kept'), 'utf8')).toBe('kept')
+    expect(lstatSync(baseOf(box)).isDirectory() ? readdirSync(baseOf(box)) : []).toEqual([])
+  })
+
+  test('R63 what a process that was killed has left is removed by a later session, and what a living one has is not', async () => {
+    const box = await openScene()
+    await withTemporary(box.root, async () => {
+      const first = await openSession(box)
+      const base = join(first.scratch, '..', '..')
+      const [namespace = ''] = basename(join(first.scratch, '..')).split('-')
+      const [dead, alive, foreign] = [`${namespace}-4194300-0-x`, `${namespace}-${process.ppid}-0-x`, `1-4194300-0-x`].map((name) => join(base, name)) as [string, string, string]
+      for (const directory of [dead, alive, foreign]) mkdirSync(directory)
+      symlinkSync(box.outside, join(dead, 'link'))
+      writeFileSync(join(box.outside, 'kept'), 'kept')
+      await (await openSession(box)).close()
+      expect([dead, alive, foreign, first.scratch].map((path) => existsSync(path))).toEqual([false, true, true, true])
+      expect(readFileSync(join(box.outside, 'kept'), 'utf8')).toBe('kept')
+    })
   })
 })
 

@@ -41,7 +41,7 @@ describe('the entry points', () => {
     )
   })
 
-  test.skipIf(process.versions.bun !== undefined)('importing one loads neither the AI SDK nor zod, nor the validator, nor the addon', () => {
+  test.skipIf(process.versions.bun !== undefined)('importing one loads neither the AI SDK nor zod, nor the validator, nor the addon, nor what serves open sessions', () => {
     const script = `
       import { registerHooks } from 'node:module'
       const loaded = []
@@ -52,6 +52,7 @@ describe('the entry points', () => {
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
     const loaded = JSON.parse(output) as string[]
     expect(loaded.length).toBeGreaterThan(5)
+    expect(loaded.filter((url) => /\/contract\/(?:session|run-call|mcp\/mcp-servers)\.js$/u.test(url))).toEqual([])
     expect(loaded.filter((url) => /node_modules|\.node$|\/index\.js$/u.test(url) && !url.endsWith('/dist/index.js'))).toEqual([])
   })
 

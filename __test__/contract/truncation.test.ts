@@ -76,6 +76,25 @@ describe('sidecars', () => {
     expect(statSync(dirname(dirname(output_path))).mode & 0o777).toBe(0o700)
   })
 
+  test('R18 R20 what cannot be kept is lost, and neither the work of the tool nor what is there already', async () => {
+    const { call, session, outside } = await openScene({ tools: [testTool('long', () => 'x'.repeat(200))], limits: { outputBytes: 100 } })
+    const directory = dirname(session.scratch)
+    writeFileSync(join(directory, 'long-output-file'), 'kept')
+    writeFileSync(join(outside, 'file'), 'kept')
+    symlinkSync(join(outside, 'file'), join(directory, 'long-output-link'))
+    const lost = async (callId: string): Promise<void> => {
+      const cut = await call('long', {}, { callId })
+      expect(dataOf(cut).head).toMatch(/^x{100}\n\[The rest is lost: .+\]$/u)
+      expect(cut.metadata).toMatchObject({ truncated: true, code: 'ok' })
+      expect(cut.metadata).not.toHaveProperty('output_path')
+    }
+    await lost('file')
+    await lost('link')
+    expect([join(directory, 'long-output-file'), join(outside, 'file')].map((path) => readFileSync(path, 'utf8'))).toEqual(['kept', 'kept'])
+    rmSync(directory, { recursive: true })
+    await lost('any')
+  })
+
   test('R18 data that is no text is cut as its JSON', async () => {
     const { call } = await openScene({ tools: [testTool('list', () => Array.from({ length: 100 }, (_, n) => n))], limits: { outputBytes: 50 } })
     const cut = await call('list', {})
@@ -144,6 +163,7 @@ describe('sidecars', () => {
       expect(JSON.stringify(dataOf(await wide.call('glob', { pattern })))).not.toContain('long-output')
     }
     expect(dataOf(await wide.call('grep', { pattern: 'secret' })).matches).toEqual([{ path: 'open.txt', line: 1, text: 'secret' }])
+    expect(dataOf(await wide.call('bash', { command: `cat '${output_path}' open.txt` })).stdout).toBe('secret\n')
     expect(dataOf(await two.call('read', { path: own, limit: 6 })).content).toBe('secret')
   })
 
@@ -163,7 +183,7 @@ describe('sidecars', () => {
     symlinkSync(join(root, 'keep/me.txt'), join(directory, 'long-output-next'))
     // The name is taken: nothing is written through it.
     const taken = await call('long', {}, { callId: 'next' })
-    expect(taken.type).toBe('error')
+    expect(taken.metadata).not.toHaveProperty('output_path')
     await session.close()
     expect(readFileSync(join(root, 'keep/me.txt'), 'utf8')).toBe('kept')
   })

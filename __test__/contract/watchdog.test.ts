@@ -1,5 +1,5 @@
 import { allWatchdogs, commandWatchdog, networkWatchdog, type Verdict, type WatchedCall, type Watchdog } from 'toolwright/contract'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dataOf, failureOf, manifest, openScene, rule, testTool } from './scene.ts'
 
 describe('the watchdog', () => {
@@ -14,6 +14,15 @@ describe('the watchdog', () => {
     })
     expect(dataOf(await call('todo', { todos: [] }, { callId: 'c1' }))).toEqual({ count: 0 })
     expect(seen).toMatchObject([{ tool: 'todo', manifest: { name: 'test' }, session_id: session.id, call_id: 'c1' }])
+  })
+
+  test('R44 nothing is left waiting when it has answered', async () => {
+    const { call } = await openScene({ watchdog: () => ({ action: 'allow' }) })
+    await call('todo', { todos: [] }) // what is loaded then may wait for something itself
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    expect((await call('todo', { todos: [] })).type).toBe('output')
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('R42 its reason reaches the model word for word', async () => {

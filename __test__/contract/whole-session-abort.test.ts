@@ -82,8 +82,12 @@ describe('the end of a session in the middle of everything', () => {
       // A command gives what it has, and says that it was stopped.
       if (tool !== 'bash') expect(envelope.metadata.code, tool).toBe(isBackground ? 'ok' : 'aborted')
     }
-    const rows = await journal.listRun(session.id)
+    const all = await journal.listRun(session.id)
+    const ofBackground = all.filter(({ nodeId }) => nodeId === 'contract/background')
+    const rows = all.filter((row) => !ofBackground.includes(row))
     expect(rows).toHaveLength(begun.length)
+    // What worked in the background is told to whoever opens the session again.
+    expect(ofBackground).toMatchObject([{ status: 'error', errorJson: expect.stringMatching(/aborted by the parent/u) }])
     expect(rows.filter(({ status }) => status === 'started')).toEqual([])
   })
 })

@@ -1,12 +1,14 @@
-import { searxng, type Envelope, type SessionOptions } from 'toolwright/contract'
+import { searxng, type Envelope, type Session, type SessionOptions } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
 import { allowAll, dataOf, openScene } from './scene.ts'
 import { serve, until, webRules } from './web/web-server.ts'
 
 const FETCHES = 10
 const SEARCHES = 7
-/** The event loop may be held ten times for longer than this, and for no longer than ten times this. */
+/** The event loop may be held for longer than this a few times, and never for longer than ten times this. */
 const HELD_MS = 10
+/** How many times at most, of 64 calls, it is held for longer than that. */
+const MOST_HOLDS = 10
 
 const page = `<h1>Head</h1>${'<p>Some <b>text</b> with <a href="x">links</a>.</p>'.repeat(500)}`
 const results = { results: Array.from({ length: 10 }, (_, n) => ({ title: `T${n}`, url: `https://example.com/${n}`, content: 'S' })) }
@@ -61,12 +63,18 @@ function expectCaps(all: { tool: string; envelope: Envelope }[], { served }: Loa
   expect([served('/page'), served('/search')]).toEqual([FETCHES, SEARCHES])
 }
 
-/** How long the event loop was held while `work` ran, each time that it was longer than 10 ms. */
+/** What this thread alone has computed: another program that holds the machine does not hold the event loop. */
+const computedMs = (): number => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+/** For how long the event loop was held by what it computed while `work` ran, each time that it was longer than 10 ms. */
 async function heldMsDuring(work: () => Promise<unknown>): Promise<number[]> {
   const held: number[] = []
-  let last = performance.now()
+  let last = computedMs()
   const look = (): void => {
-    const now = performance.now()
+    const now = computedMs()
     if (now - last > HELD_MS) held.push(Math.round(now - last))
     last = now
   }
@@ -85,7 +93,7 @@ const caps = { webFetchCalls: FETCHES, webSearchCalls: SEARCHES }
 describe('64 calls at once', () => {
   test('R32 R33 fetches, searches and reads mixed keep every cap exact, and the event loop free', async () => {
     const rounds: number[][] = []
-    // What is loaded at the first call is loaded by then; another program may hold the machine once or twice.
+    // In the first round the calls load what they need.
     for (let round = 0; round < 4; round += 1) {
       const loaded = await openLoaded(caps)
       loaded.put('a.txt', 'text '.repeat(10_000))
@@ -100,30 +108,43 @@ describe('64 calls at once', () => {
       await until(() => loaded.server.open() === 0)
       expect(loaded.server.open()).toBe(0)
     }
-    const free = rounds.slice(1).filter((held) => held.length <= 10 && held.every((ms) => ms <= 10 * HELD_MS))
-    expect(free.length, `held for ${rounds.map((held) => held.join(' ')).join('; ')} ms`).toBeGreaterThan(0)
+    for (const held of rounds.slice(1)) {
+      expect(Math.max(0, ...held), `held for ${held.join(' ')} ms`).toBeLessThanOrEqual(10 * HELD_MS)
+      expect(held.length, `held for ${held.join(' ')} ms`).toBeLessThanOrEqual(MOST_HOLDS)
+    }
   })
 
-  test('R32 R33 R51 those of children count for the children, and each keeps its own caps', async () => {
-    const counts: number[][] = []
+  test('R32 R33 R52 over a session and its agents, at any depth, 64 calls keep the caps of the session', async () => {
     const loaded = await openLoaded(caps)
     const hosts = [`127.0.0.1:${loaded.server.port}`]
+    const made: { tool: string; envelope: Envelope }[] = []
+    const calls = async (session: Pick<Session, 'call'>, count: number): Promise<void> => {
+      made.push(...(await callMixed({ ...loaded, call: (id, args) => session.call(id, args) }, count)))
+    }
+    const helper = { subagent_type: 'helper', prompt: 'x' }
     const parent = await openScene({
       manifest: { name: 'test', requires: { net: { hosts } }, permissions: [...allowAll, ...webRules], agents: [{ name: 'helper', requires: { net: { hosts } } }] },
       host: {
         webSearch: [searxng({ baseUrl: loaded.server.origin })],
-        spawn: async ({ session }) => {
-          const all = await callMixed({ ...loaded, call: (id, args) => session.call(id, args) }, 64)
-          counts.push([countOf(all, 'web_fetch', 'ok'), countOf(all, 'web_search', 'ok')])
+        spawn: async ({ session, depth }) => {
+          const deeper = depth < 2 ? session.call('task', helper) : undefined
+          await calls(session, 16)
+          if (deeper !== undefined) dataOf(await deeper)
           return 'done'
         },
       },
       limits: caps,
     })
-    const tasks = Array.from({ length: 3 }, () => parent.call('task', { subagent_type: 'helper', prompt: 'x' }))
-    for (const envelope of await Promise.all(tasks)) expect(dataOf(envelope).output).toBe('done')
-    expect(counts).toEqual([1, 2, 3].map(() => [FETCHES, SEARCHES]))
-    expect([loaded.served('/page'), loaded.served('/search')]).toEqual([3 * FETCHES, 3 * SEARCHES])
+    const tasks = Array.from({ length: 2 }, (_, n) => parent.call('task', { ...helper, background: n === 1 }))
+    await Promise.all([calls(parent, 12), ...tasks])
+    await until(() => made.length === 12 + 4 * 16)
+    const mine = made.filter(({ tool }) => tool !== 'read')
+    expect([countOf(mine, 'web_fetch', 'ok'), countOf(mine, 'web_search', 'ok')]).toEqual([FETCHES, SEARCHES])
+    expect(countOf(mine, 'web_fetch', 'limit_reached') + countOf(mine, 'web_search', 'limit_reached')).toBe(mine.length - FETCHES - SEARCHES)
+    expect([loaded.served('/page'), loaded.served('/search')]).toEqual([FETCHES, SEARCHES])
+    // An agent that is called when nothing is left has nothing.
+    await parent.call('task', helper)
+    expect([loaded.served('/page'), loaded.served('/search')]).toEqual([FETCHES, SEARCHES])
   })
 
   test('R6 an abort in the middle ends all 64, counts what was dialled, and leaves no socket', async () => {

@@ -15,6 +15,7 @@ use toolwright_fs::Held;
 use toolwright_fs::UpdateError;
 use toolwright_fs::WriteOptions;
 
+use super::Unfinished;
 use super::target::OpenedTarget;
 use crate::cancel::CancelHandle;
 use crate::error;
@@ -70,9 +71,9 @@ pub struct RangeOutcome {
     pub error: Option<NativeError>,
 }
 
-impl Outcome for RangeOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
+impl Unfinished for RangeOutcome {
+    fn unfinished(error: Option<NativeError>) -> Self {
+        Self { cancelled: error.is_none(), error, ..Self::default() }
     }
 }
 
@@ -90,9 +91,9 @@ pub struct ContractWriteOutcome {
     pub error: Option<NativeError>,
 }
 
-impl Outcome for ContractWriteOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
+impl Unfinished for ContractWriteOutcome {
+    fn unfinished(error: Option<NativeError>) -> Self {
+        Self { cancelled: error.is_none(), error, ..Self::default() }
     }
 }
 
@@ -122,9 +123,9 @@ pub struct ContractEditOutcome {
     pub error: Option<NativeError>,
 }
 
-impl Outcome for ContractEditOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
+impl Unfinished for ContractEditOutcome {
+    fn unfinished(error: Option<NativeError>) -> Self {
+        Self { cancelled: error.is_none(), error, ..Self::default() }
     }
 }
 
@@ -206,14 +207,7 @@ impl OpenedTarget {
 fn read_range(held: &Held, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -> RangeOutcome {
     let range = match held.read_range(options::bytes(offset), options::bytes(limit_bytes), cancel) {
         Ok(range) => range,
-        Err(error) => {
-            let native = error::from_fs(&error);
-            return RangeOutcome {
-                cancelled: native.is_none(),
-                error: native,
-                ..RangeOutcome::default()
-            };
-        }
+        Err(error) => return RangeOutcome::unfinished(error::from_fs(&error)),
     };
     if range.is_binary {
         let summary = format!("Binary file ({} bytes)", range.file_bytes);
@@ -260,11 +254,7 @@ fn write(
             bytes: Some(content.len() as f64),
             ..ContractWriteOutcome::default()
         },
-        Err(error) => {
-            let native = error::from_fs(&error);
-            let cancelled = native.is_none();
-            ContractWriteOutcome { cancelled, error: native, ..ContractWriteOutcome::default() }
-        }
+        Err(error) => ContractWriteOutcome::unfinished(error::from_fs(&error)),
     }
 }
 
@@ -306,11 +296,7 @@ fn replace(
             line: Some(number(done.1)),
             ..ContractEditOutcome::default()
         },
-        Err(UpdateError::Fs(error)) => {
-            let native = error::from_fs(&error);
-            let cancelled = native.is_none();
-            ContractEditOutcome { cancelled, error: native, ..ContractEditOutcome::default() }
-        }
+        Err(UpdateError::Fs(error)) => ContractEditOutcome::unfinished(error::from_fs(&error)),
         Err(UpdateError::Refused(error)) => {
             ContractEditOutcome::failed(not_replaced(held.shown(), &error))
         }

@@ -64,6 +64,7 @@ pub struct ContractBashRequest {
     /// Not to be written all the same, if not the usual ones.
     pub deny_write: Option<Vec<String>>,
     /// `private`, `none` or `host`.
+    #[napi(ts_type = "'private' | 'none' | 'host'")]
     pub loopback: Option<String>,
     /// Refuse to run where a layer for files or processes is missing.
     pub required: Option<bool>,

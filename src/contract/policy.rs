@@ -70,6 +70,8 @@ pub struct ContractPolicyRequest {
     pub implicit_read: Option<Vec<String>>,
     /// The same for reading and writing.
     pub implicit_write: Option<Vec<String>>,
+    /// Directories of which nothing is open but the session's own in them.
+    pub closed: Option<Vec<String>>,
 }
 
 /// A policy, or why there is none.
@@ -99,6 +101,7 @@ pub(super) struct Policy {
     pub(super) deny_write: Vec<PathBuf>,
     implicit_read: Vec<PathBuf>,
     implicit_write: Vec<PathBuf>,
+    closed: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -132,6 +135,7 @@ impl Policy {
             deny_write: options::protected_paths(request.deny_write.as_deref()),
             implicit_read,
             implicit_write,
+            closed: real(&request.closed),
         })
     }
 
@@ -142,7 +146,17 @@ impl Policy {
     }
 
     pub(super) fn allows(&self, access: Access, place: &Path) -> bool {
-        self.is_implicit(access, place) || self.effective.allows_path(access, place)
+        self.is_implicit(access, place)
+            || !self.is_closed(place) && self.effective.allows_path(access, place)
+    }
+
+    /// Whether something in a directory may be read: whether it is worth to look there.
+    pub(super) fn allows_below(&self, directory: &Path) -> bool {
+        !self.is_closed(directory) && self.effective.allows_below(Access::Read, directory)
+    }
+
+    fn is_closed(&self, place: &Path) -> bool {
+        self.closed.iter().any(|closed| place.starts_with(closed))
     }
 
     /// How a place is called in output: as a path that the tools take.
@@ -217,14 +231,6 @@ impl ContractPolicy {
         sets.map(|set| serde_json::to_value(set.expanded()).unwrap_or_default()).collect()
     }
 
-    /// Whether a file may be read or written (`access`), by its real path.
-    #[napi(catch_unwind)]
-    #[must_use]
-    pub fn allows_path(&self, access: String, real_path: String) -> bool {
-        let access = if access == "write" { Access::Write } else { Access::Read };
-        self.0.allows(access, Path::new(&real_path))
-    }
-
     /// Why a host may not be reached; nothing when it may.
     #[napi(catch_unwind)]
     #[must_use]
@@ -263,8 +269,8 @@ impl ContractPolicy {
             return None;
         }
         let hint = match refused {
-            Some(command) if command.argv.is_none() => {
-                "Write the command without variables, substitutions and patterns; its arguments have to be known before it runs."
+            Some(command) if command.argv.is_none() || !command.is_exact => {
+                "Write the command without variables, substitutions and patterns, and not as an argument of another one; what it does has to be known before it runs."
             }
             _ => {
                 "Use a command that is granted, or another tool; the host program grants shell commands."

@@ -27,8 +27,10 @@ pub struct ContractRule {
     /// A path, a host or a command.
     pub pattern: String,
     /// `allow`, `deny` or `ask`, which is the default.
+    #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
     pub action: Option<String>,
     /// `manifest`, `project` or `session`, which is the default.
+    #[napi(ts_type = "'manifest' | 'project' | 'session'")]
     pub source: Option<String>,
 }
 
@@ -100,6 +102,7 @@ pub struct ContractSubject {
     /// `fs.read`, `shell.run`, a capability's name, or the tool's for one without any.
     pub capability: String,
     /// `path`, `host`, `command` or `text`.
+    #[napi(ts_type = "'path' | 'host' | 'command' | 'text'")]
     pub kind: String,
     /// The real path, the host, the command line, or another text.
     pub resource: String,
@@ -114,6 +117,7 @@ pub struct ContractSubjectVerdict {
     /// The resource, or the command as it was compared.
     pub resource: String,
     /// `allow`, `deny` or `ask`.
+    #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
     pub action: String,
     /// Which rule decided, by its place in the list; none where none matched.
     pub rule: Option<u32>,
@@ -129,6 +133,7 @@ pub struct ContractSubjectVerdict {
 #[derive(Debug)]
 pub struct ContractVerdict {
     /// The strictest of all: `allow`, `deny` or `ask`.
+    #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
     pub action: String,
     /// Whether any rule matched anything.
     pub matched: bool,
@@ -155,13 +160,6 @@ fn number(index: usize) -> u32 {
 
 #[napi]
 impl ContractRules {
-    /// How many there are.
-    #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn length(&self) -> u32 {
-        number(self.0.len())
-    }
-
     /// Decides about a call. What no rule matches is asked about.
     #[napi(catch_unwind)]
     #[must_use]
@@ -230,7 +228,7 @@ pub fn parse_command_line(line: String) -> ParsedCommandLine {
     let commands = parsed.commands.into_iter();
     ParsedCommandLine {
         commands: commands
-            .map(|shell::SimpleCommand { text, argv, restricted }| ParsedCommand {
+            .map(|shell::SimpleCommand { text, argv, restricted, .. }| ParsedCommand {
                 text,
                 argv,
                 restricted,

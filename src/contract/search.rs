@@ -1,5 +1,7 @@
 //! Structured searches of an opened target.
 
+mod values;
+
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,19 +12,23 @@ use std::time::Instant;
 
 use napi::Env;
 use napi::Result;
+use napi::bindgen_prelude::ClassInstance;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
+use toolwright_fs::FsError;
 use toolwright_fs::HeldKind;
 use toolwright_fs::Opener;
 use toolwright_policy::Access;
+use toolwright_policy::Action;
+use toolwright_policy::Decided;
 use toolwright_policy::Rules;
 use toolwright_search::Found;
 use toolwright_search::GrepError;
 use toolwright_search::Named;
 use toolwright_search::Scope;
 
+use super::Unfinished;
 use super::rules::ContractRules;
-use super::sidecar::SidecarMade;
 use super::sidecar::SidecarRequest;
 use super::target::Opened;
 use super::target::OpenedTarget;
@@ -30,169 +36,75 @@ use crate::cancel::CancelHandle;
 use crate::error;
 use crate::error::NativeError;
 use crate::job;
-use crate::job::Outcome;
 use crate::options;
+use values::ContractGlobOutcome;
+use values::ContractGlobRequest;
+use values::ContractGrepMatch;
+use values::ContractGrepOutcome;
+use values::ContractGrepRequest;
 
 /// What records take at most where nothing else is said.
 const MOST_BYTES: usize = 64 << 20;
 /// Beyond the limit of a sidecar file, so that it is certain to become full.
 const BEYOND: usize = 64 << 10;
 
-/// What to search for.
-#[napi(object)]
-#[derive(Debug)]
-pub struct ContractGrepRequest {
-    /// A regular expression.
-    pub pattern: String,
-    /// The names of files to search, as `rg -g` takes them.
-    pub glob: Option<String>,
-    /// Letters count for both cases.
-    pub case_insensitive: bool,
-    /// No more matches than these are given back.
-    pub max_matches: f64,
-    /// A line is cut to about so many bytes.
-    pub max_line_bytes: f64,
-    /// When to give up.
-    pub timeout_ms: f64,
-    /// The tool whose rules deny files.
-    pub tool_id: String,
-    /// Where all matches go when there are more.
-    pub sidecar: Option<SidecarRequest>,
-}
-
-/// A matching line.
-#[napi(object)]
-#[derive(Debug)]
-pub struct ContractGrepMatch {
-    /// The file, as a path that the tools take.
-    pub path: String,
-    /// From one.
-    pub line: u32,
-    /// The line without its end.
-    pub text: String,
-}
-
-/// What became of a search.
-#[napi(object)]
-#[derive(Debug, Default)]
-pub struct ContractGrepOutcome {
-    /// The matches.
-    pub matches: Option<Vec<ContractGrepMatch>>,
-    /// How many files were searched.
-    pub files_scanned: Option<f64>,
-    /// There are more.
-    pub truncated: bool,
-    /// Where all of them are, as `path:line:text`.
-    pub sidecar: Option<SidecarMade>,
-    /// How many files and directories could not be searched.
-    pub unsearched: Option<f64>,
-    /// True when the call was cancelled.
-    pub cancelled: bool,
-    /// What went wrong.
-    pub error: Option<NativeError>,
-}
-
-impl Outcome for ContractGrepOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
-    }
-}
-
-/// Which files to name.
-#[napi(object)]
-#[derive(Debug)]
-pub struct ContractGlobRequest {
-    /// A pattern as `rg -g` takes it, relative to the directory.
-    pub pattern: String,
-    /// No more entries than these are given back.
-    pub max_entries: f64,
-    /// When to give up.
-    pub timeout_ms: f64,
-    /// The tool whose rules deny files.
-    pub tool_id: String,
-    /// Where all entries go when there are more.
-    pub sidecar: Option<SidecarRequest>,
-}
-
-/// What became of it.
-#[napi(object)]
-#[derive(Debug, Default)]
-pub struct ContractGlobOutcome {
-    /// The files, sorted, as paths that the tools take.
-    pub entries: Option<Vec<String>>,
-    /// There are more.
-    pub truncated: bool,
-    /// Where all of them are, one on each line.
-    pub sidecar: Option<SidecarMade>,
-    /// How many directories could not be listed.
-    pub unlisted: Option<f64>,
-    /// True when the call was cancelled.
-    pub cancelled: bool,
-    /// What went wrong.
-    pub error: Option<NativeError>,
-}
-
-impl Outcome for ContractGlobOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
-    }
-}
-
 #[napi]
 impl OpenedTarget {
     /// Searches the directory or the file for a regular expression. What the policy does not allow
-    /// and what `rules` deny is passed over.
+    /// is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
     #[napi(catch_unwind, ts_return_type = "Promise<ContractGrepOutcome>")]
     pub fn grep<'env>(
         &self,
         env: &'env Env,
         request: ContractGrepRequest,
-        rules: Option<&ContractRules>,
+        rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
-        let rules = rules.map(|rules| Arc::clone(&rules.0));
-        let (opened, cancel) = (self.opened(), cancel.flag());
-        job::long(env, move || {
-            match opened {
-                Ok(opened) => grep(&opened, &request, rules.as_deref(), &cancel),
-                Err(closed) => Err(Failed::Native(closed)),
-            }
-            .unwrap_or_else(|failed| {
-                match failed.told("grep", &request.pattern, request.timeout_ms) {
-                    Some(error) => ContractGrepOutcome::failed(error),
-                    None => {
-                        ContractGrepOutcome { cancelled: true, ..ContractGrepOutcome::default() }
-                    }
-                }
-            })
+        self.search(env, rules, cancel, move |opened, rules, cancel| {
+            grep(opened, &request, rules, cancel)
+                .map_err(|failed| failed.told("grep", &request.pattern, request.timeout_ms))
         })
     }
 
-    /// Names the files below the directory that fit a pattern. What the policy does not allow and
-    /// what `rules` deny is passed over.
+    /// Names the files below the directory that fit a pattern. What the policy does not allow is
+    /// passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
     #[napi(catch_unwind, ts_return_type = "Promise<ContractGlobOutcome>")]
     pub fn glob<'env>(
         &self,
         env: &'env Env,
         request: ContractGlobRequest,
-        rules: Option<&ContractRules>,
+        rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
-        let rules = rules.map(|rules| Arc::clone(&rules.0));
+        self.search(env, rules, cancel, move |opened, rules, cancel| {
+            glob(opened, &request, rules, cancel)
+                .map_err(|failed| failed.told("glob", &request.pattern, request.timeout_ms))
+        })
+    }
+}
+
+impl OpenedTarget {
+    /// Searches it on a thread of the search's own. An error of `search` is none for a cancellation.
+    fn search<'env, T: Unfinished>(
+        &self,
+        env: &'env Env,
+        rules: Vec<ClassInstance<'_, ContractRules>>,
+        cancel: &CancelHandle,
+        search: impl FnOnce(
+            &Opened,
+            &[Arc<Rules>],
+            &AtomicBool,
+        ) -> std::result::Result<T, Option<NativeError>>
+        + Send
+        + 'static,
+    ) -> Result<Object<'env>> {
+        let rules: Vec<Arc<Rules>> = rules.iter().map(|rules| Arc::clone(&rules.0)).collect();
         let (opened, cancel) = (self.opened(), cancel.flag());
         job::long(env, move || {
-            match opened {
-                Ok(opened) => glob(&opened, &request, rules.as_deref(), &cancel),
-                Err(closed) => Err(Failed::Native(closed)),
-            }
-            .unwrap_or_else(|failed| {
-                match failed.told("glob", &request.pattern, request.timeout_ms) {
-                    Some(error) => ContractGlobOutcome::failed(error),
-                    None => {
-                        ContractGlobOutcome { cancelled: true, ..ContractGlobOutcome::default() }
-                    }
-                }
-            })
+            opened
+                .map_err(Some)
+                .and_then(|opened| search(&opened, &rules, &cancel))
+                .unwrap_or_else(T::unfinished)
         })
     }
 }
@@ -209,6 +121,13 @@ impl From<GrepError> for Failed {
 }
 
 impl Failed {
+    fn of(opened: &Opened, error: &FsError) -> Self {
+        error::from_fs(error).map_or_else(
+            || Self::Search(GrepError::Cancelled { path: opened.held.place().to_owned() }),
+            Self::Native,
+        )
+    }
+
     /// Nothing for a cancellation.
     fn told(self, tool: &str, pattern: &str, timeout_ms: f64) -> Option<NativeError> {
         let error = match self {
@@ -234,31 +153,39 @@ impl Failed {
 struct Search<'a> {
     opened: &'a Opened,
     opener: Opener,
-    rules: Option<&'a Rules>,
+    /// Those of the session, then those above it.
+    rules: &'a [Arc<Rules>],
     tool: &'a str,
+    agreed: bool,
 }
 
 impl<'a> Search<'a> {
     fn new(
         opened: &'a Opened,
-        rules: Option<&'a Rules>,
+        rules: &'a [Arc<Rules>],
         tool: &'a str,
+        agreed: bool,
     ) -> std::result::Result<Self, Failed> {
-        let below = opened.held.opener().map_err(|error| {
-            let native = error::from_fs(&error);
-            native.map_or_else(
-                || Failed::Search(GrepError::Cancelled { path: opened.held.place().to_owned() }),
-                Failed::Native,
-            )
-        })?;
-        Ok(Self { opened, opener: below, rules, tool })
+        let below = opened.held.opener().map_err(|error| Failed::of(opened, &error))?;
+        Ok(Self { opened, opener: below, rules, tool, agreed })
     }
 
     /// Whether a file may be seen, by its path below the directory.
     fn keeps(&self, relative: &Path) -> bool {
         let place = self.place(relative);
-        self.opened.policy.allows(Access::Read, &place)
-            && !self.rules.is_some_and(|rules| rules.denies_path(self.tool, "fs.read", &place))
+        let policy = &self.opened.policy;
+        if !policy.allows(Access::Read, &place) {
+            return false;
+        }
+        let decided: Vec<Decided> =
+            self.rules.iter().map(|rules| rules.about_path(self.tool, "fs.read", &place)).collect();
+        if policy.is_implicit(Access::Read, &place) {
+            return !decided.iter().any(|one| one.is_final);
+        }
+        // Whoever may search a directory may search what no rule mentions.
+        let is_asked = decided.iter().any(|one| one.action == Action::Ask && one.rule.is_some());
+        let is_agreed = self.agreed || decided.first().is_some_and(|own| own.user_allows);
+        !decided.iter().any(|one| one.action == Action::Deny) && (is_agreed || !is_asked)
     }
 
     fn place(&self, relative: &Path) -> std::path::PathBuf {
@@ -301,10 +228,10 @@ impl<'a> Search<'a> {
 fn grep(
     opened: &Opened,
     request: &ContractGrepRequest,
-    rules: Option<&Rules>,
+    rules: &[Arc<Rules>],
     cancel: &AtomicBool,
 ) -> std::result::Result<ContractGrepOutcome, Failed> {
-    let search = Search::new(opened, rules, &request.tool_id)?;
+    let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
     let most = options::bytes(request.max_matches);
     let globs: Vec<&str> = request.glob.iter().map(String::as_str).collect();
     let timeout = options::milliseconds(request.timeout_ms);
@@ -343,10 +270,14 @@ fn grep(
 fn glob(
     opened: &Opened,
     request: &ContractGlobRequest,
-    rules: Option<&Rules>,
+    rules: &[Arc<Rules>],
     cancel: &AtomicBool,
 ) -> std::result::Result<ContractGlobOutcome, Failed> {
-    let search = Search::new(opened, rules, &request.tool_id)?;
+    if opened.held.kind() != HeldKind::Directory {
+        let path = opened.held.shown().to_owned();
+        return Err(Failed::of(opened, &FsError::NotADirectory { path }));
+    }
+    let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
     let most = options::bytes(request.max_entries);
     let timeout = options::milliseconds(request.timeout_ms);
     let sidecar = request.sidecar.as_ref();

@@ -8,11 +8,7 @@ use toolwright_exec::Overflow;
 use toolwright_fs::Sidecar;
 
 use crate::error::NativeError;
-use crate::job;
-use crate::job::Job;
-use crate::job::Outcome;
 use crate::options;
-use napi::bindgen_prelude::AsyncTask;
 
 /// A file to be made when there is something to put into it.
 #[napi(object)]
@@ -109,31 +105,4 @@ fn failed(error: &io::Error) -> NativeError {
     let place = format!("{summary}: {error}");
     let hint = "Ask for less output at once.";
     NativeError::new("TOOL_IO_FAILED", summary, &place, hint)
-}
-
-/// What became of a sidecar file.
-#[napi(object)]
-#[derive(Debug, Default)]
-pub struct SidecarOutcome {
-    /// The file.
-    pub sidecar: Option<SidecarMade>,
-    /// Never.
-    pub cancelled: bool,
-    /// What went wrong.
-    pub error: Option<NativeError>,
-}
-
-impl Outcome for SidecarOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
-    }
-}
-
-/// Writes a text into a sidecar file.
-#[napi(catch_unwind, ts_return_type = "Promise<SidecarOutcome>")]
-pub fn write_sidecar(request: SidecarRequest, text: String) -> AsyncTask<Job<SidecarOutcome>> {
-    job::short(move || match request.fill(std::iter::once(text.as_bytes().into())) {
-        Ok(made) => SidecarOutcome { sidecar: Some(made), ..SidecarOutcome::default() },
-        Err(error) => SidecarOutcome::failed(error),
-    })
 }

@@ -1,6 +1,7 @@
 //! Files and directories that are opened, allowed, held open, and then acted on.
 
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,6 +13,7 @@ use toolwright_fs::HeldKind;
 use toolwright_fs::Roots;
 use toolwright_policy::Access;
 
+use super::Unfinished;
 use super::policy::ContractPolicy;
 use super::policy::Policy;
 use super::policy::denied;
@@ -53,9 +55,9 @@ pub struct OpenOutcome {
     pub error: Option<NativeError>,
 }
 
-impl Outcome for OpenOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
+impl Unfinished for OpenOutcome {
+    fn unfinished(error: Option<NativeError>) -> Self {
+        Self { cancelled: error.is_none(), error, ..Self::default() }
     }
 }
 
@@ -75,7 +77,7 @@ enum Wanted {
 pub fn open_target(
     policy: &ContractPolicy,
     path: String,
-    access: String,
+    #[napi(ts_arg_type = "'read' | 'write' | 'edit' | 'search' | 'workdir'")] access: String,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<OpenOutcome>> {
     let (policy, cancel) = (Arc::clone(&policy.0), cancel.flag());
@@ -91,9 +93,12 @@ pub fn open_target(
         match open(&policy, &path, wanted, &cancel) {
             Ok(target) => OpenOutcome { target: Some(target), ..OpenOutcome::default() },
             Err(Refused::Denied(error)) => OpenOutcome::failed(error),
-            Err(Refused::Fs(error)) => {
+            Err(Refused::Fs(error)) => OpenOutcome::unfinished(error::from_fs(&error)),
+            Err(Refused::Found(error, place)) => {
                 let native = error::from_fs(&error);
-                OpenOutcome { cancelled: native.is_none(), error: native, target: None }
+                OpenOutcome::unfinished(
+                    native.map(|native| native.with("realPath", place.to_string_lossy())),
+                )
             }
         }
     })
@@ -120,6 +125,8 @@ fn bad_access(access: &str) -> NativeError {
 enum Refused {
     Denied(NativeError),
     Fs(FsError),
+    /// What is there, and allowed, cannot be used. Rules have their say about it all the same.
+    Found(FsError, PathBuf),
 }
 
 impl From<FsError> for Refused {
@@ -155,7 +162,7 @@ fn open(
         Wanted::Search | Wanted::Workdir => {
             let is_directory = held.kind() == HeldKind::Directory;
             policy.allows(Access::Read, &place)
-                || is_directory && policy.effective.allows_below(Access::Read, &place)
+                || is_directory && policy.allows_below(&place)
                 // Where a command runs shows nothing of what is there.
                 || wanted == Wanted::Workdir && policy.workspace.contains(&place)
         }
@@ -164,11 +171,19 @@ fn open(
     if !allowed {
         return Err(Refused::Denied(outside(wanted, path)));
     }
+    match check(&mut held, &roots, policy, wanted) {
+        Ok(()) => Ok(opened(policy, held, path, wanted)),
+        Err(error) => Err(Refused::Found(error, place)),
+    }
+}
+
+/// Whether what was found can be used for what is wanted.
+fn check(held: &mut Held, roots: &Roots, policy: &Policy, wanted: Wanted) -> Result<(), FsError> {
     match wanted {
         Wanted::Read => held.check_readable()?,
         Wanted::Write | Wanted::Edit => {
             held.check_writable()?;
-            roots.check_protected(&held, &policy.deny_write)?;
+            roots.check_protected(held, &policy.deny_write)?;
             if wanted == Wanted::Edit {
                 held.check_readable()?;
             }
@@ -179,11 +194,11 @@ fn open(
                 held.check_readable()?;
             }
             if wanted == Wanted::Workdir && !is_directory {
-                return Err(Refused::Fs(FsError::NotADirectory { path: path.to_owned() }));
+                return Err(FsError::NotADirectory { path: held.shown().to_owned() });
             }
         }
     }
-    Ok(opened(policy, held, path, wanted))
+    Ok(())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no file is that long")]

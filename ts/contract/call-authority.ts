@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
+import type { OpenedTarget } from '../../index.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
 import { thrownText } from './envelope.js'
-import type { NativeTarget } from './native-surface.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionVerdict, Subject } from './permissions/rule-store.js'
@@ -17,11 +17,13 @@ import { withinTime } from './within-time.js'
 interface Held {
   target: CallTarget
   /** The file, or the directory of a command. Absent where it could not be opened. */
-  opened: NativeTarget | undefined
+  opened: OpenedTarget | undefined
   /** Why it could not be opened: told when the tool needs it, after the rules had their say. */
   error: ToolError | undefined
   /** Whether rules and user have agreed: until then it is of no use to anybody. */
   agreed: boolean
+  /** Whether the user has been asked, and has agreed. */
+  byUser: boolean
   subjects: Subject[]
 }
 
@@ -33,6 +35,7 @@ export class CallAuthority {
   readonly #callId: string
   readonly #signal: AbortSignal
   readonly #held: Held[] = []
+  #over = false
 
   constructor(core: SessionCore, tool: ContractTool, args: unknown, callId: string, signal: AbortSignal) {
     this.#core = core
@@ -64,15 +67,25 @@ export class CallAuthority {
     if (verdict.action === 'deny') throw this.#denied(verdict)
     const watched = await this.#watch()
     if (watched.action === 'deny') throw watchdogRefusal(watched)
-    if (mustAsk(verdict, watched)) await this.#ask(this.#held, this.#named(), watched)
+    if (!mustAsk(verdict, watched)) return
+    const byUser = await this.#ask(this.#held, this.#named(), watched)
+    for (const held of this.#held) held.byUser = byUser
   }
 
   /** The file or directory at a path: as it was opened before the call, or else opened and decided on now. */
-  async open(path: string, access: FileAccess): Promise<NativeTarget> {
+  async open(path: string, access: FileAccess): Promise<OpenedTarget> {
+    return openedOf(await this.#file(path, access))
+  }
+
+  /** As {@link open}, for a search; `agreed` when the user has agreed to it, and so to what rules ask about in there. */
+  async search(path: string): Promise<{ target: OpenedTarget; agreed: boolean }> {
+    const held = await this.#file(path, 'search')
+    return { target: openedOf(held), agreed: held.byUser }
+  }
+
+  async #file(path: string, access: FileAccess): Promise<Held> {
     const known = this.#held.find(({ target, agreed }) => agreed && target.kind === 'file' && target.path === path && target.access === access)
-    const held = known ?? (await this.#add({ kind: 'file', path, access }))
-    if (held.error !== undefined) throw held.error
-    return held.opened as NativeTarget
+    return known ?? (await this.#add({ kind: 'file', path, access }))
   }
 
   /** A capability that is required by name, on something: as it was said before the call, or else decided on now. */
@@ -86,12 +99,10 @@ export class CallAuthority {
   }
 
   /** The directory in which a command line may run. */
-  async command(command: string, workdir: string | undefined): Promise<NativeTarget> {
+  async command(command: string, workdir: string | undefined): Promise<OpenedTarget> {
     const isIt = (target: CallTarget): boolean =>
       target.kind === 'command' && target.command === command && target.workdir === workdir
-    const held = this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir }))
-    if (held.error !== undefined) throw held.error
-    return held.opened as NativeTarget
+    return openedOf(this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })))
   }
 
   /** A host of the web, before it is dialled: as it was named before the call, or else decided on now. */
@@ -101,8 +112,9 @@ export class CallAuthority {
     if (!this.#held.some(isIt)) await this.#add({ kind: 'host', host, port })
   }
 
-  /** Closes everything that was opened. */
+  /** Closes everything that was opened. What a tool goes on with when its call is over, it may not do. */
   release(): void {
+    this.#over = true
     for (const { opened } of this.#held.splice(0)) opened?.close()
   }
 
@@ -116,35 +128,41 @@ export class CallAuthority {
     const isMentioned = verdict.subjects.some(({ action, rule }) => action === 'ask' && rule !== undefined)
     // But not to wherever a page leads.
     const asks = verdict.action === 'ask' && (isMentioned || target.kind === 'host')
-    if (asks) await this.#ask([held], [], { action: 'allow' })
+    if (asks) held.byUser = await this.#ask([held], [], { action: 'allow' })
+    this.#checkRunning()
     held.agreed = true
     return held
   }
 
+  #checkRunning(): void {
+    if (this.#over) throw new ContractFailure('aborted', `The call of ${this.#tool.id} is over: what it does has to be awaited before it returns.`)
+  }
+
   async #hold(target: CallTarget): Promise<Held> {
-    const { policy, directory } = this.#core
+    this.#checkRunning()
+    const { policy } = this.#core
+    const undecided = { target, opened: undefined, error: undefined, agreed: false, byUser: false }
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
-      return { target, opened: undefined, error: undefined, subjects: subjectsOf(target, ''), agreed: false }
+      return { ...undecided, subjects: subjectsOf(target, '') }
     }
     if (target.kind === 'capability') {
       asRefusal(() => policy.checkCapability(target.name))
-      return { target, opened: undefined, error: undefined, subjects: subjectsOf(target, ''), agreed: false }
+      return { ...undecided, subjects: subjectsOf(target, '') }
     }
     if (target.kind === 'command') asRefusal(() => policy.checkCommand(target.command))
     const path = target.kind === 'command' ? (target.workdir ?? '.') : target.path
     const access = target.kind === 'command' ? 'workdir' : target.access
     try {
       const opened = await policy.open(path, access, this.#signal)
-      if (directory.isForeign(opened.realPath)) {
-        opened.close()
-        throw new ContractFailure('capability_refused', `Outside of the session's capabilities: \`${path}\` belongs to another session.`)
-      }
-      return { target, opened, error: undefined, subjects: subjectsOf(target, opened.realPath), agreed: false }
+      if (this.#over) opened.close()
+      this.#checkRunning()
+      return { ...undecided, opened, subjects: subjectsOf(target, opened.realPath) }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
-      return { target, opened: undefined, error, subjects: subjectsOf(target, resolve(root, path)), agreed: false }
+      const { realPath = resolve(root, path) } = error.details
+      return { ...undecided, error, subjects: subjectsOf(target, String(realPath)) }
     }
   }
 
@@ -172,7 +190,7 @@ export class CallAuthority {
   }
 
   #asWritten(resource: string): string {
-    const held = this.#held.find(({ opened }) => opened?.realPath === resource)
+    const held = this.#held.find(({ target, subjects }) => target.kind === 'file' && subjects.some((subject) => subject.resource === resource))
     return held?.target.kind === 'file' ? held.target.path : resource
   }
 
@@ -200,20 +218,22 @@ export class CallAuthority {
     return askWatchdog(watchdog, call, limits.watchdogMs, this.#signal)
   }
 
-  async #ask(held: readonly Held[], named: readonly Subject[], watched: Verdict): Promise<void> {
+  /** Whether the user was asked, and not answered already by a call before. */
+  async #ask(held: readonly Held[], named: readonly Subject[], watched: Verdict): Promise<boolean> {
     const { headless, prompts, host } = this.#core
     const { prompt } = host
     if (headless || prompt === undefined) {
       const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
       throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, this.#tool.id, watched.reason)
     }
-    await prompts.inTurn(async () => {
+    return prompts.inTurn(async () => {
       // An answer to a call before may have answered this one.
       const verdict = this.#verdict(held, named)
       if (verdict.action === 'deny') throw this.#denied(verdict)
-      if (!mustAsk(verdict, watched)) return
+      if (!mustAsk(verdict, watched)) return false
       const all = [...held.flatMap(({ subjects }) => subjects), ...named]
       await this.#prompt(all.length === 0 ? [textSubject(this.#tool.id)] : all, verdict, watched)
+      return true
     }, this.#signal)
   }
 
@@ -262,11 +282,17 @@ function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
 /** What has no path: a capability by its name, or a tool that touches nothing. */
 const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
 
+function openedOf({ opened, error }: Held): OpenedTarget {
+  if (error !== undefined) throw error
+  return opened as OpenedTarget
+}
+
 function subjectsOf(target: CallTarget, path: string): Subject[] {
   if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
   if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
   if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
+  if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
   if (target.access === 'edit') return [of('fs.read'), of('fs.write')]
   return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
 }

@@ -1,9 +1,9 @@
+import type { ContractBashOutcome, ContractGlobRequest, ContractGrants, SidecarRequest } from '../../index.js'
 import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
 import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
-import type { NativeBashOutcome, NativeGrants, NativeSearch, SidecarRequest } from './native-surface.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
@@ -53,7 +53,8 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
-  const searching = (): NativeSearch => ({
+  const searching = (agreed: boolean): Omit<ContractGlobRequest, 'pattern' | 'maxEntries'> => ({
+    agreed,
     timeoutMs: limits.searchMs,
     toolId: tool,
     sidecar: sidecarOf(core, tool, id),
@@ -91,16 +92,16 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
       return { replacements }
     },
     async glob(pattern, path = '.') {
-      const target = await authority.open(path, 'search')
-      const request = { ...searching(), pattern, maxEntries: limits.globEntries }
+      const { target, agreed } = await authority.search(path)
+      const request = { ...searching(agreed), pattern, maxEntries: limits.globEntries }
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { entries = [], sidecar } = await callInTurn(most, (_, cancel) => target.glob(request, rules.forSearches, cancel))
+      const { entries = [], sidecar } = await callInTurn(most, (_, cancel) => target.glob(request, [...rules.forSearches], cancel))
       return { items: entries, output_path: sidecar?.path }
     },
     async grep(pattern, { path = '.', glob, case_insensitive: caseInsensitive = false } = {}) {
-      const target = await authority.open(path, 'search')
+      const { target, agreed } = await authority.search(path)
       const request = {
-        ...searching(),
+        ...searching(agreed),
         ...(glob === undefined ? {} : { glob }),
         pattern,
         caseInsensitive,
@@ -108,7 +109,7 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
         maxLineBytes: LINE_BYTES,
       }
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], filesScanned = 0, sidecar } = await callInTurn(most, (_, cancel) => target.grep(request, rules.forSearches, cancel))
+      const { matches = [], filesScanned = 0, sidecar } = await callInTurn(most, (_, cancel) => target.grep(request, [...rules.forSearches], cancel))
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
     },
   }
@@ -148,7 +149,7 @@ function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShe
 }
 
 /** Why a command that failed may have failed, where it is the session that holds it. */
-function refusalNotes({ notGranted = [] }: NativeGrants, { exitCode, hint }: Pick<NativeBashOutcome, 'exitCode' | 'hint'>): string[] {
+function refusalNotes({ notGranted = [] }: ContractGrants, { exitCode, hint }: Pick<ContractBashOutcome, 'exitCode' | 'hint'>): string[] {
   if (exitCode === 0) return []
   const notes = hint === undefined ? [] : [hint]
   if (notGranted.length === 0) return notes

@@ -26,11 +26,11 @@ export interface Limits {
   webFetchBytes: number
   /** The most that is downloaded for a page, and that it may expand to. @default 5000000 */
   webFetchRawBytes: number
-  /** How many pages a session fetches. @default 25 */
+  /** How many pages a session fetches, with all agents that it calls. @default 25 */
   webFetchCalls: number
   /** When a fetch is given up, redirects and all. @default 15000 */
   webFetchMs: number
-  /** How many searches of the web a session makes. @default 25 */
+  /** How many searches of the web a session makes, with all agents that it calls. @default 25 */
   webSearchCalls: number
   /** When a search of the web is given up. @default 15000 */
   webSearchMs: number

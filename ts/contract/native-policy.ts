@@ -1,18 +1,16 @@
 /** What the addon does for a session: capabilities, opened targets, command lines. */
-import type { NativeError } from '../../index.js'
+import type * as Addon from '../../index.js'
+import type { ContractBashOutcome, ContractBashRequest, ContractGrants, ContractPolicy, ContractPolicyRequest, NativeError, OpenedTarget } from '../../index.js'
 import { ToolError } from '../errors.js'
 import { atOnce, call, type CallLimits, nativeAddon, unwrap } from '../native.js'
-import type {
-  ContractAddon,
-  NativeAccess,
-  NativeBashOutcome,
-  NativeBashRequest,
-  NativeGrants,
-  NativePolicy,
-  NativePolicyRequest,
-  NativeTarget,
-} from './native-surface.js'
+import type { FileAccess } from './contract-tool.js'
 import type { RequirementSet } from './requirements.js'
+
+/** What a session takes of the addon. */
+export type ContractAddon = Pick<
+  typeof Addon,
+  'compilePolicy' | 'compileRules' | 'parseCommandLine' | 'suggestPattern' | 'openTarget' | 'openTargetAtOnce' | 'contractBash'
+>
 
 /**
  * Loads the addon.
@@ -20,7 +18,7 @@ import type { RequirementSet } from './requirements.js'
  * @throws {ToolError} NATIVE_UNAVAILABLE, also for an addon of another version.
  */
 export async function loadContractAddon(): Promise<ContractAddon> {
-  const addon = (await nativeAddon()) as unknown as ContractAddon
+  const addon: ContractAddon = await nativeAddon()
   if (typeof addon.compilePolicy === 'function') return addon
   throw new ToolError({
     code: 'NATIVE_UNAVAILABLE',
@@ -39,13 +37,13 @@ const OPEN_MS = 30_000
 /** The capabilities of a session, compiled. */
 export class SessionPolicy {
   readonly addon: ContractAddon
-  readonly #native: NativePolicy
-  #grants: NativeGrants | undefined
+  readonly #native: ContractPolicy
+  #grants: ContractGrants | undefined
 
   /** @throws {ToolError} CONTRACT_MANIFEST_INVALID with the place of what is wrong. */
-  constructor(addon: ContractAddon, request: NativePolicyRequest) {
+  constructor(addon: ContractAddon, request: ContractPolicyRequest) {
     this.addon = addon
-    this.#native = unwrap(addon.compilePolicy(request)).policy as NativePolicy
+    this.#native = unwrap(addon.compilePolicy(request)).policy as ContractPolicy
   }
 
   /** The sets with their variables expanded, in the order of the request. */
@@ -54,7 +52,7 @@ export class SessionPolicy {
   }
 
   /** What a process of the session may do. */
-  get grants(): NativeGrants {
+  get grants(): ContractGrants {
     return (this.#grants ??= this.#native.processGrants())
   }
 
@@ -78,7 +76,7 @@ export class SessionPolicy {
    *
    * @throws {ToolError} CAPABILITY_DENIED, TOOL_FILE_NOT_FOUND and others.
    */
-  async open(path: string, access: NativeAccess, signal: AbortSignal): Promise<NativeTarget> {
+  async open(path: string, access: FileAccess | 'workdir', signal: AbortSignal): Promise<OpenedTarget> {
     if (access === 'read') {
       const seen = atOnce(signal, () => this.addon.openTargetAtOnce(this.#native, path))
       if (seen !== undefined) return seen
@@ -90,11 +88,11 @@ export class SessionPolicy {
       if (signal.aborted) opened.target?.close()
       return opened
     })
-    return target as NativeTarget
+    return target as OpenedTarget
   }
 
   /** Runs a command line in a directory that was opened. */
-  bash(workdir: NativeTarget, request: NativeBashRequest, limits: CallLimits): Promise<Omit<NativeBashOutcome, 'cancelled' | 'error'>> {
+  bash(workdir: OpenedTarget, request: ContractBashRequest, limits: CallLimits): Promise<Omit<ContractBashOutcome, 'cancelled' | 'error'>> {
     return call(limits, (_, cancel) => this.addon.contractBash(workdir, request, cancel))
   }
 }

@@ -1,3 +1,4 @@
+import type { ContractPolicyRequest, ContractVariables } from '../../index.js'
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../option-checks.js'
@@ -13,7 +14,6 @@ import { isLockedToolId } from './locked-tools.js'
 import { mcpCapability } from './mcp/mcp-tools.js'
 import { McpServers } from './mcp/mcp-servers.js'
 import { loadContractAddon, SessionPolicy } from './native-policy.js'
-import type { NativePolicyRequest, NativeVariables } from './native-surface.js'
 import { PromptQueue } from './permissions/prompt.js'
 import { RuleStore } from './permissions/rule-store.js'
 import { isEmptySet, type RequirementSet, type SessionRequirements, unionOf } from './requirements.js'
@@ -46,12 +46,13 @@ export async function planSession(id: string, options: SessionOptions, openChild
   const adHoc = (options.adHoc ?? []).map(realDirectory)
   const all = toolsOf(lineage, registerTools(tools))
   checkAgentTools(manifest.agents ?? [], all, lineage)
-  const provider = chooseProvider(id, host.webSearch)
+  // An agent keeps to the provider of its caller: another one's host its caller may not reach.
+  const provider = lineage === undefined ? chooseProvider(id, host.webSearch) : lineage.parent.web.provider
   const search = all.findIndex((tool) => tool.id === 'web_search')
   // What it requires is the host of the session's own provider.
   if (search !== -1) all[search] = Object.freeze(webSearchTool(provider))
   const [addon, makeCheck] = await Promise.all([loadContractAddon(), loadArgumentChecks()])
-  const variables: NativeVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory(userData) }) }
+  const variables: ContractVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory(userData) }) }
   const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
   const directory = new SessionDirectory()
   try {
@@ -66,14 +67,13 @@ export async function planSession(id: string, options: SessionOptions, openChild
       policy,
       rules:
         lineage === undefined
-          ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions }, directory.base)
+          ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions })
           : new InheritedRules({
               addon,
               variables,
               permissions: lineage.agent.permissions,
               above: lineage.parent.rules,
               isFree: (tool) => all.some((one) => one.id === tool && isEmptySet(one.requires)),
-              closedDirectory: directory.base,
             }),
       onRule: options.onRule,
       watchdog: options.watchdog,
@@ -85,7 +85,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       scratch,
       // One user answers for all of them, one prompt after the other.
       prompts: lineage?.parent.prompts ?? new PromptQueue(),
-      web: new SessionWeb(limits, provider, policy.expanded()),
+      web: new SessionWeb({ limits, provider, effective: policy.expanded(), parent: lineage?.parent.web }),
       todos: [],
       skills,
       catalog: new ToolCatalog(all, resolveToolSearch(options.toolSearch ?? {})),
@@ -146,12 +146,12 @@ function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionO
 }
 
 function policyRequest(
-  variables: NativeVariables,
+  variables: ContractVariables,
   { directory, scratch }: Pick<SessionCore, 'directory' | 'scratch'>,
   tools: readonly ContractTool[],
   { manifest, ceiling, sandbox, enabledMcpServers = [] }: SessionOptions,
   lineage: Lineage | undefined,
-): NativePolicyRequest {
+): ContractPolicyRequest {
   const declared = [
     { source: 'manifest.requires', requires: manifest.requires ?? {} },
     ...tools.map(({ id, requires }) => ({ source: `tool ${id}`, requires })),
@@ -164,6 +164,8 @@ function policyRequest(
     conjunction: [...bounds, ...(lineage?.parent.conjunction ?? []), declared],
     implicitRead: [directory.path],
     implicitWrite: [scratch.path],
+    // What other sessions keep.
+    closed: [directory.base],
     ...(denyWrite === undefined ? {} : { denyWrite }),
   }
 }

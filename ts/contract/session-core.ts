@@ -1,4 +1,5 @@
 import type { LanguageModel } from 'ai'
+import type { ContractPolicyRequest } from '../../index.js'
 import type { AgentTeam } from './agents/agent-team.js'
 import type { SpawnAgent } from './agents/child-agent.js'
 import type { PermissionRules } from './agents/inherited-rules.js'
@@ -12,7 +13,6 @@ import type { Rule } from './permissions/rule.js'
 import type { AskedQuestion } from './questions.js'
 import type { Scratch } from './scratch.js'
 import type { SessionDirectory } from './session-directory.js'
-import type { NativePolicyRequest } from './native-surface.js'
 import type { SkillIndex } from './skills/skill-index.js'
 import type { Todo } from './todos.js'
 import type { ToolCatalog } from './tool-search/tool-catalog.js'
@@ -93,6 +93,6 @@ export interface SessionCore {
   readonly depth: number
   readonly tree: SessionTree
   /** What its policy was compiled from: a child may never do more. */
-  readonly conjunction: NativePolicyRequest['conjunction']
+  readonly conjunction: ContractPolicyRequest['conjunction']
   readonly place: RecordPlace
 }

@@ -23,11 +23,6 @@ export class SessionDirectory {
     watchExit()
   }
 
-  /** Whether a path, without links, is where other sessions keep their files. */
-  isForeign(path: string): boolean {
-    return isWithin(path, this.base) && !isWithin(path, this.path)
-  }
-
   /** A name that no other file of the session has: `<tool>-output-<call id>`. */
   name(tool: string, callId: string): string {
     const name = `${tool}-output-${plainName(callId)}`
@@ -75,8 +70,6 @@ export class SessionDirectory {
     if (!isShared(this.base)) removeTree(this.base)
   }
 }
-
-const isWithin = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
 
 /** Whether the directory around is the one of all sessions, and not one that was made for this. */
 const isShared = (base: string): boolean => basename(base).startsWith('toolwright-sessions-')

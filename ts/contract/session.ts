@@ -71,23 +71,16 @@ export interface Session extends AsyncDisposable {
 /** How long `close` waits for calls that do not end. */
 const CLOSE_MS = 5_000
 
-/**
- * Opens a session.
- *
- * @throws {ToolError} INVALID_INPUT for options that make no sense (a tool without one of its fields, two
- * tools of one id, a locked id); CONTRACT_MANIFEST_INVALID for a requirement with an unknown variable or a
- * pattern that is none; CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; what the journal throws.
- */
-export async function createSession(options: SessionOptions): Promise<Session> {
-  return openSession(options)
-}
-
-async function openSession(options: SessionOptions, lineage?: Lineage): Promise<Session> {
+/** Opens a session; with a lineage, that of a child. */
+export async function openSession(options: SessionOptions, lineage?: Lineage): Promise<Session> {
   const { id = uuidV7(), journal, onRecord } = options
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const { core, registry, requirements, makeCheck } = await planSession(id, options, openChild, lineage)
   try {
     const recorder = await SessionRecorder.open(id, journal, onRecord, core.place)
+    if (recorder.background !== undefined) core.team.background.recordIn(recorder.background)
+    // A child begins afresh, also where one before it had the same id.
+    if (lineage === undefined) await core.team.background.takeUp()
     return new ContractSession(core, registry, requirements, recorder, makeCheck)
   } catch (error) {
     core.directory.remove()
@@ -157,7 +150,7 @@ class ContractSession implements Session {
 
   readonly prepareStep: PrepareStep = async ({ messages }) => {
     const activeTools = await this.#tools.nextStep(this.#closing.signal)
-    const more = this.#core.team.background.into(messages)
+    const more = await this.#core.team.background.into(messages)
     return more === undefined ? { activeTools } : { activeTools, messages: more }
   }
 
@@ -184,7 +177,9 @@ class ContractSession implements Session {
 
   async #close(): Promise<void> {
     this.#closing.abort(new ContractFailure('aborted', 'The call was aborted: the session has been closed.'))
-    const all = Promise.allSettled([...this.#running, this.#core.team.close(), this.#core.mcp.close()])
+    const { team, mcp } = this.#core
+    // Again when all calls have ended: one of them may just have been beginning a task.
+    const all = Promise.allSettled([...this.#running, team.close(), mcp.close()]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     this.#core.directory.remove()
     // What killed processes left behind is nobody's hurry.

@@ -1,5 +1,5 @@
 import { ContractFailure } from './codes.js'
-import type { Outcome } from './envelope.js'
+import { type Outcome, thrownText } from './envelope.js'
 import { LimitedOutput } from './limited-output.js'
 import { characterBoundary, type SessionDirectory } from './session-directory.js'
 
@@ -29,8 +29,14 @@ export async function fitOutput(
     return { data: typeof returned === 'string' ? returned : (JSON.parse(json) as unknown), outcome: {} }
   }
   const { directory, tool, callId } = sidecar
-  const path = await directory.write(directory.name(tool, callId), text, limits.sidecarBytes)
-  return { data: { head: headOf(text, limits.outputBytes) }, outcome: { truncated: true, output_path: path } }
+  const head = headOf(text, limits.outputBytes)
+  try {
+    const path = await directory.write(directory.name(tool, callId), text, limits.sidecarBytes)
+    return { data: { head }, outcome: { truncated: true, output_path: path } }
+  } catch (error) {
+    // The tool has done its work: told as a failure, it would be done again.
+    return { data: { head: `${head}\n[The rest is lost: ${thrownText(error)}]` }, outcome: { truncated: true } }
+  }
 }
 
 function jsonOf(value: unknown): string | undefined {

@@ -5,7 +5,7 @@ import { openJournal } from 'toolwright'
 import { CALLER_IS_AGENT, replaySession, type AgentDefinition, type ChildAgent, type RecordPart, type Rule, type SessionOptions } from 'toolwright/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { script, seenBy, type Turn } from '../../support/scripted-model.ts'
-import { step, until } from '../mcp/servers.ts'
+import { stdio, step, until } from '../mcp/servers.ts'
 import { allowAll, dataOf, failureOf, openScene, rule, testTool } from '../scene.ts'
 
 /** A session with agents that do what `work` says. */
@@ -189,6 +189,33 @@ describe('what a child may do', () => {
     expect(dataOf(await call('task', task())).output).toBe('question_unavailable')
   })
 
+  test('R52 credentials and hosts of the parent are not delegated: neither its servers nor what its manifest alone reaches', async () => {
+    const hosts = ['127.0.0.1:9']
+    const mcpServers = { local: stdio() }
+    const seen: unknown[] = []
+    const { session, call } = await openScene({
+      manifest: { name: 'root', requires: { net: { hosts } }, permissions: [...allowAll, rule('* 127.0.0.1 allow')], mcpServers, agents: [{ name: 'helper' }, { name: 'told', requires: { net: { hosts } } }] },
+      enabledMcpServers: ['local'],
+      toolSearch: { enabled: false },
+      tools: [testTool('reaches', (_, { mcp }) => mcp.call('local', 'add', { a: 1, b: 2 }), { requires: { capabilities: ['mcp:local'] } })],
+      host: {
+        spawn: async ({ session: child }) => {
+          const { activeTools } = await child.prepareStep(step)
+          seen.push(activeTools.filter((id) => id.startsWith('local_')))
+          const calls: [string, object][] = [['local_add', { a: 1, b: 2 }], ['reaches', {}], ['web_fetch', { url: 'http://127.0.0.1:9/' }]]
+          return JSON.stringify(await Promise.all(calls.map(async ([id, args]) => (await child.call(id, args)).metadata.code)))
+        },
+      },
+    })
+    await session.prepareStep(step)
+    expect((await call('local_add', { a: 1, b: 2 })).type).toBe('output')
+    const codes = async (subagent_type: string) => JSON.parse(dataOf(await call('task', { subagent_type, prompt: 'x' })).output)
+    expect(await codes('helper')).toEqual(['unknown_tool', 'unavailable', 'capability_refused'])
+    // A host that its own definition names, and its parent reaches, is dialled.
+    expect((await codes('told'))[2]).toBe('network_failed')
+    expect(seen).toEqual([[], []])
+  })
+
   test('R43 the watchdog sees the calls of children, with their manifest', async () => {
     const seen: string[] = []
     const { call } = await withAgents([{}], read('a'), { watchdog: ({ tool, manifest }) => (seen.push(`${manifest.name} ${tool}`), { action: 'allow' }) })
@@ -210,6 +237,15 @@ describe('a child\'s session', () => {
     expect(seen.map(({ text }) => text)).toEqual(Array(3).fill('root file'))
     expect(new Set(seen.map(({ id }) => id)).size).toBe(3)
     expect(seen.map(({ instructions }) => instructions)).toEqual(['Be brief.', 'Be brief.', `Be brief.\n\n${CALLER_IS_AGENT}`])
+  })
+
+  test('R53 a child is entered once: when it has answered, its session is closed', async () => {
+    const children: ChildAgent[] = []
+    const { call } = await withAgents([{}], (child) => void children.push(child))
+    await call('task', task())
+    await call('task', task())
+    expect(children).toHaveLength(2)
+    for (const { session } of children) expect((await session.call('todo', { todos: [] })).metadata.code).toBe('session_closed')
   })
 
   test('R53 the transcript is nested, or in a session of its own where the agent is inspectable', async () => {

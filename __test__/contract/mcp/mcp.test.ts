@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createSession } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
-import { mcpTools } from '../../../ts/contract/mcp/mcp-tools.ts'
+import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
+import { MCP_TIMEOUT_MS } from '../../../ts/contract/mcp/server-config.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { dataOf, failureOf, openScene, testTool } from '../scene.ts'
 import { startHttp, stdio, step, until, withServers } from './servers.ts'
@@ -65,7 +66,7 @@ describe('servers', () => {
 
   test('R61 ids that would be the same, locked or too long end in their hash', () => {
     const listed = ['a.b', 'a_b', 'a-b', 'search', 'x'.repeat(100), 'x'.repeat(101)].map((name) => ({ name, inputSchema: {} }))
-    const ids = mcpTools('web', listed, new Set(['web_a_b'])).tools.map(({ id }) => id)
+    const ids = mcpTools('web', listed, new McpToolIds(['web_a_b'])).tools.map(({ id }) => id)
     expect(new Set(ids).size).toBe(6)
     for (const id of ids) {
       expect(id).toMatch(/^web_[A-Za-z0-9_]+$/u)
@@ -161,6 +162,10 @@ describe('servers that fail', () => {
     expect(performance.now() - start).toBeLessThan(1_500)
     expect(failureOf(await call('local_hangs', {})).code).toBe('timeout')
     expect(dataOf(await call('local_add', { a: 1, b: 1 })).content[0].text).toBe('2')
+  })
+
+  test('R62 a server may take 30 seconds where its configuration says nothing else', () => {
+    expect(MCP_TIMEOUT_MS).toBe(30_000)
   })
 
   test('R62 neither what a server says nor a refused token shows a token', async () => {

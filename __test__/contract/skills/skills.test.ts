@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, lchownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -227,6 +227,51 @@ describe('loading', () => {
         else expect(parsed).toMatchObject({ name: expect.stringMatching(/^[a-z0-9-]+$/u) })
       }),
     )
+  })
+})
+
+/** Only root can give files to another user. */
+describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
+  const [other, owner] = [65_533, 65_532]
+  const own = (box: ReturnType<typeof makeSandbox>, path: string, uid: number): void => lchownSync(box.at(path), uid, uid)
+
+  test('R58 R59 neither skills nor instructions in the directories around the workspace', async () => {
+    const at = places()
+    at.put('project/.agents/skills/met/SKILL.md', skill('met', 'x'))
+    at.put('project/.claude/skills/file/SKILL.md', skill('file', 'x'))
+    at.put('project/AGENTS.md', 'Planted.')
+    at.put('project/CLAUDE.md', 'Ours.')
+    own(at.box, 'project/.agents/skills', other)
+    own(at.box, 'project/.claude/skills/file/SKILL.md', other)
+    own(at.box, 'project/AGENTS.md', other)
+    const session = await open(at)
+    expect(session.skills).toEqual([])
+    expect(session.warnings.join('\n')).toMatch(/\.agents\/skills are left out: .*another user.*\n.*file\/SKILL\.md is left out: it belongs to another user/u)
+    const instructions = await session.projectInstructions()
+    expect(instructions).toContain('Ours.')
+    expect(instructions).not.toContain('Planted.')
+  })
+
+  test('R58 nor those of ours, to which a link of theirs leads', async () => {
+    const at = places()
+    at.put('downloads/.agents/skills/planted/SKILL.md', skill('planted', 'x'))
+    symlinkSync(at.box.at('downloads/.agents'), at.box.at('project/.agents'))
+    expect((await open(at)).skills.map(({ name }) => name)).toEqual(['planted'])
+    own(at.box, 'project/.agents', other)
+    expect((await open(at)).skills).toEqual([])
+  })
+
+  test('R56 R59 but those of the owner of the workspace are taken, and what the host has chosen is', async () => {
+    const at = places()
+    at.put('project/sub/.agents/skills/one/SKILL.md', skill('one', 'x'))
+    at.put('project/sub/AGENTS.md', 'Of the owner.')
+    at.put('bundled/two/SKILL.md', skill('two', 'x'))
+    for (const path of ['', '/.agents', '/.agents/skills', '/.agents/skills/one', '/.agents/skills/one/SKILL.md', '/AGENTS.md']) own(at.box, `project/sub${path}`, owner)
+    for (const path of ['bundled', 'bundled/two', 'bundled/two/SKILL.md']) own(at.box, path, other)
+    const session = await open(at)
+    expect(session.skills.map(({ name }) => name)).toEqual(['one', 'two'])
+    expect(session.warnings).toEqual([])
+    expect(await session.projectInstructions()).toContain('Of the owner.')
   })
 })
 

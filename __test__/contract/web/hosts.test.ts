@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
-import type { PromptDecision, PromptRequest, SessionOptions, WebRequest, WebResponse } from 'toolwright/contract'
+import type { Envelope, PromptDecision, PromptRequest, SessionOptions, WebRequest, WebResponse } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
 import { loadAddressClasses } from '../../../ts/contract/web/address-class.ts'
+import { startScript } from '../../support/child-script.ts'
 import { runs, seed } from '../../support/randomised.ts'
+import { makeSandbox } from '../../support/sandbox.ts'
 import { dataOf, failureOf, openScene, rule, testTool } from '../scene.ts'
 import { forbiddenNames, forbiddenUrls } from './forbidden-urls.ts'
 import { reaching, send, serve, until, webRules, type WebServer } from './web-server.ts'
@@ -76,6 +79,21 @@ describe('R15 R33 addresses', () => {
     expect(good.requests).toHaveLength(10)
     expect(good.requests[0]?.headers.host).toBe(`rebind.test:${good.port}`)
     expect(bad.connections()).toBe(0)
+  })
+
+  test('R15 no proxy that the environment names stands between the check and the dial', async () => {
+    const proxy = await serve((_, response) => response.end('from the proxy'))
+    const server = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('from the server'))
+    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']
+    const env = ['NODE_USE_ENV_PROXY=1', 'NO_PROXY=', 'no_proxy=', ...names.map((name) => `${name}=${proxy.origin}`)]
+    const urls = [`http://good.test:${server.port}/`, `http://127.0.0.1:${server.port}/`, `https://good.test:${server.port}/`]
+    const { ended } = startScript(join(import.meta.dirname, 'fetch-client.ts'), [makeSandbox().root, String(server.port), ...urls], ['env', ...env])
+    const { stdout, stderr, code } = await ended
+    expect(code, stderr).toBe(0)
+    const [byName, byAddress, secure] = JSON.parse(stdout) as [Envelope, Envelope, Envelope]
+    for (const envelope of [byName, byAddress]) expect(dataOf(envelope).text).toBe('from the server')
+    expect(failureOf(secure).code).toBe('network_failed')
+    expect(proxy.connections()).toBe(0)
   })
 
   test('R15 of several addresses of a name only those that may be dialled are', async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { brave, searxng, tavily, type SessionOptions, type WebSearchProvider } from 'toolwright/contract'
+import { brave, defaultLimits, searxng, tavily, type SessionOptions, type WebSearchProvider } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
 import { dataOf, failureOf, openScene, openSession, rule } from '../scene.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
@@ -25,6 +25,10 @@ const searching = (provider: WebSearchProvider, options: Partial<SessionOptions>
   openScene({ ...reaching([]), host: { webSearch: [provider] }, ...options })
 
 describe('R32 web_search', () => {
+  test('R32 R33 R51 the defaults: 25 calls and 15 seconds each, 200,000 bytes of text, agents 5 deep', () => {
+    expect(defaultLimits).toMatchObject({ webSearchCalls: 25, webSearchMs: 15_000, webFetchCalls: 25, webFetchMs: 15_000, webFetchBytes: 200_000, agentDepth: 5 })
+  })
+
   test('R32 without a provider it is there, and unavailable', async () => {
     const { call, session } = await openScene()
     expect(session.tools).toHaveProperty('web_search')
@@ -138,6 +142,19 @@ describe('R32 web_search', () => {
     for (const id of ids) first.push(await used(id))
     expect(new Set(first)).toEqual(new Set(['a', 'b', 'c']))
     for (const [at, id] of ids.slice(0, 6).entries()) expect(await used(id)).toBe(first[at])
+  })
+
+  test('R32 R52 an agent searches with the provider of its caller, whose host is the only one that both reach', async () => {
+    const providers = ['a', 'b', 'c', 'd'].map((id) => ({ ...counting(undefined, id), at: `${id}.test` }))
+    const { call } = await openScene({
+      manifest: { ...reaching([]).manifest, agents: [{ name: 'helper' }] },
+      host: {
+        webSearch: providers.map(({ provider, at }) => ({ ...provider, host: at })),
+        spawn: async ({ session }) => (await session.call('web_search', { query: 'x' })).metadata.code,
+      },
+    })
+    for (let n = 0; n < 12; n += 1) expect(dataOf(await call('task', { subagent_type: 'helper', prompt: 'x' })).output).toBe('ok')
+    expect(providers.map(({ queries }) => queries.length).sort()).toEqual([0, 0, 0, 12])
   })
 
   test('R32 providers that are none are refused when the session is opened', async () => {

@@ -86,9 +86,9 @@ impl Union {
 
     fn allows_command(&self, command: &SimpleCommand) -> bool {
         self.shell.iter().any(|requirement| match &command.argv {
+            Some(argv) if command.is_exact => fits(requirement, argv),
             // What is not known may be anything.
-            None => requirement.cmd == "*" && requirement.args.is_none(),
-            Some(argv) => fits(requirement, argv),
+            _ => requirement.cmd == "*" && requirement.args.is_none(),
         })
     }
 

@@ -232,10 +232,10 @@ impl Rules {
         Verdict { action, decisive, decided }
     }
 
-    /// Whether reading the file at `path` is denied: what a search passes over.
+    /// Decides about one file by itself: what a search asks about each that it meets.
     #[must_use]
-    pub fn denies_path(&self, tool: &str, capability: &str, path: &Path) -> bool {
-        self.decide(tool, capability, Thing::Path(path)).action == Action::Deny
+    pub fn about_path(&self, tool: &str, capability: &str, path: &Path) -> Decided {
+        self.decide(tool, capability, Thing::Path(path))
     }
 
     fn decide(&self, tool: &str, capability: &str, thing: Thing<'_>) -> Decided {

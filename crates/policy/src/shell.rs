@@ -45,6 +45,9 @@ pub struct SimpleCommand {
     pub text: String,
     /// Its words, if all are known: the program and its arguments.
     pub argv: Option<Vec<String>>,
+    /// Whether no more and nothing else is run than its words say: not where it has variables of its
+    /// own, and not where another program decides what becomes of it.
+    pub is_exact: bool,
     /// Why only a rule for every command may allow it.
     pub restricted: Option<String>,
 }
@@ -162,7 +165,7 @@ impl Found {
 }
 
 fn restricted(text: &str, reason: String) -> SimpleCommand {
-    SimpleCommand { text: text.to_owned(), argv: None, restricted: Some(reason) }
+    SimpleCommand { text: text.to_owned(), argv: None, is_exact: false, restricted: Some(reason) }
 }
 
 impl SimpleCommand {

@@ -114,6 +114,24 @@ fn r29_an_argv_that_is_not_known_needs_every_program() {
 }
 
 #[test]
+fn r29_a_command_is_what_its_words_say_or_needs_every_program() {
+    let git = json!([{ "cmd": "git", "args": ["status"] }, { "cmd": "xargs" }]);
+    for line in [
+        "PATH=. git status",
+        "for PATH in .; do git status; done",
+        "git status <&-x",
+        "git status >&-x",
+        "echo push | xargs git status",
+        "xargs git status",
+    ] {
+        assert!(!runs(&git, line), "{line}");
+        assert!(runs(&json!([{ "cmd": "*" }]), line), "{line}");
+    }
+    assert!(runs(&git, "git status && git status 2>&1"));
+    assert!(runs(&json!([{ "cmd": "nohup" }, { "cmd": "git" }]), "nohup git status"));
+}
+
+#[test]
 fn r10_the_union_of_all_members_counts_and_nothing_is_widened_by_a_ceiling() {
     let variables = roots(&["/w"]);
     let manifest = json!({ "fs": { "read": ["docs/**"] } });

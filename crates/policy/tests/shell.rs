@@ -45,6 +45,9 @@ fn r40_simple_commands_are_found_wherever_they_stand() {
         ("bash -euc 'a'", vec!["bash -euc a", "a"]),
         ("eval a b", vec!["eval a b", "a b"]),
         ("trap 'a' EXIT", vec!["trap a EXIT", "a"]),
+        ("eval -- a b", vec!["eval -- a b", "a b"]),
+        ("trap -- 'a' EXIT", vec!["trap -- a EXIT", "a"]),
+        ("trap - EXIT", vec!["trap - EXIT"]),
         ("nohup a b", vec!["nohup a b", "a b"]),
         ("timeout 5s a b", vec!["timeout 5s a b", "a b"]),
         ("nice -n 5 a", vec!["nice -n 5 a", "a"]),
@@ -115,6 +118,22 @@ fn r40_what_is_not_known_says_so() {
         ("xargs a", "another command"),
         ("sudo a", "another command"),
         ("find . -exec a {} +", "another command"),
+        ("for PATH in x; do a; done", "sets variables"),
+        ("for PATH do a; done", "sets variables"),
+        ("unset PATH", "later commands"),
+        ("shopt -s extglob", "later commands"),
+        ("wait -p PATH", "later commands"),
+        ("printf -vPATH x", "later commands"),
+        ("set -k", "later commands"),
+        ("set -eH", "later commands"),
+        ("set -o histexpand", "later commands"),
+        ("test -v 'a[$(b)]'", "index"),
+        ("jobs -x a", "another command"),
+        ("compgen -C a", "another command"),
+        ("a <&-b", "may be an argument"),
+        ("a >&-b", "may be an argument"),
+        ("sh ../dev/fd/3", "not known"),
+        ("eval -- $X", "come to"),
         ("a 'b", "cannot be parsed"),
         ("a )", "cannot be parsed"),
         ("if a", "cannot be parsed"),
@@ -134,6 +153,16 @@ fn r40_what_is_not_known_says_so() {
         "a >/dev/null",
         "a <b",
         "a >&-",
+        "a <&-",
+        "a <&3",
+        "set -euo pipefail",
+        "wait",
+        "printf %s a",
+        "test -f 'a[1]'",
+        "[ -v a ]",
+        "sh scripts/dev/run.sh",
+        "sh /srv/dev/run.sh",
+        "sh ../x.sh",
         "sh script.sh",
         "find . -name x",
         "[ -f x ]",
@@ -144,6 +173,28 @@ fn r40_what_is_not_known_says_so() {
             "{line}: {:?}",
             parse(line)
         );
+    }
+}
+
+#[test]
+fn what_other_commands_run_shows() {
+    for line in [
+        "env -S 'rm x'",
+        "env '-Srm x'",
+        "env --split-string='rm x'",
+        "env -i A=b rm x",
+        "script '-crm x'",
+        "find . -exec sh -c 'rm x' \\;",
+        "xargs -n 1 rm x",
+        "fakeroot rm x",
+        "tcsh -c 'rm x'",
+        "jobs -x rm x",
+        "compgen -W '$(rm x)'",
+        "let 'a[$(rm x)]'",
+        "test -v 'a[$(rm x)]'",
+        "command eval 'rm x'",
+    ] {
+        assert!(texts(line).iter().any(|text| text == "rm x"), "{line}: {:?}", texts(line));
     }
 }
 

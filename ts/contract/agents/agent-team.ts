@@ -1,6 +1,7 @@
 import { unlessAborted } from '../../unless-aborted.js'
 import { ContractFailure } from '../codes.js'
 import { thrownText } from '../envelope.js'
+import type { TaskEnd } from '../journal/background-record.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { Session } from '../session.js'
 import type { SessionCore } from '../session-core.js'
@@ -48,26 +49,25 @@ export class AgentTeam {
     tree.running += 1
     // A child never outlives its parent, in the background neither.
     const ended = abortedByParent(AbortSignal.any([signal, this.#closing.signal]))
-    let child: Session
+    let child: Session | undefined
     const transcript: TranscriptEntry[] = []
+    let ending: ((end: TaskEnd) => Promise<void>) | undefined
     try {
       child = await this.#child(agent, callId, transcript)
+      if (task.background === true) ending = await this.#begin(agent.name, child.id)
     } catch (error) {
       tree.running -= 1
+      await child?.close()
       throw error
     }
     const work = this.#work(agent, spawn, child, task, ended).finally(() => {
       tree.running -= 1
-      this.#running.delete(work)
     })
-    this.#running.add(work)
-    if (task.background === true) {
-      work.then(
-        (output) => this.background.add(agent.name, child.id, { output }),
-        (error: unknown) => this.background.add(agent.name, child.id, { failure: thrownText(error) }),
-      )
+    if (ending !== undefined) {
+      this.#wait(work.then((output) => ending({ output }), (error: unknown) => ending({ failure: thrownText(error) })))
       return { session_id: child.id }
     }
+    this.#wait(work)
     const output = await work
     return { session_id: child.id, output, ...(agent.inspectable === true ? {} : { transcript }) }
   }
@@ -76,6 +76,22 @@ export class AgentTeam {
   async close(): Promise<void> {
     this.#closing.abort()
     await unlessAborted(Promise.allSettled(this.#running), AbortSignal.timeout(END_MS)).catch(() => undefined)
+    await this.background.close()
+  }
+
+  /** What `close` waits for. */
+  #wait(work: Promise<unknown>): void {
+    this.#running.add(work)
+    const over = (): void => void this.#running.delete(work)
+    work.then(over, over)
+  }
+
+  async #begin(agent: string, sessionId: string): Promise<(end: TaskEnd) => Promise<void>> {
+    try {
+      return await this.background.begin({ agent, sessionId })
+    } catch (error) {
+      throw new ContractFailure('recording_failed', `The task could not be recorded, and was not begun: ${thrownText(error)}`, { cause: error })
+    }
   }
 
   async #work(agent: AgentDefinition, spawn: SpawnAgent, session: Session, task: TaskArguments, signal: AbortSignal): Promise<string> {

@@ -1,4 +1,5 @@
-import type { ContractAddon, NativeRules, NativeVariables } from '../native-surface.js'
+import type { ContractRules, ContractVariables } from '../../../index.js'
+import type { ContractAddon } from '../native-policy.js'
 import type { Rule, RuleSource, StoredRule } from '../permissions/rule.js'
 import { type PermissionVerdict, RuleStore, type Subject } from '../permissions/rule-store.js'
 
@@ -9,41 +10,27 @@ const strictness = { allow: 0, ask: 1, deny: 2 } as const
 
 /** The rules of a child: the strictest of its own and of every session above it. */
 export class InheritedRules implements PermissionRules {
-  readonly #addon: ContractAddon
-  readonly #variables: NativeVariables
   readonly #own: RuleStore
   readonly #above: PermissionRules
   readonly #isFree: (toolId: string) => boolean
-  readonly #closedDirectory: string
-  #searches: { text: string; rules: NativeRules } | undefined
 
   constructor(from: {
     addon: ContractAddon
-    variables: NativeVariables
+    variables: ContractVariables
     /** The child's own rules; without them, its parent's. */
     permissions: readonly Rule[] | undefined
     above: PermissionRules
     /** Whether a tool reaches nothing, and so needs no rule. */
     isFree: (toolId: string) => boolean
-    closedDirectory: string
   }) {
-    this.#addon = from.addon
-    this.#variables = from.variables
     this.#above = from.above
     this.#isFree = from.isFree
-    this.#closedDirectory = from.closedDirectory
     this.#own = new RuleStore(from.addon, from.variables, from.permissions === undefined ? delegated(from.above) : { manifest: from.permissions })
   }
 
-  get forSearches(): NativeRules {
-    const denies = this.#denies()
-    const text = JSON.stringify(denies)
-    if (this.#searches?.text !== text) {
-      // As rules of one manifest: nobody's allow makes a hole into another's deny.
-      const rules = new RuleStore(this.#addon, this.#variables, { manifest: denies }, this.#closedDirectory).forSearches
-      this.#searches = { text, rules }
-    }
-    return this.#searches.rules
+  /** Its own first: each of them has its say. */
+  get forSearches(): readonly ContractRules[] {
+    return [...this.#own.forSearches, ...this.#above.forSearches]
   }
 
   rules(source: RuleSource): readonly StoredRule[] {
@@ -64,11 +51,6 @@ export class InheritedRules implements PermissionRules {
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
     // An agreement with the child is none with its parent.
     return this.#own.record(rule, source)
-  }
-
-  #denies(): Rule[] {
-    const all = (['manifest', 'session', 'project'] as const).flatMap((source) => this.rules(source))
-    return all.filter(({ action }) => action === 'deny').map(({ permission, pattern, action }) => ({ permission, pattern, action }))
   }
 }
 

@@ -8,6 +8,7 @@ import { nativeCallKeys } from '../../native.js'
 import { contractCodes } from '../codes.js'
 import type { Envelope } from '../envelope.js'
 import { isLockedToolId } from '../locked-tools.js'
+import { BackgroundRecord } from './background-record.js'
 import { recordedEnvelope } from './recorded-envelope.js'
 
 /** The task under which a session's calls stand in a journal; the run is the session. */
@@ -39,6 +40,8 @@ export interface CallRecord {
 
 /** Records a session's calls: in a journal, in the host's own store, or both. */
 export class SessionRecorder {
+  /** The tasks in the background. Without a journal nobody could open the session again. */
+  readonly background: BackgroundRecord | undefined
   readonly #sessionId: string
   readonly #place: { runId: string; nodeId: string }
   readonly #journal: Journal | undefined
@@ -62,6 +65,7 @@ export class SessionRecorder {
     this.#onRecord = onRecord
     this.#keys = keys
     this.#attempt = attempt
+    this.background = journal === undefined ? undefined : new BackgroundRecord(journal, place, attempt)
   }
 
   /** A session that is opened again goes on as another attempt of the same run. */

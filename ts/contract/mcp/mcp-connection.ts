@@ -1,4 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
+import { withinTime } from '../within-time.js'
+import { limitedFetch, whenLineTooLong } from './message-limit.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig } from './server-config.js'
 
 /** A tool as a server describes it. */
@@ -67,8 +69,13 @@ export class McpConnection {
     }
   }
 
-  /** All of its tools. */
-  async listTools(signal: AbortSignal): Promise<ServerTool[]> {
+  /** All of its tools, within the time of one call. */
+  listTools(signal: AbortSignal): Promise<ServerTool[]> {
+    const late = (): Error => new Error('it did not list its tools in time')
+    return withinTime((either) => this.#allPages(either), this.#timeoutMs, signal, late)
+  }
+
+  async #allPages(signal: AbortSignal): Promise<ServerTool[]> {
     const tools: ServerTool[] = []
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
@@ -102,7 +109,7 @@ async function transportOf(server: McpServerConfig): Promise<{ transport: Transp
   if ('url' in server) {
     const { url, headers = {} } = server
     // Another address is another server: what it may not have must not follow there.
-    return { transport: { type: 'http', url, headers, redirect: 'error' } as Transport, end: () => undefined }
+    return { transport: { type: 'http', url, headers, redirect: 'error', fetch: limitedFetch } as Transport, end: () => undefined }
   }
   const { StdioMCPTransport } = await import('@ai-sdk/mcp/mcp-stdio')
   const { command, args = [], env = {}, cwd } = server
@@ -115,6 +122,8 @@ async function transportOf(server: McpServerConfig): Promise<{ transport: Transp
     child = (transport as unknown as { process?: ChildProcess }).process
     // An abort is told by an error event that may come when nobody listens any more.
     child?.on('error', () => undefined)
+    const { stdout } = child ?? {}
+    if (stdout) whenLineTooLong(stdout, () => void child?.kill('SIGKILL'))
     await started
   }
   return { transport: transport as unknown as Transport, end: () => endProcess(child) }

@@ -1,10 +1,9 @@
-import { setTimeout as later } from 'node:timers'
 import { unlessAborted } from '../../unless-aborted.js'
 import { ContractFailure } from '../codes.js'
 import { withinTime } from '../within-time.js'
 import type { McpConnection, ServerTool } from './mcp-connection.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
-import { toolOutput, withoutSecrets } from './tool-output.js'
+import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
 
 /** After how long a server that is down is tried again; the last one repeats. */
 export const backOffMs: readonly number[] = [1_000, 2_000, 5_000, 15_000, 60_000]
@@ -104,7 +103,7 @@ export class McpServer {
       }
       const { McpConnection: Connection } = await import('./mcp-connection.js')
       connection = await Connection.open(this.#config, events, this.#closing.signal)
-      this.tools = await connection.listTools(this.#closing.signal)
+      this.tools = await this.#toolsOf(connection)
       this.#closing.signal.throwIfAborted()
       this.#connection = connection
       this.#listed = Date.now()
@@ -121,10 +120,22 @@ export class McpServer {
     this.#isStale = false
     this.#listed = Date.now()
     try {
-      this.tools = await connection.listTools(this.#closing.signal)
+      this.tools = await this.#toolsOf(connection)
     } catch (error) {
       if (!isAnswer(error)) this.#down(connection)
     }
+  }
+
+  /** What it offers. It knows its credentials, and may tell them. */
+  async #toolsOf(connection: McpConnection): Promise<ServerTool[]> {
+    const tools = await connection.listTools(this.#closing.signal)
+    const secrets = this.#secrets
+    if (secrets.length === 0) return tools
+    return tools.map(({ name, description = '', inputSchema }) => ({
+      name,
+      description: withoutSecrets(description, secrets),
+      inputSchema: schemaWithoutSecrets(inputSchema, secrets),
+    }))
   }
 
   #failure(connection: McpConnection, error: unknown): ContractFailure {
@@ -153,7 +164,7 @@ export class McpServer {
     const delay = this.#delays[Math.min(this.#failures, this.#delays.length - 1)] ?? 60_000
     this.#failures += 1
     clearTimeout(this.#timer)
-    this.#timer = later(() => void this.#connect(), delay)
+    this.#timer = setTimeout(() => void this.#connect(), delay)
     this.#timer.unref()
   }
 }

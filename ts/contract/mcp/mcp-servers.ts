@@ -1,13 +1,15 @@
 import { ContractFailure } from '../codes.js'
 import type { ContractTool } from '../contract-tool.js'
 import { McpServer } from './mcp-server.js'
-import { mcpTools } from './mcp-tools.js'
+import { mcpTools, McpToolIds } from './mcp-tools.js'
 import type { McpServerConfig } from './server-config.js'
 
 /** The servers of a session that the host has enabled. */
 export class McpServers {
   readonly #servers: ReadonlyMap<string, McpServer>
   readonly #built = new Map<string, { from: unknown; made: ReturnType<typeof mcpTools> }>()
+
+  #ids: McpToolIds | undefined
 
   constructor(configs: Readonly<Record<string, McpServerConfig>>, enabled: readonly string[], delays?: readonly number[]) {
     this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, structuredClone(configs[name]) as McpServerConfig, delays)]))
@@ -28,14 +30,13 @@ export class McpServers {
     await Promise.all([...this.#servers.values()].map((server) => server.refresh(signal)))
   }
 
-  /** Their tools. */
+  /** Their tools. `taken` are the ids of others: the same ones for the whole session. */
   tools(taken: ReadonlySet<string>): { tools: ContractTool[]; warnings: string[] } {
-    const ids = new Set(taken)
+    const ids = (this.#ids ??= new McpToolIds(taken))
     const parts = [...this.#servers.values()].map((server) => {
       const known = this.#built.get(server.name)
       const made = known?.from === server.tools ? known.made : mcpTools(server.name, server.tools, ids)
       this.#built.set(server.name, { from: server.tools, made })
-      for (const { id } of made.tools) ids.add(id)
       return made
     })
     return { tools: parts.flatMap(({ tools }) => tools), warnings: parts.flatMap(({ warnings }) => warnings) }

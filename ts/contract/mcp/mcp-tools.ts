@@ -6,6 +6,9 @@ import type { ServerTool } from './mcp-connection.js'
 /** The most of a server's description that is shown. */
 const MAX_DESCRIPTION = 200
 const MAX_ID = 64
+const MAX_NAME = 200
+/** The most of a schema: every step of the agent pays for it. */
+const MAX_SCHEMA_BYTES = 100_000
 
 /** The capability of a server. */
 export const mcpCapability = (server: string): string => `mcp:${server}`
@@ -13,28 +16,51 @@ export const mcpCapability = (server: string): string => `mcp:${server}`
 /** What permission rules see of a server's tool: `mcp:<server>:<tool>`. */
 export const mcpResource = (server: string, tool: string): string => `mcp:${server}:${tool}`
 
-/**
- * A server's tools as tools of the session. What is no tool is told and left out.
- *
- * @param taken Ids that other tools have.
- */
-export function mcpTools(server: string, listed: readonly ServerTool[], taken: ReadonlySet<string>): { tools: ContractTool[]; warnings: string[] } {
-  const ids = new Set(taken)
-  const tools: ContractTool[] = []
+/** Names that a prompt, a rule or a terminal would show as something else, or not at all. */
+const unshowable = /[\p{C}\p{Zl}\p{Zp}]/u
+
+/** Which tools have ids, for the whole of a session: what a model knows by an id never becomes another tool. */
+export class McpToolIds {
+  readonly #owners = new Map<string, string>()
+
+  /** @param taken Ids of other tools. */
+  constructor(taken: Iterable<string>) {
+    for (const id of taken) this.#owners.set(id, '')
+  }
+
+  /** `<client>_<tool>` in letters, digits and `_`; a name that is taken, or too long, ends in its hash. */
+  of(server: string, tool: string): string {
+    const owner = `${server}\0${tool}`
+    const isFree = (id: string): boolean => (this.#owners.get(id) ?? owner) === owner
+    const plain = `${server}_${tool}`.replace(/[^A-Za-z0-9_]/gu, '_')
+    const hash = createHash('sha256').update(owner).digest('hex').slice(0, 8)
+    const id = plain.length <= MAX_ID && !isLockedToolId(plain) && isFree(plain) ? plain : `${plain.slice(0, MAX_ID - 9)}_${hash}`
+    if (!isFree(id)) throw new Error(`the id ${id} is taken`)
+    this.#owners.set(id, owner)
+    return id
+  }
+}
+
+/** A server's tools as tools of the session. What is no tool is told and left out. */
+export function mcpTools(server: string, listed: readonly ServerTool[], ids: McpToolIds): { tools: ContractTool[]; warnings: string[] } {
+  const tools = new Map<string, ContractTool>()
   const warnings: string[] = []
   const inOrder = [...listed].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
   for (const one of inOrder) {
-    const id = toolId(server, one.name, ids)
     try {
-      const tool = contractTool(server, one, id)
+      if (one.name === '' || one.name.length > MAX_NAME) throw new Error(`its name must have 1 to ${MAX_NAME} characters`)
+      if (unshowable.test(one.name)) throw new Error('its name has characters that cannot be shown')
+      if (JSON.stringify(one.inputSchema).length > MAX_SCHEMA_BYTES) throw new Error(`its schema is longer than ${MAX_SCHEMA_BYTES} bytes`)
+      const tool = contractTool(server, one, ids.of(server, one.name))
       checkTool(tool)
-      tools.push(frozenTool(tool))
-      ids.add(id)
+      if (tools.has(tool.id)) throw new Error('it is listed twice')
+      tools.set(tool.id, frozenTool(tool))
     } catch (error) {
-      warnings.push(`The tool ${one.name.slice(0, 100)} of mcp server ${server} is left out: ${(error as Error).message}`)
+      const name = one.name.slice(0, 100).replace(new RegExp(unshowable, 'gu'), '�')
+      warnings.push(`The tool ${name} of mcp server ${server} is left out: ${(error as Error).message}`)
     }
   }
-  return { tools, warnings }
+  return { tools: [...tools.values()], warnings }
 }
 
 function contractTool(server: string, { name, description = '', inputSchema }: ServerTool, id: string): ContractTool {
@@ -42,7 +68,7 @@ function contractTool(server: string, { name, description = '', inputSchema }: S
   const target = { kind: 'capability', name: capability, resource: mcpResource(server, name) } as const
   return {
     id,
-    description: clip(description.trim()) || `The tool ${clip(name)} of the server ${server}.`,
+    description: clip(oneLine(description)) || `The tool ${clip(name)} of the server ${server}.`,
     parameters: { ...inputSchema, type: 'object' },
     requires: { capabilities: [capability] },
     targets: () => [target],
@@ -53,13 +79,8 @@ function contractTool(server: string, { name, description = '', inputSchema }: S
   }
 }
 
-/** `<client>_<tool>` in letters, digits and `_`; a name that is taken, or too long, ends in its hash. */
-function toolId(server: string, tool: string, taken: ReadonlySet<string>): string {
-  const id = `${server}_${tool}`.replace(/[^A-Za-z0-9_]/gu, '_')
-  if (id.length <= MAX_ID && !taken.has(id) && !isLockedToolId(id)) return id
-  const hash = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, 8)
-  return `${id.slice(0, MAX_ID - 9)}_${hash}`
-}
+/** Without what would move a terminal's cursor or turn the direction of a text. */
+const oneLine = (text: string): string => text.replace(/[\p{C}\s]+/gu, ' ').trim()
 
 function clip(text: string): string {
   const characters = [...text]

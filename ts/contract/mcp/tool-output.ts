@@ -55,6 +55,12 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text)
 }
 
+/** A schema whose descriptions are without these words. What arguments are compared with stays: not every word of a header is secret. */
+export function schemaWithoutSecrets(schema: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
+  const isText = (key: string, value: unknown): value is string => (key === 'description' || key === 'title') && typeof value === 'string'
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isText(key, value) ? withoutSecrets(value, secrets) : value)) as Record<string, unknown>
+}
+
 function cleaned(value: unknown, secrets: readonly string[]): unknown {
   if (secrets.length === 0) return value
   if (typeof value === 'string') return withoutSecrets(value, secrets)

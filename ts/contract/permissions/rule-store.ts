@@ -1,10 +1,13 @@
+import type { ContractRules, ContractSubject, ContractVariables } from '../../../index.js'
 import { unwrap } from '../../native.js'
-import type { ContractAddon, NativeRule, NativeRules, NativeSubject, NativeVariables } from '../native-surface.js'
-import { escapeGlob } from './escape-glob.js'
+import type { ContractAddon } from '../native-policy.js'
 import { type PermissionAction, type Rule, type RuleSource, type StoredRule, storedRule, storedRules } from './rule.js'
 
 /** What a call touches: one for each capability and resource. */
-export type Subject = NativeSubject
+export type Subject = ContractSubject & {
+  /** Whether it is a search, which goes through all that lies below. */
+  below?: boolean
+}
 
 /** What the rules say of one subject. */
 export interface SubjectVerdict {
@@ -35,25 +38,14 @@ export interface PermissionVerdict {
 /** The rules of a session, in their three scopes. */
 export class RuleStore {
   readonly #addon: ContractAddon
-  readonly #variables: NativeVariables
+  readonly #variables: ContractVariables
   readonly #manifest: readonly StoredRule[]
   readonly #session: StoredRule[]
   readonly #project: StoredRule[]
-  readonly #closed: NativeRule | undefined
   #all: readonly StoredRule[] = []
-  #compiled: NativeRules
-  #forSearches: NativeRules | undefined
+  #compiled: ContractRules
 
-  constructor(
-    addon: ContractAddon,
-    variables: NativeVariables,
-    rules: { manifest?: unknown; session?: unknown; project?: unknown },
-    closedDirectory?: string,
-  ) {
-    this.#closed =
-      closedDirectory === undefined
-        ? undefined
-        : { permission: '*', pattern: `${escapeGlob(closedDirectory)}/**`, action: 'deny', source: 'manifest' }
+  constructor(addon: ContractAddon, variables: ContractVariables, rules: { manifest?: unknown; session?: unknown; project?: unknown }) {
     this.#addon = addon
     this.#variables = variables
     this.#manifest = storedRules(rules.manifest, 'manifest', 'manifest.permissions')
@@ -63,9 +55,9 @@ export class RuleStore {
     this.#all = this.#list()
   }
 
-  /** The rules for what a search meets on its way: the directory that is closed to all is among it. */
-  get forSearches(): NativeRules {
-    return (this.#forSearches ??= this.#compile(this.#closed === undefined ? [] : [this.#closed]))
+  /** For what a search meets on its way. */
+  get forSearches(): readonly ContractRules[] {
+    return [this.#compiled]
   }
 
   /** The rules of one scope. */
@@ -103,13 +95,12 @@ export class RuleStore {
       throw error
     }
     this.#all = this.#list()
-    this.#forSearches = undefined
     return stored
   }
 
-  #compile(more: readonly NativeRule[] = []): NativeRules {
+  #compile(): ContractRules {
     const told = this.#list().map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
-    return unwrap(this.#addon.compileRules(this.#variables, [...told, ...more])).rules as NativeRules
+    return unwrap(this.#addon.compileRules(this.#variables, told)).rules as ContractRules
   }
 
   #list(): StoredRule[] {

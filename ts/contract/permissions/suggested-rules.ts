@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
-import type { ContractAddon } from '../native-surface.js'
+import type { ContractAddon } from '../native-policy.js'
 import { escapeGlob } from './escape-glob.js'
 import type { Rule } from './rule.js'
 import type { Subject } from './rule-store.js'
@@ -15,9 +15,12 @@ export function suggestedRules(
   return [...new Set(patterns)].map((pattern) => ({ permission: toolId, pattern }))
 }
 
-function patternsOf(addon: ContractAddon, { kind, resource }: Subject, roots: readonly string[]): string[] {
+function patternsOf(addon: ContractAddon, { kind, resource, below }: Subject, roots: readonly string[]): string[] {
   if (kind === 'command') return addon.suggestPattern(resource)
-  if (kind === 'path') return [pathPattern(resource, roots)]
+  if (kind === 'path') {
+    const pattern = pathPattern(resource, roots)
+    return below === true && pattern !== '**' ? [pattern, `${pattern}/**`] : [pattern]
+  }
   // The pattern of a host is no glob.
   if (kind === 'host') return [resource]
   // A tool that touches nothing has nothing else to be told apart by.

@@ -1,9 +1,9 @@
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseSkill } from './parse-skill.js'
 import { readRemoteSkill } from './remote-skill.js'
-import { readPlainFile } from './skill-file.js'
+import { ownersOf, readPlainFile, type TrustedOwners } from './skill-file.js'
 import type { SkillOptions, SkillSource } from './skill-source.js'
 
 /** A skill that was found. */
@@ -37,8 +37,9 @@ export async function discoverSkills(places: SkillPlaces): Promise<{ skills: Fou
     if (first === undefined) skills.set(skill.name, skill)
     else if (first.from !== skill.from) warnings.push(`Skill ${skill.name} of ${skill.from} is left out: ${first.from} has the name already.`)
   }
-  for (const directory of directoriesOf(places)) {
-    for (const skill of await skillsIn(directory, warnings)) keep(skill)
+  const owners = await ownersOf(places.roots)
+  for (const { directory, isChosen } of directoriesOf(places)) {
+    for (const skill of await skillsIn(directory, isChosen ? undefined : owners, warnings)) keep(skill)
   }
   for (const source of places.sources ?? []) {
     if (!('url' in source)) continue
@@ -48,14 +49,20 @@ export async function discoverSkills(places: SkillPlaces): Promise<{ skills: Fou
   return { skills: [...skills.values()], warnings }
 }
 
-/** In the order of precedence; the nearest of the project first. */
-function directoriesOf({ roots, project = true, home = homedir(), sources = [] }: SkillPlaces): string[] {
+/** In the order of precedence; the nearest of the project first. Those of the user and the host were chosen; others were met. */
+function directoriesOf({ roots, project = true, home = homedir(), sources = [] }: SkillPlaces): { directory: string; isChosen: boolean }[] {
   const userHome = home === false || home === '' ? undefined : resolve(home)
   const around = project ? roots.flatMap((root) => upward(root, userHome)) : []
   const bundled = sources.flatMap((source) => ('bundled' in source ? [source.bundled] : []))
   const configured = sources.flatMap((source) => ('path' in source ? [source.path] : []))
-  const own = [...around, ...(userHome === undefined ? [] : [userHome])].flatMap((place) => folders.map((folder) => join(place, folder)))
-  return [...new Set([...own, ...bundled, ...configured].map((path) => resolve(path)))]
+  const foldersIn = (place: string): string[] => folders.map((folder) => join(place, folder))
+  const met = around.flatMap(foldersIn)
+  const chosen = [...(userHome === undefined ? [] : foldersIn(userHome)), ...bundled, ...configured]
+  const all = new Map<string, boolean>()
+  for (const [paths, isChosen] of [[met, false], [chosen, true]] as const) {
+    for (const path of paths) all.set(resolve(path), all.get(resolve(path)) ?? isChosen)
+  }
+  return [...all].map(([directory, isChosen]) => ({ directory, isChosen }))
 }
 
 /** A directory and all around it. The user's home is no part of a project. */
@@ -67,10 +74,10 @@ export function upward(root: string, home: string | undefined): string[] {
   }
 }
 
-async function skillsIn(directory: string, warnings: string[]): Promise<FoundSkill[]> {
+async function skillsIn(directory: string, owners: TrustedOwners, warnings: string[]): Promise<FoundSkill[]> {
   let names: string[]
   try {
-    if (!(await isTrusted(directory))) {
+    if (!(await isTrusted(directory, owners))) {
       warnings.push(`The skills in ${directory} are left out: the directory belongs to another user.`)
       return []
     }
@@ -83,20 +90,21 @@ async function skillsIn(directory: string, warnings: string[]): Promise<FoundSki
     return []
   }
   if (names.length > MAX_SKILLS) warnings.push(`Of the ${names.length} skills in ${directory}, the first ${MAX_SKILLS} are taken.`)
-  const found = await Promise.all(names.slice(0, MAX_SKILLS).map((name) => skillAt(join(directory, name, 'SKILL.md'), warnings)))
+  const found = await Promise.all(names.slice(0, MAX_SKILLS).map((name) => skillAt(join(directory, name, 'SKILL.md'), owners, warnings)))
   return found.filter((skill) => skill !== undefined)
 }
 
-/** Directories above a workspace may be anybody's: `/tmp/.agents` is not to tell the agent what to do. */
-async function isTrusted(directory: string): Promise<boolean> {
-  const { uid } = await stat(directory)
-  return uid === 0 || uid === process.getuid?.()
+/** `/tmp/.agents/skills` is not to tell the agent what to do, neither by what it is nor by where a link in it leads. */
+async function isTrusted(directory: string, owners: TrustedOwners): Promise<boolean> {
+  if (owners === undefined) return true
+  const looks = [dirname(directory), directory].flatMap((path) => [stat(path), lstat(path)])
+  return (await Promise.all(looks)).every(({ uid }) => owners.has(uid))
 }
 
-async function skillAt(path: string, warnings: string[]): Promise<FoundSkill | undefined> {
+async function skillAt(path: string, owners: TrustedOwners, warnings: string[]): Promise<FoundSkill | undefined> {
   try {
-    const { name, description } = await parseSkill(await readPlainFile(path))
-    return { name, description, from: path, load: async () => (await parseSkill(await readPlainFile(path))).body }
+    const { name, description } = await parseSkill(await readPlainFile(path, owners))
+    return { name, description, from: path, load: async () => (await parseSkill(await readPlainFile(path, owners))).body }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // Files beside the skills, and folders of something else, are none.

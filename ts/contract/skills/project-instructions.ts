@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { homedir } from 'node:os'
 import { headOf } from '../truncation.js'
+import type { TrustedOwners } from './skill-file.js'
 
 /** The first of them that a directory has counts. */
 const names = ['AGENTS.md', 'CLAUDE.md', 'CONTEXT.md']
@@ -9,10 +10,11 @@ const MAX_BYTES = 32_000
 
 /** What the project wants every agent to know: the files around the workspace, the nearest last. */
 export async function projectInstructions(roots: readonly string[], home: string | false = homedir()): Promise<string> {
-  const { upward } = await import('./discover-skills.js')
+  const [{ upward }, { ownersOf }] = await Promise.all([import('./discover-skills.js'), import('./skill-file.js')])
   const around = roots.flatMap((root) => upward(root, home === false ? undefined : home))
   const places = [...new Set(around.toReversed())]
-  const texts = (await Promise.all(places.map(instructionsIn))).filter((text) => text !== undefined)
+  const owners = await ownersOf(roots)
+  const texts = (await Promise.all(places.map((place) => instructionsIn(place, owners)))).filter((text) => text !== undefined)
   // What is nearest matters most, and stays.
   let room = MAX_BYTES
   const kept: string[] = []
@@ -25,11 +27,11 @@ export async function projectInstructions(roots: readonly string[], home: string
   return kept.join('\n\n')
 }
 
-async function instructionsIn(directory: string): Promise<string | undefined> {
+async function instructionsIn(directory: string, owners: TrustedOwners): Promise<string | undefined> {
   const { readPlainFile } = await import('./skill-file.js')
   for (const name of names) {
     const path = join(directory, name)
-    const text = await readPlainFile(path).catch(() => undefined)
+    const text = await readPlainFile(path, owners).catch(() => undefined)
     if (text !== undefined && text.trim() !== '') return `Instructions of ${path}:\n\n${text.trim()}`
   }
   return undefined

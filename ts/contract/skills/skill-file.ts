@@ -1,8 +1,22 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 
 /** The most that a skill, or a file of instructions, may have. */
 export const MAX_TEXT_BYTES = 1_000_000
+
+/** The users whose files may tell an agent what to do; without it, everybody. */
+export type TrustedOwners = ReadonlySet<number> | undefined
+
+/**
+ * Whom to trust in the directories around a workspace, which may be anybody's, as `/tmp` is: root, the user of this
+ * process, and those to whom the workspace itself belongs.
+ */
+export async function ownersOf(roots: readonly string[]): Promise<TrustedOwners> {
+  const own = process.getuid?.()
+  if (own === undefined) return undefined
+  const ofRoots = await Promise.all(roots.map(async (root) => (await stat(root)).uid))
+  return new Set([0, own, ...ofRoots])
+}
 
 /**
  * The text of a file that has to be where its path says, with no link on the way. It is opened first, and
@@ -11,12 +25,14 @@ export const MAX_TEXT_BYTES = 1_000_000
  * @param path Absolute and without links.
  * @throws {Error} in words, for what is no such file.
  */
-export async function readPlainFile(path: string, limitBytes = MAX_TEXT_BYTES): Promise<string> {
+export async function readPlainFile(path: string, owners?: TrustedOwners): Promise<string> {
+  const limitBytes = MAX_TEXT_BYTES
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
     const stats = await file.stat()
     if (!stats.isFile()) throw new Error('it is no file')
+    if (owners?.has(stats.uid) === false) throw new Error('it belongs to another user')
     if (stats.size > limitBytes) throw new Error(`it has ${stats.size} bytes, and ${limitBytes} are the most`)
     if ((await openedPath(file, path, stats)) !== path) throw new Error('a link leads to it')
     // One byte more shows a file that grows while it is read.

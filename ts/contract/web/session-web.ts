@@ -3,7 +3,7 @@ import type { RequirementSet } from '../requirements.js'
 import { CallCounter } from './call-counter.js'
 import type { WebSearchProvider } from './search-provider.js'
 
-/** What the calls of a session share about the web. */
+/** What the calls of a session share about the web. An agent that it calls has no more than is left of it. */
 export class SessionWeb {
   readonly fetches: CallCounter
   readonly searches: CallCounter
@@ -12,9 +12,16 @@ export class SessionWeb {
   /** The sets that all must allow, with variables expanded. */
   readonly effective: readonly RequirementSet[]
 
-  constructor(limits: Readonly<Limits>, provider: WebSearchProvider | undefined, effective: readonly RequirementSet[]) {
-    this.fetches = new CallCounter('web_fetch', limits.webFetchCalls, 'limits.webFetchCalls')
-    this.searches = new CallCounter('web_search', limits.webSearchCalls, 'limits.webSearchCalls')
+  constructor(from: {
+    limits: Readonly<Limits>
+    provider: WebSearchProvider | undefined
+    effective: readonly RequirementSet[]
+    /** What the caller of the agent has. */
+    parent: SessionWeb | undefined
+  }) {
+    const { limits, provider, effective, parent } = from
+    this.fetches = parent?.fetches ?? new CallCounter('web_fetch', limits.webFetchCalls, 'limits.webFetchCalls')
+    this.searches = parent?.searches ?? new CallCounter('web_search', limits.webSearchCalls, 'limits.webSearchCalls')
     this.provider = provider
     this.effective = effective
   }

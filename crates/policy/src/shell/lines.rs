@@ -1,7 +1,11 @@
 //! The parser's own limits, and its two readings of a line.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::panic::set_hook;
+use std::panic::take_hook;
+use std::sync::Once;
 
 use brush_parser::ParserOptions;
 use brush_parser::Token;
@@ -85,8 +89,28 @@ fn read(line: &str, options: &ParserOptions) -> Result<Program, String> {
         brush_parser::parse_tokens(&tokens, options).map_err(|error| error.to_string())
     };
     // The parser has places at which it gives up by a panic.
-    catch_unwind(AssertUnwindSafe(reading))
-        .unwrap_or_else(|_| Err("the parser gave up on it".to_owned()))
+    quietly(reading).unwrap_or_else(|| Err("the parser gave up on it".to_owned()))
+}
+
+/// `None` for a panic, of which nothing is printed: a line that a model makes up must not write to
+/// the host's terminal.
+fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+    thread_local! {
+        static QUIET: Cell<bool> = const { Cell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work)).ok();
+    QUIET.set(false);
+    done
 }
 
 fn shallow(tokens: &[Token]) -> Result<(), String> {

@@ -51,6 +51,9 @@ impl Reading {
     }
 }
 
+/// Why a command is restricted that is none but for that.
+const SETS_VARIABLES: &str = "sets variables that later commands may use";
+
 /// The most that is said about why a command is restricted.
 const REASON: usize = 160;
 
@@ -114,9 +117,10 @@ impl Walk {
             CompoundCommand::BraceGroup(it) => self.list(&it.list),
             CompoundCommand::Subshell(it) => self.list(&it.list),
             CompoundCommand::ForClause(it) => {
-                for value in it.values.iter().flatten() {
-                    self.word(value);
-                }
+                let values: Vec<Word> =
+                    it.values.iter().flatten().map(|value| self.word(value)).collect();
+                let text = format!("for {} in {}", it.variable_name, text(&values));
+                self.push(&text, None, false, Some(SETS_VARIABLES.to_owned()));
                 self.list(&it.body.list);
             }
             CompoundCommand::CaseClause(it) => {
@@ -234,21 +238,25 @@ impl Walk {
             words.push(self.word(name));
         }
         self.seen.clear();
-        self.finish(&words, &assigned, reason);
+        self.finish(&words, &assigned, true, reason);
     }
 
-    fn finish(&mut self, words: &[Word], assigned: &[Word], reason: Option<String>) {
+    fn finish(
+        &mut self,
+        words: &[Word],
+        assigned: &[Word],
+        is_certain: bool,
+        reason: Option<String>,
+    ) {
         if words.is_empty() && assigned.is_empty() {
             if let Some(reason) = reason {
                 // A redirection alone makes or empties a file.
-                self.push(": >", None, Some(reason));
+                self.push(": >", None, false, Some(reason));
             }
             return;
         }
-        let text = |words: &[Word]| words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
         if words.is_empty() {
-            let said = "sets variables that later commands may use".to_owned();
-            self.push(&text(assigned), None, Some(said));
+            self.push(&text(assigned), None, false, Some(SETS_VARIABLES.to_owned()));
             return;
         }
         let argv: Option<Vec<String>> = words.iter().map(|word| word.value.clone()).collect();
@@ -269,7 +277,8 @@ impl Walk {
                 let word = words.iter().find(|word| word.value.is_none())?;
                 Some(format!("holds an expansion, {}", word.source))
             });
-        if !self.push(&text(words), argv, reason.clone()) {
+        let is_exact = is_certain && assigned.is_empty();
+        if !self.push(&text(words), argv, is_exact, reason.clone()) {
             return; // and what is in it is known too
         }
         self.reading.lines.extend(wrapped.lines);
@@ -283,17 +292,31 @@ impl Walk {
                 self.reading.unclear.push((text(inner.words), reason));
                 continue;
             }
+            let is_exact = is_exact && inner.restricted.is_none();
             let reason = inner.restricted.or_else(|| reason.clone());
             self.depth += 1;
-            self.finish(inner.words, &[], reason);
+            self.finish(inner.words, &[], is_exact, reason);
             self.depth -= 1;
         }
     }
 
     /// False: it was known already.
-    fn push(&mut self, text: &str, argv: Option<Vec<String>>, reason: Option<String>) -> bool {
+    fn push(
+        &mut self,
+        text: &str,
+        argv: Option<Vec<String>>,
+        is_exact: bool,
+        reason: Option<String>,
+    ) -> bool {
         let restricted = reason.map(|reason| reason.chars().take(REASON).collect());
-        self.reading.push(SimpleCommand { text: text.to_owned(), argv, restricted })
+        self.reading.push(SimpleCommand { text: text.to_owned(), argv, is_exact, restricted })
+    }
+
+    /// `a <&-b` is `a b <&-` to bash.
+    fn may_be_argument(&mut self, target: Word) -> String {
+        let reason = format!("has {}, which may be an argument", target.source);
+        self.reading.unclear.push((target.source, reason.clone()));
+        reason
     }
 
     /// Why the command is restricted by it.
@@ -323,8 +346,12 @@ impl Walk {
                     Target::Filename(word) | Target::Duplicate(word) => self.word(word),
                 };
                 match kind {
-                    Kind::Read | Kind::DuplicateInput => connects_to(&target),
-                    Kind::DuplicateOutput if is_descriptor(&target) => None,
+                    Kind::Read => connects_to(&target),
+                    Kind::DuplicateInput | Kind::DuplicateOutput if is_descriptor(&target) => None,
+                    Kind::DuplicateInput => Some(self.may_be_argument(target)),
+                    Kind::DuplicateOutput if target.source.starts_with('-') => {
+                        Some(self.may_be_argument(target))
+                    }
                     Kind::Write
                     | Kind::Append
                     | Kind::Clobber
@@ -334,6 +361,10 @@ impl Walk {
             }
         }
     }
+}
+
+fn text(words: &[Word]) -> String {
+    words.iter().map(Word::text).collect::<Vec<_>>().join(" ")
 }
 
 /// `2>&1`, `>&-`

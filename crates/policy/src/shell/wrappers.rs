@@ -22,7 +22,7 @@ pub(super) struct Inner<'w> {
 }
 
 /// They run the rest of their words, with options of their own in front of it.
-const RUNNERS: [&str; 41] = [
+const RUNNERS: [&str; 54] = [
     "sudo",
     "doas",
     "su",
@@ -64,11 +64,27 @@ const RUNNERS: [&str; 41] = [
     "builtin",
     "entr",
     "dbus-run-session",
+    "bwrap",
+    "choom",
+    "fakeroot",
+    "firejail",
+    "numactl",
+    "prlimit",
+    "proot",
+    "screen",
+    "sg",
+    "start-stop-daemon",
+    "tmux",
+    "unbuffer",
+    "xvfb-run",
 ];
 /// Their other names for a shell.
-const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"];
+const SHELLS: [&str; 13] = [
+    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash",
+    "posh",
+];
 /// They change what later commands mean: variables such as `PATH`, or names.
-const CHANGERS: [&str; 14] = [
+const CHANGERS: [&str; 15] = [
     "alias",
     "export",
     "readonly",
@@ -82,7 +98,8 @@ const CHANGERS: [&str; 14] = [
     "enable",
     "getopts",
     "let",
-    "printf -v",
+    "unset",
+    "shopt",
 ];
 /// So many places are tried where it is not known at which the inner command begins.
 const MOST_PLACES: usize = 16;
@@ -95,15 +112,26 @@ pub(super) fn look(words: &[Word]) -> Wrapped<'_> {
         return shell(arguments);
     }
     match name {
-        "eval" => lines_in(arguments, "runs what its arguments come to"),
-        "trap" if arguments.len() > 1 => {
-            lines_in(&arguments[..1], "runs what its first argument comes to")
-        }
-        "." | "source" => script(arguments),
+        "eval" => lines_in(operands(arguments), "runs what its arguments come to"),
+        "trap" => match operands(arguments) {
+            [line, _, ..] if value(Some(line)) != Some("-") => {
+                lines_in(std::slice::from_ref(line), "runs what its first argument comes to")
+            }
+            _ => Wrapped::default(),
+        },
+        "." | "source" => script(operands(arguments)),
         "find" => find(arguments),
-        _ if CHANGERS.contains(&name) => because("changes what later commands mean"),
-        "printf" if value(arguments.first()) == Some("-v") => {
-            because("changes what later commands mean")
+        "compgen" | "complete" | "bind" | "fc" | "history" => {
+            Wrapped { lines: evaluated(arguments), ..places(arguments, "may run another command") }
+        }
+        "jobs" if value(arguments.first()) == Some("-x") => {
+            places(&arguments[1..], "lets jobs run another command")
+        }
+        "test" | "[" if has_index(arguments) => {
+            Wrapped { lines: evaluated(arguments), ..because("computes an index") }
+        }
+        _ if changes(name, arguments) => {
+            Wrapped { lines: evaluated(arguments), ..because("changes what later commands mean") }
         }
         _ => match certain(name, arguments) {
             Some(inner) => Wrapped {
@@ -118,6 +146,40 @@ pub(super) fn look(words: &[Word]) -> Wrapped<'_> {
 
 fn because(reason: &str) -> Wrapped<'static> {
     Wrapped { restricted: Some(reason.to_owned()), ..Wrapped::default() }
+}
+
+/// Without the `--` that ends options.
+fn operands(arguments: &[Word]) -> &[Word] {
+    match arguments {
+        [first, rest @ ..] if value(Some(first)) == Some("--") => rest,
+        _ => arguments,
+    }
+}
+
+/// To bash, `-v 'a[$(b)]'` runs `b`.
+fn has_index(arguments: &[Word]) -> bool {
+    let has = |is: fn(&str) -> bool| arguments.iter().any(|word| value(Some(word)).is_some_and(is));
+    has(|text| matches!(text, "-v" | "-R")) && has(|text| text.len() > 1 && text.contains('['))
+}
+
+fn changes(name: &str, arguments: &[Word]) -> bool {
+    let mut options = arguments.iter().filter_map(|word| word.value.as_deref());
+    match name {
+        "printf" => options.next().is_some_and(|text| text.starts_with("-v")),
+        "wait" => options.any(|text| text.starts_with("-p")),
+        // With these, words are taken for assignments, or from lines before.
+        "set" => options.any(|text| {
+            let is_short = text.starts_with(['-', '+']);
+            text == "keyword" || text.starts_with("hist") || is_short && text.contains(['k', 'H'])
+        }),
+        _ => CHANGERS.contains(&name),
+    }
+}
+
+/// Lines in arguments that are expanded once more.
+fn evaluated(arguments: &[Word]) -> Vec<String> {
+    let texts = arguments.iter().take(MOST_PLACES).filter_map(|word| word.value.as_deref());
+    texts.flat_map(|text| Word::parse_document(text).substitutions).collect()
 }
 
 fn value(word: Option<&Word>) -> Option<&str> {
@@ -169,10 +231,21 @@ fn places<'w>(arguments: &'w [Word], reason: &str) -> Wrapped<'w> {
     let lines = arguments
         .iter()
         .take(MOST_PLACES)
-        .filter_map(|word| word.value.clone())
+        .filter_map(|word| word.value.as_deref())
+        .flat_map(|text| [Some(text), option_value(text)])
+        .flatten()
         .filter(|text| text.contains([' ', ';', '|', '&', '\n', '$', '`']))
+        .map(str::to_owned)
         .collect();
     Wrapped { restricted: Some(reason.to_owned()), lines, commands }
+}
+
+/// `b` of `-Sb` and of `--split-string=b`.
+fn option_value(text: &str) -> Option<&str> {
+    match text.strip_prefix("--") {
+        Some(long) => long.split_once('=').map(|(_, value)| value),
+        None => text.strip_prefix('-').and_then(|short| short.get(1..)),
+    }
 }
 
 fn find(arguments: &[Word]) -> Wrapped<'_> {
@@ -207,11 +280,21 @@ fn lines_in<'w>(arguments: &[Word], reason: &str) -> Wrapped<'w> {
 /// A file of commands is a program like any other, but not what comes in from elsewhere.
 fn script(arguments: &[Word]) -> Wrapped<'static> {
     match value(arguments.first()) {
-        Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
-            Wrapped::default()
-        }
+        Some(file) if !may_be_input(file) => Wrapped::default(),
         _ => because("runs commands that are not known"),
     }
+}
+
+/// `/dev/stdin` and the like, however they are written: which directory is the current one is not
+/// known.
+fn may_be_input(file: &str) -> bool {
+    let mut parts = file.split('/').filter(|part| !matches!(*part, "" | "."));
+    let is_device = |part: &str| matches!(part, "dev" | "proc");
+    let last = parts.clone().next_back().unwrap_or_default();
+    last == "stdin"
+        || last.bytes().all(|byte| byte.is_ascii_digit())
+        || file.starts_with('/') && parts.clone().next().is_some_and(is_device)
+        || parts.clone().any(|part| part == "..") && parts.any(is_device)
 }
 
 /// `sh -c LINE`, `sh FILE`, or `sh` with its commands from elsewhere.

@@ -1,0 +1,224 @@
+//! What real shells run, compared with what is said of a line: one of which every command is known
+//! runs those, and no others.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+
+use proptest::prelude::*;
+use toolwright_policy::shell::parse;
+
+/// Programs that write down how they were called.
+const PROGRAMS: [&str; 3] = ["aa", "bb", "evil"];
+const RECORDER: &str = "#!/bin/sh\nprintf '%s\\0' \"${0##*/}\" \"$@\" >\"$RECORD/$$\"\n";
+
+/// Where lines are run, with nothing but those programs within reach.
+struct Scene {
+    directory: PathBuf,
+    shells: Vec<PathBuf>,
+    runs: AtomicUsize,
+}
+
+impl Scene {
+    fn new(name: &str) -> Self {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&directory);
+        for part in ["bin", "work"] {
+            fs::create_dir_all(directory.join(part)).unwrap();
+        }
+        for program in PROGRAMS {
+            let path = directory.join("bin").join(program);
+            fs::write(&path, RECORDER).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let shells = ["/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/ash"].map(PathBuf::from);
+        let shells = shells.into_iter().filter(|shell| shell.exists()).collect();
+        Self { directory, shells, runs: AtomicUsize::new(0) }
+    }
+
+    /// How programs are called by a line. What it leaves in the background may come too late to count.
+    fn calls(&self, shell: &Path, line: &str) -> HashSet<Vec<String>> {
+        let record = self.directory.join(self.runs.fetch_add(1, Ordering::Relaxed).to_string());
+        fs::create_dir(&record).unwrap();
+        Command::new(shell)
+            .args(["-c", line])
+            .current_dir(self.directory.join("work"))
+            .env_clear()
+            .env("PATH", self.directory.join("bin"))
+            .env("RECORD", &record)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        let calls = fs::read_dir(&record).unwrap().map(|entry| {
+            let call = fs::read(entry.unwrap().path()).unwrap();
+            let words = call.strip_suffix(b"\0").unwrap_or_default().split(|byte| *byte == 0);
+            words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+        });
+        // One that is being written says nothing yet.
+        let calls = calls.filter(|call: &Vec<String>| call.iter().any(|word| !word.is_empty()));
+        let calls = calls.collect();
+        let _ = fs::remove_dir_all(record);
+        calls
+    }
+
+    /// Calls that a line makes although it says that it makes only others.
+    fn undisclosed(&self, line: &str) -> Vec<Vec<String>> {
+        let parsed = parse(line);
+        if parsed.commands.iter().any(|command| command.restricted.is_some()) {
+            return Vec::new();
+        }
+        let known: HashSet<Vec<String>> =
+            parsed.commands.into_iter().filter_map(|command| command.argv).collect();
+        let calls = self.shells.iter().flat_map(|shell| self.calls(shell, line));
+        calls.filter(|call| !known.contains(call)).collect()
+    }
+}
+
+#[test]
+fn r40_nothing_runs_undisclosed() {
+    let scene = Scene::new("real-shells-known");
+    for line in [
+        "aa <&-evil",
+        "test -v 'a[$(evil)]'",
+        "[ -v 'a[$(evil)]' ]",
+        "[ -f x -o -v \"a[\\$(evil)]\" ]",
+        "jobs -x evil",
+        "compgen -C evil",
+        "compgen -W '$(evil)'",
+        "complete -C evil aa",
+        "history -s evil; fc -s evil",
+        "set -o history; set -H\n: evil\n!:1",
+        "set -k; aa PATH=x",
+        "eval -- 'evil'",
+        "trap -- evil EXIT",
+        "trap evil EXIT",
+        ". ./../../../../../../../../../../../dev/stdin <<E\nevil\nE",
+        ". //dev/stdin <<E\nevil\nE",
+        "cd /dev; . ./stdin <<E\nevil\nE",
+        "cd /dev/fd; . ./0 <<E\nevil\nE",
+        "/bin/sh /dev/../dev/stdin <<E\nevil\nE",
+        "aa \"$(bb ')' ; evil)\"",
+        "aa $(bb # )\nevil)",
+        "aa <<E\\\nF\nx\nEF\nevil",
+        "aa <<'E F'\n$(evil)\nE F\nevil",
+        "aa $'x\\'; evil; aa '",
+        "aa \"`bb \\\"evil\\\"`\"",
+        "aa & evil",
+        "alias aa=evil\naa",
+        "f() { evil; }; f",
+        "PATH=/; evil",
+    ] {
+        assert_eq!(scene.undisclosed(line), Vec::<Vec<String>>::new(), "{line}");
+    }
+}
+
+#[test]
+fn the_comparison_sees_what_runs() {
+    let scene = Scene::new("real-shells-itself");
+    assert!(!scene.shells.is_empty());
+    for shell in &scene.shells {
+        let wanted = HashSet::from([vec!["aa".to_owned(), "b c".to_owned(), String::new()]]);
+        assert_eq!(scene.calls(shell, "aa 'b c' ''"), wanted, "{}", shell.display());
+    }
+}
+
+/// Pieces of lines, without loops, files and programs that wait.
+fn lines() -> impl Strategy<Value = String> {
+    let piece = proptest::sample::select(vec![
+        "aa ",
+        "aa ",
+        "bb ",
+        "evil ",
+        "x",
+        "y ",
+        "1",
+        " ",
+        " ",
+        "; ",
+        "; ",
+        "\n",
+        "\n",
+        "&&",
+        "|",
+        "||",
+        "(",
+        ")",
+        "{ ",
+        "; }",
+        "'",
+        "'",
+        "\"",
+        "\"",
+        "\\",
+        "\\\n",
+        "#",
+        " #",
+        "!",
+        "$",
+        "`",
+        "=",
+        "~",
+        "-",
+        "--",
+        "[ ",
+        " ]",
+        "test ",
+        "eval ",
+        "exec ",
+        "command ",
+        "builtin ",
+        "trap ",
+        "set ",
+        "sh -c ",
+        "if ",
+        "then ",
+        "fi",
+        "else ",
+        "case x in x) ",
+        ";; esac",
+        "in ",
+        "f() ",
+        "f ",
+        "<<E\n",
+        "<<'E'\n",
+        "<<-E\n",
+        "\nE\n",
+        "\n\tE\n",
+        "</dev/null",
+        ">/dev/null ",
+        "2>&1",
+        "<&-",
+        ">&-",
+        ">&2",
+        "<&0",
+        "é",
+        "$(evil)",
+        "`evil`",
+    ]);
+    proptest::collection::vec(piece, 1..14).prop_map(|pieces| pieces.concat())
+}
+
+fn cases() -> u32 {
+    let factor: u32 =
+        std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|f| f.parse().ok()).unwrap_or(1);
+    2_000 * factor
+}
+
+#[test]
+fn r40_no_line_runs_what_it_does_not_say() {
+    let scene = Scene::new("real-shells-random");
+    let config =
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
+    proptest!(config, |(line in lines())| {
+        prop_assert_eq!(scene.undisclosed(&line), Vec::<Vec<String>>::new(), "{:?}", line);
+    });
+}
