@@ -2,7 +2,8 @@
 //!
 //! While the leader is not reaped, its number stands for this group and nothing else, whether it
 //! still runs or not. Everything that sends a signal therefore happens before [`Leader::reap`], and
-//! dropping a leader kills, then reaps.
+//! dropping a leader kills, then reaps. What has left the group is killed with it where it is searched
+//! for: see [`Descendants`].
 
 use std::{
     io,
@@ -21,6 +22,8 @@ use rustix::{
     },
 };
 
+use crate::descendants::{Descendants, SEARCHED};
+
 /// How long the end of a killed leader is waited for. Only one stuck in the kernel takes longer.
 const DEATH: Duration = Duration::from_millis(100);
 
@@ -30,19 +33,23 @@ pub(crate) struct ChildLeader {
     pid: Option<Pid>,
     /// Becomes readable when the leader ends. Missing on systems that have no such thing.
     pidfd: Option<OwnedFd>,
+    /// Where they are searched for, and until they are killed.
+    descendants: Option<Descendants>,
 }
 
 impl ChildLeader {
     pub(crate) fn new(child: Child) -> Self {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        Self { child: Some(child), pid, pidfd: pid.and_then(pidfd) }
+        let descendants = pid.filter(|_| SEARCHED).and_then(Descendants::of);
+        Self { child: Some(child), pid, pidfd: pid.and_then(pidfd), descendants }
     }
 
     pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
         self.pidfd.as_ref()
     }
 
-    /// Whether the leader has ended; it is not reaped by asking.
+    /// Whether the leader has ended; it is not reaped by asking. If it has not, its descendants may be
+    /// looked at.
     pub(crate) fn has_ended(&mut self) -> io::Result<bool> {
         let Some(pid) = self.pid else { return Ok(true) };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -54,21 +61,36 @@ impl ChildLeader {
                     // be a stranger's by now, so nothing is sent to it after this.
                     self.child = None;
                     self.pid = None;
-                    kill_orphans(pid);
+                    self.kill_family(|| kill_orphans(pid));
                     return Err(error.into());
                 }
-                Ok(status) => return Ok(status.is_some()),
+                Ok(Some(_)) => return Ok(true),
+                Ok(None) => {
+                    self.descendants.iter_mut().for_each(Descendants::look);
+                    return Ok(false);
+                }
             }
         }
     }
 
-    /// Kills every process of the group, and the leader should it have changed its group.
+    /// Kills every process of the group, the leader should it have changed its group, and those of
+    /// its descendants that are found.
     ///
     /// Errors are of no use: there is nobody left, or somebody whom this user may not signal.
-    pub(crate) fn kill_group(&self) {
-        if let Some(pid) = self.pid {
-            let _ = kill_process_group(pid, Signal::KILL);
-            let _ = kill_process(pid, Signal::KILL);
+    fn kill(&mut self) {
+        let pid = self.pid;
+        self.kill_family(|| {
+            if let Some(pid) = pid {
+                let _ = kill_process_group(pid, Signal::KILL);
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        });
+    }
+
+    fn kill_family(&mut self, kill_group: impl Fn()) {
+        match self.descendants.take() {
+            Some(descendants) => descendants.kill(kill_group),
+            None => kill_group(),
         }
     }
 
@@ -94,10 +116,10 @@ impl ChildLeader {
         }
     }
 
-    /// Kills the group, waits for the leader's end and releases its number. `None`: it does not end
+    /// Kills the command, waits for the leader's end and releases its number. `None`: it does not end
     /// even so, and a thread waits for it from now on.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
-        self.kill_group();
+        self.kill();
         let ended = self.wait_until(Instant::now() + DEATH);
         // From here on there is no number to send a signal to.
         self.pid = None;
@@ -149,6 +171,12 @@ impl ChildLeader {
     /// As on a system without pidfds.
     pub(crate) fn without_pidfd(mut self) -> Self {
         self.pidfd = None;
+        self
+    }
+
+    /// As on a system without process namespaces.
+    pub(crate) fn searched(mut self) -> Self {
+        self.descendants = self.pid.and_then(Descendants::of);
         self
     }
 }

@@ -17,10 +17,10 @@
 //! * **Output can be had while the command runs**, with backpressure: see [`run_streaming`].
 //! * **Nothing is left behind**: no zombie, no descriptor, on any path.
 //!
-//! Not covered here: a child that leaves the group with `setsid` or `setpgid` survives, and a
-//! descriptor that the host opened without `O_CLOEXEC` is inherited (none of this crate's is);
-//! `posix_spawn` as the standard library uses it closes none. Both take the helper that confines a
-//! command, which wraps this crate's launch.
+//! Not covered here: a child that leaves the group with `setsid` or `setpgid` survives, unless it is
+//! searched for by descent, as on macOS; and a descriptor that the host opened without `O_CLOEXEC` is
+//! inherited (none of this crate's is); `posix_spawn` as the standard library uses it closes none. Both
+//! take the helper that confines a command, which wraps this crate's launch.
 //!
 //! ```no_run
 //! use std::{path::Path, time::Duration};
@@ -41,6 +41,7 @@ mod capture;
 mod classify;
 #[cfg(target_os = "linux")]
 mod confined;
+mod descendants;
 pub mod environment;
 mod error;
 mod exit;

@@ -26,16 +26,19 @@ pub fn report(plan: &Plan, inherits: bool, cancel: &dyn CancelSource) -> Report 
     }
 }
 
-/// What is asked of `sandbox-exec`. It is not tried out, so it is not called more than best effort.
 #[cfg(not(target_os = "linux"))]
 fn elsewhere(plan: &Plan, inherits: bool) -> Report {
-    use toolwright_sandbox::{
-        plan::{Files, Network},
-        seatbelt,
-    };
-    if !std::path::Path::new(seatbelt::PROGRAM).exists() {
-        return nothing("sandbox-exec is not there");
+    if std::path::Path::new(toolwright_sandbox::seatbelt::PROGRAM).exists() {
+        by_profile(plan, inherits)
+    } else {
+        nothing("sandbox-exec is not there")
     }
+}
+
+/// What is asked of `sandbox-exec`. It is not tried out, so it is not called more than best effort.
+#[cfg(any(not(target_os = "linux"), test))]
+fn by_profile(plan: &Plan, inherits: bool) -> Report {
+    use toolwright_sandbox::plan::{Files, Network};
     let held = |mechanism: &str| Row {
         level: Level::BestEffort,
         mechanism: mechanism.to_owned(),
@@ -68,7 +71,9 @@ fn elsewhere(plan: &Plan, inherits: bool) -> Report {
             Files::Full => open("sandbox.files"),
             Files::Confined => held("a profile of sandbox-exec; semaphores are open"),
         },
-        process_kill: held("process group; what leaves it is not found"),
+        process_kill: held(
+            "process group and descendants; one whose parents ended unseen is missed",
+        ),
         limits: Row {
             level: Level::None,
             mechanism: "nothing limits what a command uses".to_owned(),
@@ -99,5 +104,50 @@ fn nothing(reason: &str) -> Report {
         process_kill: row(),
         limits: row(),
         environment: row(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolwright_sandbox::plan::{Files, Limits, Network};
+
+    use super::*;
+
+    fn plan(network: Network, files: Files) -> Plan {
+        Plan {
+            root: "/root".into(),
+            network,
+            files,
+            writable: Vec::new(),
+            closed: Vec::new(),
+            readable: Vec::new(),
+            protected: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_profile_is_called_more_than_best_effort() {
+        for network in [Network::Open, Network::HostLoopback, Network::Nothing] {
+            for files in [Files::Confined, Files::Full] {
+                let report = by_profile(&plan(network, files), false);
+                let Report { files, file_metadata, network, loopback, unix_sockets, .. } = &report;
+                let Report { ipc, process_kill, limits, environment, .. } = &report;
+                let rows = [files, file_metadata, network, loopback, unix_sockets, ipc];
+                for row in rows.into_iter().chain([process_kill, limits, environment]) {
+                    assert_ne!(row.level, Level::Kernel, "{row:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn processes_are_killed_as_a_group_and_by_descent_whatever_is_opened() {
+        for files in [Files::Confined, Files::Full] {
+            let row = by_profile(&plan(Network::Open, files), true).process_kill;
+            assert_eq!(row.level, Level::BestEffort);
+            assert!(row.mechanism.contains("process group and descendants"), "{row:?}");
+            assert!(row.mechanism.contains("missed"), "what it misses is told: {row:?}");
+        }
     }
 }
