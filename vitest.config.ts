@@ -3,19 +3,31 @@ import { configDefaults, defineConfig } from 'vitest/config'
 // These tests need programs or servers that npm and cargo do not bring: `npm run test:systems`.
 const systems = '__test__/systems/**/*.test.ts'
 const onlySystems = process.env['TOOLWRIGHT_TEST_SYSTEMS'] === '1'
-// What they attack is a program of its own, the same under either runtime, and they take long: under
-// Bun they run with `npm run test:systems`.
-const attacks = ['attacks', 'layers', 'leftovers', 'survivors'].map((name) => `__test__/confinement/${name}.test.ts`)
 const inBun = process.env['TOOLWRIGHT_TEST_RUNTIME'] === 'bun'
-const excluded = inBun ? [systems, ...attacks] : [systems]
+// What they attack is a program of its own, the same under either runtime, and they take long: under
+// Bun they run with `npm run test:systems`. Without confinement some of them succeed against the whole
+// machine (a storm of processes, a setting of the kernel), so nothing runs beside them.
+const attacks = ['attacks', 'layers', 'leftovers', 'survivors'].map((name) => `__test__/confinement/${name}.test.ts`)
+
+/** One after the other, before the rest. */
+const alone = { include: onlySystems && !inBun ? [systems] : attacks, maxWorkers: 1 }
+/** Most of them wait for something most of the time. */
+const together = {
+  include: ['__test__/**/*.test.ts'],
+  exclude: [...configDefaults.exclude, systems, ...attacks],
+  maxWorkers: 3,
+}
+const groups = onlySystems ? [alone] : inBun ? [together] : [alone, together]
 
 export default defineConfig({
   test: {
-    include: onlySystems ? (inBun ? attacks : [systems]) : ['__test__/**/*.test.ts'],
-    exclude: onlySystems ? configDefaults.exclude : [...configDefaults.exclude, ...excluded],
     // A process for each file: the addon keeps state per process, and some tests kill theirs.
     pool: 'forks',
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    projects: groups.map((group, groupOrder) => ({
+      extends: true as const,
+      test: { ...group, name: group === alone ? 'alone' : 'together', sequence: { groupOrder } },
+    })),
   },
 })

@@ -37,8 +37,9 @@ const stolen = (output: string, scene: Scene): boolean => output.includes(scene.
 const both = (name: string, how: string, proof: (output: string, scene: Scene) => boolean): Attack[] =>
   (['parent', '1'] as const).map((who) => besieges(name, who, how, proof))
 
-/** What the next command would inherit of a worker, or would wait for. */
-const SURROUNDINGS = "nice; ulimit -n; ulimit -t; ionice; chrt -p $$ | cut -d: -f2; taskset -p $$ | cut -d: -f2; cat /proc/1/limits /proc/1/autogroup 2>/dev/null"
+/** What the next command would inherit of a worker, or would wait for. Another worker has a group of another number. */
+const SURROUNDINGS =
+  "nice; ulimit -n; ulimit -t; ionice; chrt -p $$ | cut -d: -f2; taskset -p $$ | cut -d: -f2; cat /proc/1/limits 2>/dev/null; sed 's/-[0-9]*//' /proc/1/autogroup 2>/dev/null"
 
 /** A change of the worker, by which later commands would get less than their share. */
 const starves = (how: string, needs?: string): Attack => ({
@@ -71,6 +72,9 @@ const leaves = (name: string, leave: (scene: Scene, path: string) => string, fin
   },
 })
 
+/** Seconds, in which the next command has begun also on a busy machine. */
+const LINGERS = '10'
+
 export const supervisor: readonly Attack[] = [
   ...both('SIGTERM', 'end', fell),
   ...both('SIGKILL', 'kill', fell),
@@ -100,7 +104,7 @@ export const supervisor: readonly Attack[] = [
     name: "a process that stays where the next command works",
     ownRoot: true,
     stage: (scene) => ({
-      run: ['linger', 'session', scene.token, '3', 'end'],
+      run: ['linger', 'session', scene.token, LINGERS, 'end'],
       happened: async () => (await scene.run(['sh', '-c', 'cat /proc/[0-9]*/cmdline'])).output.includes(`linger\0session\0${scene.token}`),
     }),
   },
@@ -108,7 +112,7 @@ export const supervisor: readonly Attack[] = [
     name: 'numbers of processes used up before the next command',
     ownRoot: true,
     stage: (scene) => ({
-      run: ['linger', 'crowd', scene.token, '3', 'end'],
+      run: ['linger', 'crowd', scene.token, LINGERS, 'end'],
       happened: async () => Number((await scene.run(['sh', '-c', `cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c ${scene.token}`])).output) > 50,
     }),
   },
