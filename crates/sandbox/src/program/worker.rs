@@ -62,6 +62,7 @@ pub(crate) struct About<'a> {
 
 /// Becomes a worker. Comes back when it is no longer wanted.
 pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
+    yield_to_commands();
     match Worker::new(about, &mut layers) {
         Ok(worker) => {
             // Without it the host has only the socket to end this process by.
@@ -78,6 +79,16 @@ pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
             let _ = send(&socket, &Reply::Failed(step, errno, error.to_string()).frame(), &[]);
         }
     }
+}
+
+/// A worker that is woken does not displace what runs, which is a command on its way to its program, or
+/// the host that waits for it. Commands are scheduled as they would be anywhere. Errors are of no use.
+fn yield_to_commands() {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a system call that reads a local.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const none)
+    };
 }
 
 /// A filter whose calls are answered here, and how its listener gets here.
