@@ -36,8 +36,8 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
+  checkOptions(options ?? {}, ['journal', 'streamOutput'])
   const { streamOutput = false, ...given } = options ?? {}
-  checkOptions(given)
   const bound = ownOptions(given)
   if (bound.journal !== undefined) checkJournal(bound.journal)
   checkSwitch('streamOutput', streamOutput)

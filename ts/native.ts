@@ -16,7 +16,7 @@ let loaded: typeof Addon | undefined
  */
 async function load(): Promise<typeof Addon> {
   const unsupported = unsupportedBecause(process)
-  if (unsupported !== undefined) throw unavailable(unsupported, '')
+  if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
   try {
     const native = await import('../index.js')
     // Two calls at once may both come here; one of them is first.

@@ -1,5 +1,5 @@
 import type { SandboxRequest } from '../index.js'
-import { invalid, isNames } from './option-checks.js'
+import { checkNames, invalid, isNames } from './option-checks.js'
 
 /** How `bash` is confined. Nothing here can be reached by a model; the host decides. */
 export interface SandboxOptions {
@@ -75,11 +75,10 @@ const limitNames = ['processes', 'memoryBytes', 'cpuSeconds', 'fileSizeBytes'] a
  * @throws {ToolError} INVALID_INPUT
  */
 export function checkSandbox(sandbox: unknown): void {
-  if (typeof sandbox !== 'object' || sandbox === null) throw invalid('sandbox must be an object.')
-  const given = sandbox as Record<string, unknown>
   const pathLists = ['writableRoots', 'readable', 'denyRead', 'denyWrite']
   const known = [...Object.keys(words), ...pathLists, 'required', 'limits']
-  checkNames('sandbox', given, known)
+  checkNames('sandbox.', sandbox, known)
+  const given = sandbox as Record<string, unknown>
   for (const [name, allowed] of Object.entries(words)) {
     const value = given[name]
     if (value !== undefined && !(allowed as readonly unknown[]).includes(value)) {
@@ -98,17 +97,11 @@ export function checkSandbox(sandbox: unknown): void {
 }
 
 function checkLimits(limits: unknown): void {
-  if (typeof limits !== 'object' || limits === null) throw invalid('sandbox.limits must be an object.')
-  checkNames('sandbox.limits', limits as Record<string, unknown>, limitNames)
-  for (const [name, value] of Object.entries(limits)) {
+  checkNames('sandbox.limits.', limits, limitNames)
+  for (const [name, value] of Object.entries(limits as object)) {
     const valid = value === undefined || (Number.isSafeInteger(value) && value >= (name === 'processes' ? 0 : 1))
     if (!valid) throw invalid(`sandbox.limits.${name} must be a positive whole number.`)
   }
-}
-
-function checkNames(where: string, given: Record<string, unknown>, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw invalid(`${where}.${unknown} is no option; there are ${known.join(', ')}.`)
 }
 
 /** As the addon takes it. Defaults are left out: they cost nothing then. */

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
 import type { Journal } from './journal/journal.js'
-import { invalid, ownCopy } from './option-checks.js'
+import { checkNames, invalid, ownCopy } from './option-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
 import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
@@ -108,8 +108,22 @@ export function ownOptions<OPTIONS extends ToolOptions>(options: OPTIONS): OPTIO
   return own
 }
 
-/** Refuses options that make no sense, before any call is made with them. */
-export function checkOptions(options: ToolOptions): void {
+/** By name, so that the compiler misses one that is new. */
+const optionNames = Object.keys({
+  rootDir: true,
+  allowNetwork: true,
+  maxOutputBytes: true,
+  toolTimeoutMs: true,
+  networkGuard: true,
+  env: true,
+  sandbox: true,
+  durability: true,
+  allowInPlace: true,
+} satisfies Record<keyof ToolOptions, true>)
+
+/** Refuses options that make no sense, before any call is made with them. `besides` are others that are known. */
+export function checkOptions(options: ToolOptions, besides: readonly string[] = []): void {
+  checkNames('', options, [...optionNames, ...besides])
   if (options.rootDir !== undefined) checkRootDir(options.rootDir)
   checkSwitch('allowNetwork', options.allowNetwork ?? defaults.allowNetwork)
   checkSwitch('allowInPlace', options.allowInPlace ?? defaults.allowInPlace)
@@ -202,6 +216,7 @@ export function checkSwitch(name: string, value: unknown): void {
 function checkEnvironment(env: unknown): void {
   if (env === 'inherit') return
   if (typeof env !== 'object' || env === null) throw invalid("env must be 'inherit' or { allow, set }.")
+  checkNames('env.', env, ['allow', 'set'])
   const { allow = [], set = {} } = env as { allow?: unknown; set?: unknown }
   if (!Array.isArray(allow) || !allow.every((name) => typeof name === 'string' && name !== '')) {
     throw invalid('env.allow must be an array of names.')

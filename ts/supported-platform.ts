@@ -6,17 +6,30 @@ export interface Platform {
   versions: Record<string, string | undefined>
 }
 
-/** One sentence on why toolwright does not run here, or `undefined` where it should. */
-export function unsupportedBecause({ platform, arch, versions }: Platform): string | undefined {
+/** Why toolwright does not run here, and the next move. */
+export interface Unsupported {
+  summary: string
+  hint: string
+}
+
+/** One sentence on why toolwright does not run here and one on what helps, or `undefined` where it should run. */
+export function unsupportedBecause({ platform, arch, versions }: Platform): Unsupported | undefined {
   if (!['linux', 'darwin'].includes(platform) || !['x64', 'arm64'].includes(arch)) {
-    return `toolwright runs on Linux and macOS, x64 and arm64; this is ${platform} ${arch}`
+    return {
+      summary: `toolwright runs on Linux and macOS, x64 and arm64; this is ${platform} ${arch}`,
+      hint: platform === 'win32' ? 'Run the program in WSL 2.' : 'Run the program on one of those.',
+    }
   }
   const { bun, node } = versions
   if (bun !== undefined) {
-    return isBefore(bun, [1, 4]) ? `toolwright needs Bun 1.4 or later; this is Bun ${bun}` : undefined
+    if (!isBefore(bun, [1, 4])) return undefined
+    return { summary: `toolwright needs Bun 1.4 or later; this is Bun ${bun}`, hint: 'Run `bun upgrade`, then start the program again.' }
   }
   if (node === undefined || isBefore(node, [22, 13])) {
-    return `toolwright needs Node 22.13 or later, or Bun 1.4 or later; this is ${node === undefined ? 'neither' : `Node ${node}`}`
+    return {
+      summary: `toolwright needs Node 22.13 or later, or Bun 1.4 or later; this is ${node === undefined ? 'neither' : `Node ${node}`}`,
+      hint: 'Start the program with Node 24, from https://nodejs.org or by `nvm install 24`.',
+    }
   }
   return undefined
 }

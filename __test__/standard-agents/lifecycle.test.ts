@@ -143,10 +143,14 @@ describe('stop', () => {
 
 describe('close', () => {
   test('waits for the call that runs, and refuses later ones; twice is once', async () => {
-    const hold = gate()
-    const thread = await createThread({ tools: { a: tool(() => hold.opened.then(() => success('a'))) } })
+    const [hold, runs] = [gate(), gate()]
+    const held = tool(() => {
+      runs.open()
+      return hold.opened.then(() => success('a'))
+    })
+    const thread = await createThread({ tools: { a: held } })
     const a = thread.call('a')
-    await sleep(20)
+    await runs.opened
     const closing = thread.close()
     hold.open()
     expect(await a).toEqual(success('a'))

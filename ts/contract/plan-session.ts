@@ -21,7 +21,7 @@ import type { RegisteredTool } from './run-call.js'
 import type { SessionCore } from './session-core.js'
 import { SessionDirectory } from './session-directory.js'
 import { Scratch } from './scratch.js'
-import { checkSessionOptions, type SessionOptions } from './session-options.js'
+import type { SessionOptions } from './session-options.js'
 import { SkillIndex } from './skills/skill-index.js'
 import { ToolCatalog } from './tool-search/tool-catalog.js'
 import { resolveToolSearch } from './tool-search/tool-search-options.js'
@@ -39,7 +39,6 @@ interface SessionPlan {
 
 /** From what the caller wrote to what calls need: roots resolved, tools registered, capabilities and rules compiled. */
 export async function planSession(id: string, options: SessionOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
-  checkSessionOptions(options)
   const { manifest, tools = [], permissions = {}, host = {}, ceiling, userData, sandbox = {} } = options
   const limits = resolveLimits(options.limits)
   const roots = (typeof options.workspace === 'string' ? [options.workspace] : options.workspace).map(realDirectory)

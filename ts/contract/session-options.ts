@@ -1,6 +1,6 @@
 import type { LanguageModel } from 'ai'
 import type { Journal } from '../journal/journal.js'
-import { invalid, isNames } from '../option-checks.js'
+import { checkNames, invalid, isNames } from '../option-checks.js'
 import type { ContractTool } from './contract-tool.js'
 import type { RecordPart } from './journal/session-recorder.js'
 import type { Limits } from './limits.js'
@@ -56,16 +56,15 @@ export interface SessionOptions {
   onRecord?: ((part: RecordPart) => unknown) | undefined
 }
 
-const known = new Set(
+const known =
   `id workspace adHoc userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
-   onRecord skills toolSearch enabledMcpServers model`.split(/\s+/u),
-)
+   onRecord skills toolSearch enabledMcpServers model`.split(/\s+/u)
+const ofSession = ['watchdog', 'onRule', 'onRecord']
+const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
 
 /** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
 export function checkSessionOptions(options: SessionOptions): void {
-  if (typeof options !== 'object' || options === null) throw invalid('createSession needs options.')
-  const unknown = Object.keys(options).find((name) => !known.has(name))
-  if (unknown !== undefined) throw invalid(`The session option ${unknown} is not known; there are ${[...known].join(', ')}.`)
+  checkNames('', options, known)
   const { id, workspace, adHoc = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
   if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace)) throw invalid('workspace must be a path or an array of paths.')
@@ -80,9 +79,12 @@ export function checkSessionOptions(options: SessionOptions): void {
   const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
   if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
   if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
+  // A host may have a state and functions of its own, but there these would see nothing.
+  const misplaced = ofSession.find((name) => name in host)
+  if (misplaced !== undefined) throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
   checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
   checkProviders(host.webSearch)
-  checkFunctions('', options, ['watchdog', 'onRule', 'onRecord'])
+  checkFunctions('', options, ofSession)
   if (journal !== undefined && !isJournal(journal)) throw invalid('journal must be what openJournal gave.')
 }
 

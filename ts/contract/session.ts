@@ -14,7 +14,7 @@ import type { SessionRequirements } from './requirements.js'
 import { type RegisteredTool, runCall } from './run-call.js'
 import { removeStaleDirectories } from './session-directory.js'
 import type { SessionCore } from './session-core.js'
-import type { SessionOptions } from './session-options.js'
+import { checkSessionOptions, type SessionOptions } from './session-options.js'
 import { type PrepareStep, SessionTools } from './session-tools.js'
 import { projectInstructions } from './skills/project-instructions.js'
 import type { SkillEntry } from './skills/skill-index.js'
@@ -40,7 +40,7 @@ export interface Session extends AsyncDisposable {
   readonly headless: boolean
   /** The skills that were found when it began. */
   readonly skills: readonly SkillEntry[]
-  /** What was left out, and why: skills and tools that are none. */
+  /** What was left out, and why: skills and tools that are none, and servers that cannot be connected. */
   readonly warnings: readonly string[]
   /**
    * Goes between the steps of an agent: `new ToolLoopAgent({ tools: session.tools, prepareStep: session.prepareStep })`.
@@ -73,6 +73,7 @@ const CLOSE_MS = 5_000
 
 /** Opens a session; with a lineage, that of a child. */
 export async function openSession(options: SessionOptions, lineage?: Lineage): Promise<Session> {
+  checkSessionOptions(options)
   const { id = uuidV7(), journal, onRecord } = options
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const { core, registry, requirements, makeCheck } = await planSession(id, options, openChild, lineage)

@@ -1,4 +1,4 @@
-import { invalid } from '../option-checks.js'
+import { checkNames, invalid } from '../option-checks.js'
 import { checkSwitch } from '../settings.js'
 import type { Journal, OnJournalFailure } from './journal.js'
 import type { JournalStore } from './journal-store.js'
@@ -31,6 +31,8 @@ export interface OpenJournalOptions {
   busyTimeoutMs?: number | undefined
 }
 
+const optionNames = ['synchronous', 'onFailure', 'redactKeys', 'maxOutputBytes', 'readOnly', 'busyTimeoutMs']
+
 /**
  * Opens a journal of tool calls: an SQLite file that any number of processes may share, created
  * where it is missing, or one in memory.
@@ -46,6 +48,7 @@ export async function openJournal(
   location: string | URL | JournalStore,
   options: OpenJournalOptions = {},
 ): Promise<Journal> {
+  checkNames('', options, optionNames)
   const { synchronous = 'normal', onFailure = 'fail', redactKeys = false, readOnly = false } = options
   const { maxOutputBytes = 200_000, busyTimeoutMs = 10_000 } = options
   if (!['normal', 'full'].includes(synchronous)) throw invalid("synchronous must be 'normal' or 'full'.")

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { eitherSignal } from '../call-context.js'
 import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from '../context.js'
-import { invalid } from '../option-checks.js'
+import { checkNames, invalid } from '../option-checks.js'
 import { checkOptions, checkSwitch } from '../settings.js'
 import { unlessAborted } from '../unless-aborted.js'
 import { recordToolCallIn } from './host-records.js'
@@ -177,7 +177,11 @@ async function nextAttempt(journal: Journal, id: TaskId): Promise<number> {
   return ((await journal.lastAttempt(id))?.attempt ?? 0) + 1
 }
 
+const optionNames = `journal runId nodeId iteration attempt rootDir allowNetwork maxOutputBytes toolTimeoutMs signal
+  onReplayUnsafe approved replay tools db durabilitySnapshot`.split(/\s+/u)
+
 function checkTask(options: RunTaskOptions): TaskId {
+  checkNames('', options, optionNames)
   const { journal, runId, nodeId, iteration = 0, attempt, onReplayUnsafe = 'warn', replay, approved = false } = options
   checkJournal(journal)
   for (const [name, value] of Object.entries({ runId, nodeId })) {

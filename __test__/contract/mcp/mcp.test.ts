@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createSession } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
+import { connectionTrouble } from '../../../ts/contract/mcp/connection-trouble.ts'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { MCP_TIMEOUT_MS } from '../../../ts/contract/mcp/server-config.ts'
@@ -166,6 +167,34 @@ describe('servers that fail', () => {
 
   test('R62 a server may take 30 seconds where its configuration says nothing else', () => {
     expect(MCP_TIMEOUT_MS).toBe(30_000)
+  })
+
+  test('R62 the host is told of a server that cannot be connected, and of what to look at', async () => {
+    const gone = await startHttp()
+    const guarded = await startHttp({ TOKEN: 'sk-the-right-token' })
+    gone.process.kill('SIGKILL')
+    await until(() => gone.process.signalCode !== null)
+    const { session } = await openScene(
+      withServers({
+        misspelt: { command: 'no-such-mcp-server' },
+        gone: { url: gone.url },
+        guarded: { url: guarded.url, headers: { Authorization: 'Bearer sk-another-token' } },
+        local: stdio(),
+      }),
+    )
+    await session.prepareStep(step)
+    await session.prepareStep(step)
+    const about = (name: string) => session.warnings.filter((line) => line.includes(`mcp server ${name} cannot be connected`))
+    expect(about('misspelt')).toEqual([expect.stringMatching(/\(ENOENT\), and is tried again\. Check its command, args, env and cwd\.$/u)])
+    expect(about('gone')).toEqual([expect.stringMatching(/\(\w*Refused\), and is tried again\. Check its url and its headers\.$/iu)])
+    expect(about('guarded')).toEqual([expect.stringMatching(/\(HTTP 401\)/u)])
+    expect(about('local')).toEqual([])
+    expect(session.warnings.join()).not.toMatch(/token|127\.0\.0\.1/u)
+  })
+
+  test('R62 the host is told of a client that is not installed', () => {
+    const missing = Object.assign(new Error("Cannot find package '@ai-sdk/mcp'"), { code: 'ERR_MODULE_NOT_FOUND' })
+    expect(connectionTrouble('local', stdio(), missing)).toMatch(/package @ai-sdk\/mcp is not installed\. Install it with npm install @ai-sdk\/mcp\.$/u)
   })
 
   test('R62 neither what a server says nor a refused token shows a token', async () => {

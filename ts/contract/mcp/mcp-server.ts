@@ -1,6 +1,7 @@
 import { unlessAborted } from '../../unless-aborted.js'
 import { ContractFailure } from '../codes.js'
 import { withinTime } from '../within-time.js'
+import { connectionTrouble } from './connection-trouble.js'
 import type { McpConnection, ServerTool } from './mcp-connection.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
@@ -16,6 +17,8 @@ export class McpServer {
   readonly name: string
   /** What it offered when it was last asked. */
   tools: readonly ServerTool[] = []
+  /** Why it could not be connected, for the host. It names no address and no value. */
+  trouble: string | undefined
   readonly #config: McpServerConfig
   readonly #secrets: readonly string[]
   readonly #delays: readonly number[]
@@ -109,8 +112,9 @@ export class McpServer {
       this.#listed = Date.now()
       this.#isStale = false
       this.#failures = 0
-    } catch {
-      // Why is not told: it may hold an address with a token, or what a server says of one.
+      this.trouble = undefined
+    } catch (error) {
+      this.trouble = connectionTrouble(this.name, this.#config, error)
       void connection?.close()
       this.#tryLater()
     }

@@ -39,7 +39,8 @@ export class McpServers {
       this.#built.set(server.name, { from: server.tools, made })
       return made
     })
-    return { tools: parts.flatMap(({ tools }) => tools), warnings: parts.flatMap(({ warnings }) => warnings) }
+    const troubles = [...this.#servers.values()].flatMap(({ trouble }) => trouble ?? [])
+    return { tools: parts.flatMap(({ tools }) => tools), warnings: [...troubles, ...parts.flatMap(({ warnings }) => warnings)] }
   }
 
   /** Calls a tool of one of them. */
