@@ -86,7 +86,7 @@ pub(crate) struct BashRequest {
     command: Command,
     options: Arc<CommandOptions>,
     /// The host's variables.
-    host: environment::Variables,
+    host: Arc<environment::Variables>,
 }
 
 impl BashRequest {

@@ -140,7 +140,7 @@ pub fn contract_bash<'env>(
 fn run(
     opened: &Arc<Opened>,
     request: &ContractBashRequest,
-    host: Variables,
+    host: Arc<Variables>,
     cancel: &Cancel,
 ) -> ContractBashOutcome {
     let mut cwd = opened.held.directory_place();

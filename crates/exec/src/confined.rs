@@ -48,10 +48,15 @@ pub(crate) fn start(
     let arguments = arguments.map(str::as_bytes);
     let frame = match &request.env {
         ExecEnv::Exactly(variables) => {
-            // Of two with the same name the last one counts.
+            let is_sorted = variables.is_sorted_by(|(one, _), (next, _)| one < next);
             let variables =
                 variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-            run_frame(&wanted, arguments, variables.collect::<BTreeMap<_, _>>().into_iter())
+            if is_sorted {
+                run_frame(&wanted, arguments, variables)
+            } else {
+                // Of two with the same name the last one counts.
+                run_frame(&wanted, arguments, variables.collect::<BTreeMap<_, _>>().into_iter())
+            }
         }
         ExecEnv::Inherit => {
             let variables: Vec<_> = std::env::vars_os().collect();

@@ -1,7 +1,11 @@
 //! What to run, and the checks that need no system call.
 
 use std::{
-    ffi::OsString, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicBool, time::Duration,
+    ffi::OsString,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
 };
 
 use toolwright_sandbox::plan::Plan;
@@ -66,7 +70,7 @@ pub enum ExecEnv {
     #[default]
     Inherit,
     /// These variables and no others; of two with the same name the last one counts.
-    Exactly(Vec<(OsString, OsString)>),
+    Exactly(Arc<Vec<(OsString, OsString)>>),
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -107,7 +111,7 @@ impl<'a> ExecRequest<'a> {
             return refuse("cwd".to_owned(), NUL);
         }
         if let ExecEnv::Exactly(variables) = &self.env {
-            for (name, value) in variables {
+            for (name, value) in &**variables {
                 let (bytes, what) = (name.as_bytes(), || format!("env {}", name.display()));
                 if bytes.is_empty() || bytes.contains(&b'=') {
                     return refuse(what(), "has no valid name");

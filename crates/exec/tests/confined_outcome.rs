@@ -114,7 +114,7 @@ fn bytes_that_are_not_text_come_through() {
         let mut variables = place.variables();
         variables.push(("BYTES".into(), OsString::from_vec(b"\xff\xfe=\n".to_vec())));
         let args = strings(&["BYTES"]);
-        let env = ExecEnv::Exactly(variables);
+        let env = ExecEnv::Exactly(variables.into());
         let finished = run(&ExecRequest { env, ..place.request("printenv", &args) });
         assert_eq!(finished.expect("runs").output.bytes, b"\xff\xfe=\n\n");
     }
@@ -141,8 +141,10 @@ fn a_flood_keeps_both_ends() {
 fn the_environment_is_what_was_given() {
     for place in Place::both() {
         let env = |given: &[(&str, &str)]| {
-            let given = given.iter().map(|(name, value)| (name.into(), value.into())).collect();
-            let request = ExecRequest { env: ExecEnv::Exactly(given), ..place.request("env", &[]) };
+            let given: Vec<_> =
+                given.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            let request =
+                ExecRequest { env: ExecEnv::Exactly(given.into()), ..place.request("env", &[]) };
             let said = text(&run(&request).expect("runs"));
             // Where `/tmp` is everybody's, they are told of another.
             said.lines().filter(|line| !line.starts_with("TMPDIR=")).collect::<String>()
@@ -188,7 +190,7 @@ fn the_path_of_the_command_counts() {
             let env = vec![("PATH".into(), path.into()), ("MARK".into(), "set".into())];
             let request = ExecRequest {
                 cwd,
-                env: ExecEnv::Exactly(env),
+                env: ExecEnv::Exactly(env.into()),
                 sandbox: place.sandbox(Path::new(below)),
                 ..place.request("only-here", &[])
             };

@@ -74,7 +74,7 @@ fn failures_to_start_are_told_apart() {
         ] {
             assert_eq!(reason(place.run(program, &[])), expected, "{program}");
         }
-        let env = ExecEnv::Exactly(vec![("PATH".into(), place.root.clone().into())]);
+        let env = ExecEnv::Exactly(vec![("PATH".into(), place.root.clone().into())].into());
         let request = ExecRequest { env, ..place.request("plain.sh", &[]) };
         assert_eq!(reason(run(&request)), NotExecutable);
         assert!(matches!(
@@ -178,7 +178,7 @@ fn as_much_as_the_system_takes() {
             let more = (0..count).map(|number| (format!("V{number}").into(), "z".repeat(length)));
             variables.extend(more.map(|(name, value)| (name, value.into())));
             let args = strings(&["-c", "echo ${#V0}"]);
-            let env = ExecEnv::Exactly(variables);
+            let env = ExecEnv::Exactly(variables.into());
             run(&ExecRequest { env, ..place.request("sh", &args) })
         };
         assert_eq!(text(&env(131_000, 1).expect("runs")), "131000\n");
@@ -221,7 +221,7 @@ fn what_cannot_be_passed_is_refused() {
         refused(place.run("a\0b", &[]));
         refused(place.run("true", &["a", "b\0"]));
         for name in ["", "A=B", "A\0"] {
-            let env = ExecEnv::Exactly(vec![(name.into(), "x".into())]);
+            let env = ExecEnv::Exactly(vec![(name.into(), "x".into())].into());
             refused(run(&ExecRequest { env, ..place.request("true", &[]) }));
         }
     }

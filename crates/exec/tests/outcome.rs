@@ -137,7 +137,7 @@ fn the_path_of_the_child_counts() {
     fs::create_dir(dir.path().join("bin")).expect("dir");
     script(&dir.path().join("bin/only-here"), "#!/bin/sh\necho \"$0 $MARK\"\n", 0o755);
     let env = |path: &str| {
-        ExecEnv::Exactly(vec![("PATH".into(), path.into()), ("MARK".into(), "set".into())])
+        ExecEnv::Exactly(vec![("PATH".into(), path.into()), ("MARK".into(), "set".into())].into())
     };
     let go = |cwd: &Path, path: &str| with(cwd, "only-here", &[], LONG, 1000, env(path));
     let absolute = format!("/nowhere:{}", dir.path().join("bin").display());
@@ -149,7 +149,7 @@ fn the_path_of_the_child_counts() {
     assert_eq!(reason(go(dir.path(), "/bin:/usr/bin")), SpawnReason::NotFound);
     assert_eq!(reason(in_dir(Path::new("/"), "only-here", &[])), SpawnReason::NotFound);
     // Without any PATH the system's default directories are searched.
-    let none = ExecEnv::Exactly(vec![("A".into(), "1".into())]);
+    let none = ExecEnv::Exactly(vec![("A".into(), "1".into())].into());
     let finished = with(Path::new("/"), "env", &[], LONG, 1000, none).expect("runs");
     assert_eq!(text(&finished), "A=1\n");
 }
@@ -187,7 +187,7 @@ fn failures_to_start_are_told_apart() {
     let many = vec!["y".repeat(100_000); 100];
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_eq!(reason(in_dir(dir, "true", &many)), TooLong);
-    let path = ExecEnv::Exactly(vec![("PATH".into(), dir.into())]);
+    let path = ExecEnv::Exactly(vec![("PATH".into(), dir.into())].into());
     assert_eq!(reason(with(dir, "plain", &[], LONG, 10, path)), NotExecutable);
     // On a file system mounted noexec, if there is one at the usual place.
     if Path::new("/proc/version").exists() {
@@ -225,7 +225,7 @@ fn what_cannot_be_passed_is_refused() {
         "Cannot run `true`: cwd holds a NUL byte"
     );
     for name in ["", "A=B", "A\0"] {
-        let env = ExecEnv::Exactly(vec![(name.into(), "x".into())]);
+        let env = ExecEnv::Exactly(vec![(name.into(), "x".into())].into());
         refused(with(root, "true", &[], LONG, 10, env));
     }
 }

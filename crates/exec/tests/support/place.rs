@@ -84,7 +84,7 @@ impl Place {
     pub(crate) fn request<'a>(&'a self, cmd: &'a str, args: &'a [String]) -> ExecRequest<'a> {
         ExecRequest {
             cwd: &self.root,
-            env: ExecEnv::Exactly(self.variables()),
+            env: ExecEnv::Exactly(self.variables().into()),
             timeout: LONG,
             max_output_bytes: 1 << 20,
             sandbox: self.sandbox(Path::new("")),
