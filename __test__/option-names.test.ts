@@ -20,6 +20,11 @@ describe('a misspelt option is refused, with the names there are: it would leave
     ['env', () => createTools({ env: { pass: ['A'] } } as never), /^env\.pass is no option; there are allow, set\.$/u],
     ['sandboxReport', () => sandboxReport({ sandbx: {} } as never), /^sandbx is no option/u],
     ['openJournal', () => openJournal('memory:', { redactkeys: true } as never), /^redactkeys is no option; there are .*redactKeys/u],
+    [
+      'a manifest',
+      () => createSession({ workspace: '.', manifest: { ...manifest, permission: [{ action: 'deny', capability: 'fs.write' }] } } as never),
+      /^manifest\.permission is no option; there are .*permissions/u,
+    ],
     ['createSession', () => createSession({ workspace: '.', manifest, watchDog: () => undefined } as never), /^watchDog is no option; there are .*watchdog/u],
     [
       'createSession, a watchdog of the host',

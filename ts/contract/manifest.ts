@@ -1,4 +1,4 @@
-import { invalid } from '../option-checks.js'
+import { checkNames, invalid } from '../option-checks.js'
 import { type AgentDefinition, checkAgents } from './agents/agent-definition.js'
 import { checkMcpServers, type McpServerConfig } from './mcp/server-config.js'
 import type { Rule } from './permissions/rule.js'
@@ -19,9 +19,12 @@ export interface AgentManifest {
   mcpServers?: Record<string, McpServerConfig> | undefined
 }
 
+const names = ['name', 'requires', 'permissions', 'agents', 'skills', 'mcpServers']
+
 /** @throws {ToolError} INVALID_INPUT for what is no manifest. */
 export function checkManifest(manifest: unknown): asserts manifest is AgentManifest {
   if (typeof manifest !== 'object' || manifest === null) throw invalid('manifest must be an object with a name.')
+  checkNames('manifest.', manifest, names)
   const { name, requires = {}, agents = [], skills = [], mcpServers = {} } = manifest as Record<string, unknown>
   if (typeof name !== 'string' || name === '') throw invalid('manifest.name must be a non-empty string.')
   const problem = requirementProblem(requires)

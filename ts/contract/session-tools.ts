@@ -1,4 +1,5 @@
 import type { ModelMessage, ToolSet } from 'ai'
+import { agentList, agentsForTasks } from './agents/agent-definition.js'
 import { ContractFailure } from './codes.js'
 import type { MakeCheck } from './argument-checks.js'
 import { type ContractTool, hasEffect } from './contract-tool.js'
@@ -70,9 +71,15 @@ export class SessionTools {
   }
 
   #offer(): void {
-    const offered = modelTools(this.#core.catalog.callable, this.#call)
+    const offered = modelTools(this.#core.catalog.callable.map((tool) => this.#described(tool)), this.#call)
     for (const id of Object.keys(this.toolSet)) if (!(id in offered)) delete this.toolSet[id]
     Object.assign(this.toolSet, offered)
+  }
+
+  /** A model is to know which agents there are before it calls one. */
+  #described(tool: ContractTool): ContractTool {
+    const agents = tool.id === 'task' ? agentsForTasks(this.#core.manifest.agents) : []
+    return agents.length === 0 ? tool : { ...tool, description: `${tool.description} The agents are: ${agentList(agents)}.` }
   }
 }
 

@@ -61,6 +61,13 @@ describe('calling', () => {
     else expect(failureOf(envelope)).toMatchObject({ code: 'invalid_arguments', text: expect.stringMatching(/no agent helper/u) })
   })
 
+  test('R50 the model is told which agents take tasks', async () => {
+    const { session } = await withAgents([{ description: 'Reads a lot.' }, { name: 'first', mode: 'primary' }, { name: 'plain' }], () => 'done')
+    expect(session.tools['task']?.description).toMatch(/ The agents are: helper \(Reads a lot\.\), plain\.$/u)
+    const { session: alone } = await withAgents([], () => 'done')
+    expect(alone.tools['task']?.description).not.toContain('The agents are')
+  })
+
   test('R51 a child at depth 5 is made and one at depth 6 refused, in the background too', async () => {
     for (const background of [false, true]) {
       const depths: number[] = []

@@ -62,3 +62,13 @@ function problemOf(agent: Record<string, unknown>): string | undefined {
   if (!Number.isSafeInteger(maxSteps) || Number(maxSteps) < 1) return 'maxSteps must be a whole number'
   return requirementProblem(requires) ?? requirementProblem(ceiling)
 }
+
+/** Those that `task` may call. */
+export function agentsForTasks(agents: readonly AgentDefinition[] | undefined): AgentDefinition[] {
+  return (agents ?? []).filter(({ mode = 'subagent' }) => mode !== 'primary')
+}
+
+/** Agents as a model is told of them. */
+export function agentList(agents: readonly AgentDefinition[]): string {
+  return agents.map(({ name, description }) => (description === undefined ? name : `${name} (${description})`)).join(', ')
+}

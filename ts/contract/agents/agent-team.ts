@@ -6,7 +6,7 @@ import type { RecordPart } from '../journal/session-recorder.js'
 import type { Session } from '../session.js'
 import type { SessionCore } from '../session-core.js'
 import { withinTime } from '../within-time.js'
-import type { AgentDefinition } from './agent-definition.js'
+import { type AgentDefinition, agentList, agentsForTasks } from './agent-definition.js'
 import { BackgroundMessages } from './background-messages.js'
 import { CALLER_IS_AGENT, loopAgent, type SpawnAgent } from './child-agent.js'
 import type { Lineage } from './lineage.js'
@@ -134,11 +134,10 @@ export class AgentTeam {
 
   #agent(name: string): AgentDefinition {
     const { manifest, depth, limits } = this.#core
-    const agents = (manifest.agents ?? []).filter(({ mode = 'subagent' }) => mode !== 'primary')
+    const agents = agentsForTasks(manifest.agents)
     const agent = agents.find((one) => one.name === name)
     if (agent === undefined) {
-      const names = agents.map((one) => (one.description === undefined ? one.name : `${one.name} (${one.description})`)).join(', ')
-      const known = names === '' ? 'There is none in this session: do it yourself.' : `The agents are: ${names}.`
+      const known = agents.length === 0 ? 'There is none in this session: do it yourself.' : `The agents are: ${agentList(agents)}.`
       throw new ContractFailure('invalid_arguments', `There is no agent ${name.slice(0, 100)} that takes tasks. ${known}`)
     }
     if (depth >= limits.agentDepth) {
