@@ -10,13 +10,32 @@ const colours = () => (process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { 
  * `onLine` also sees each line of stdout; without it the program keeps the terminal for itself.
  * Resolves with `problem`, a few words when the program did not end with exit code 0.
  */
-export function stream(program, args, { env = process.env, limitMs, onLine } = {}) {
-  return new Promise(resolve => {
-    const child = spawn(program, args, {
-      cwd: root,
-      env: { ...colours(), ...env },
-      stdio: ['ignore', onLine ? 'pipe' : 'inherit', 'inherit'],
+export function stream(program, args, { env = process.env, limitMs, onLine, isShown = true } = {}) {
+  const child = spawn(program, args, {
+    cwd: root,
+    env: { ...colours(), ...env },
+    stdio: ['ignore', onLine ? 'pipe' : 'inherit', 'inherit'],
+  })
+  if (onLine) {
+    createInterface({ input: child.stdout }).on('line', line => {
+      if (isShown) process.stdout.write(`${line}\n`)
+      onLine(line)
     })
+  }
+  return ending(child, program, limitMs)
+}
+
+/** Runs a program whose output is given when it has ended: `output`, and `problem` as above. */
+export async function gathered(program, args, { cwd = root, env = process.env, limitMs } = {}) {
+  const child = spawn(program, args, { cwd, env: { ...colours(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', text => (output += text))
+  const { problem } = await ending(child, program, limitMs)
+  return { output, problem }
+}
+
+function ending(child, program, limitMs) {
+  return new Promise(resolve => {
     let problem
     const timer =
       limitMs &&
@@ -25,12 +44,6 @@ export function stream(program, args, { env = process.env, limitMs, onLine } = {
         child.kill('SIGTERM')
         setTimeout(() => child.kill('SIGKILL'), 5_000).unref()
       }, limitMs)
-    if (onLine) {
-      createInterface({ input: child.stdout }).on('line', line => {
-        process.stdout.write(`${line}\n`)
-        onLine(line)
-      })
-    }
     child.on('error', error => {
       problem = `${program} did not start: ${error.code}`
       clearTimeout(timer)
