@@ -42,7 +42,7 @@ pub struct BashStream {
 }
 
 /// What has happened since the last question.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 #[derive(Debug, Default)]
 pub struct BashEvent {
     /// New text, stdout and stderr in the order of arrival.

@@ -29,6 +29,7 @@ use crate::job::Outcome;
 use crate::options;
 use crate::sandbox;
 use crate::sandbox::SandboxRequest;
+use crate::text::Text;
 
 /// Under what conditions commands run.
 #[napi(object)]
@@ -98,11 +99,12 @@ impl BashRequest {
 }
 
 /// What became of a `bash`.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 #[derive(Debug, Default)]
 pub struct BashOutcome {
     /// What it printed, stdout and stderr in the order of arrival.
-    pub output: Option<String>,
+    #[napi(ts_type = "string")]
+    pub output: Option<Text>,
     /// True when the call was cancelled.
     pub cancelled: bool,
     /// What went wrong, a non-zero exit included; `details.output` has what was printed.
@@ -159,13 +161,13 @@ pub(crate) fn run(
     };
     match ran {
         Ok(Finished { exit: Exit::Code(0), output, .. }) => {
-            BashOutcome { output: Some(text(output, limit)), ..BashOutcome::default() }
+            BashOutcome { output: Some(Text(text(output, limit))), ..BashOutcome::default() }
         }
         Ok(Finished { exit, output, .. }) => {
             BashOutcome::failed(not_zero(&command, &plan, &exit, text(output, limit)))
         }
         Err(ExecError::Cancelled { output, .. }) => {
-            BashOutcome { output: Some(text(output, limit)), cancelled: true, error: None }
+            BashOutcome { output: Some(Text(text(output, limit))), cancelled: true, error: None }
         }
         Err(error) => BashOutcome::failed(failed(&command, limit, &directory, &cwd, error)),
     }

@@ -24,13 +24,15 @@ use crate::error::NativeError;
 use crate::job;
 use crate::job::Outcome;
 use crate::options;
+use crate::text::Text;
 
 /// What became of a `grep`.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 #[derive(Debug, Default)]
 pub struct GrepOutcome {
     /// `file:line:text` lines; empty when nothing matched.
-    pub text: Option<String>,
+    #[napi(ts_type = "string")]
+    pub text: Option<Text>,
     /// True when the call was cancelled.
     pub cancelled: bool,
     /// What went wrong. After a timeout, `details.output` has the lines found until then.
@@ -88,7 +90,7 @@ impl Search<'_> {
         };
         match toolwright_search::grep(&request, &|path| self.root.open_listed(path)) {
             Ok(found) => GrepOutcome {
-                text: Some(options::text(found.text, limit)),
+                text: Some(Text(options::text(found.text, limit))),
                 ..GrepOutcome::default()
             },
             Err(GrepError::Cancelled { .. }) => {

@@ -26,6 +26,7 @@ mod pace;
 mod read;
 mod sandbox;
 mod settle;
+mod text;
 mod thread_store;
 mod threads;
 mod write;

@@ -20,13 +20,15 @@ use crate::job;
 use crate::job::Job;
 use crate::job::Outcome;
 use crate::options;
+use crate::text::Text;
 
 /// What became of a `read`.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 #[derive(Default)]
 pub struct ReadOutcome {
     /// The text, when all of it is ASCII.
-    pub text: Option<String>,
+    #[napi(ts_type = "string")]
+    pub text: Option<Text>,
     /// The bytes otherwise: JavaScript engines decode other UTF-8 faster than they take it.
     pub bytes: Option<Buffer>,
     /// True when the call was cancelled.
@@ -86,7 +88,7 @@ fn told(bytes: Vec<u8>) -> ReadOutcome {
     if bytes.is_ascii() {
         // ASCII is UTF-8, so the error arm cannot be reached; it is right all the same.
         match String::from_utf8(bytes) {
-            Ok(text) => ReadOutcome { text: Some(text), ..ReadOutcome::default() },
+            Ok(text) => ReadOutcome { text: Some(Text(text)), ..ReadOutcome::default() },
             Err(error) => {
                 let bytes = Some(error.into_bytes().into());
                 ReadOutcome { bytes, ..ReadOutcome::default() }
