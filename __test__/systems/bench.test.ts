@@ -59,7 +59,8 @@ test('a quick benchmark of read and edit tells ratios, samples and the machine',
     if (unit === 'ratio') expect(measured, id).toBeGreaterThan(0)
     else expect(measured, id).toBeGreaterThanOrEqual(0)
     const { ours, smithers } = contenders
-    for (const summary of [ours, smithers]) {
+    // What nobody else does is measured alone.
+    for (const summary of unit === 'ratio' ? [ours, smithers] : [ours]) {
       expect(summary?.count, id).toBeGreaterThan(0)
       expect(summary?.min, id).toBeLessThanOrEqual(summary?.median ?? Number.NaN)
     }
