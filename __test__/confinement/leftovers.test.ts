@@ -26,9 +26,11 @@ const call = (host: Host, n: number, more: object = {}): Promise<Ended> => {
   return host.order({ how: 'confined', options, argv: ['sh', '-c', script], cwd: '.', by: n % 2 === 0 ? 'abort' : 'timeout', killAfterMs })
 }
 
+const AT_ONCE = 8
+
 const all = async (host: Host, count: number, more?: object): Promise<void> => {
-  for (let n = 0; n < count; n += 8) {
-    await Promise.all(Array.from({ length: Math.min(8, count - n) }, (_, m) => call(host, n + m, more)))
+  for (let n = 0; n < count; n += AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - n) }, (_, m) => call(host, n + m, more)))
   }
 }
 
@@ -47,6 +49,8 @@ for (const user of users) {
     const many = runs(50)
     test(`${many} commands leave nothing in a host that goes on`, { timeout: 20_000 + many * 500 }, async () => {
       await all(host, 16)
+      // As many workers as there will ever be: so many commands at once.
+      await Promise.all(Array.from({ length: AT_ONCE }, () => host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['sleep', '0.5'], cwd: '.' })))
       await call(host, 0)
       const before = { host: descriptors(host.pid), family: family(host.pid) }
       // Those that stay with the host: their descriptors are counted, too.
