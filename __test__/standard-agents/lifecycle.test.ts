@@ -29,7 +29,7 @@ describe('R16 abort', () => {
     controller.abort()
     await expect(b).rejects.toThrow('aborted')
     // At once: a process that dies now must not leave it to the next one.
-    await vi.waitFor(async () => expect((await thread.queued()).map((call) => call.function.name)).toEqual(['c']))
+    await vi.waitFor(async () => expect((await thread.queued()).map((call) => call.function.name)).toEqual(['c']), { timeout: 10_000 })
     hold.open()
     await Promise.all([slow, c])
     expect(await order(thread)).toEqual(['slow', 'c'])
@@ -171,7 +171,7 @@ describe('close', () => {
     const slow = first.call('slow')
     const waiting = first.call('b')
     queueTool(first.state, 'b', { n: 1 })
-    await vi.waitFor(async () => expect(await first.queued()).not.toEqual([]))
+    await vi.waitFor(async () => expect(await first.queued()).not.toEqual([]), { timeout: 10_000 })
     const closing = first.close()
     await expect(waiting).rejects.toThrow('[THREAD_CLOSED]')
     hold.open()

@@ -203,9 +203,9 @@ test('a queued call that another process has made is not kept in mind', async ()
   const tools = { slow: tool(() => hold.opened.then(() => success())), it: tool(() => success()) }
   const [other, thread] = [await openThread(tools, { store: location, threadId: 't' }), await openThread(tools, { store: location, threadId: 't' })]
   const slow = other.call('slow')
-  await vi.waitFor(async () => expect(await other.outcome((await other.store.listCalls('t'))[0]?.id ?? '')).toMatchObject({ status: 'running' }))
+  await vi.waitFor(async () => expect(await other.outcome((await other.store.listCalls('t'))[0]?.id ?? '')).toMatchObject({ status: 'running' }), { timeout: 10_000 })
   queueTool(thread.state, 'it')
-  await vi.waitFor(async () => expect(await other.queued()).toHaveLength(1))
+  await vi.waitFor(async () => expect(await other.queued()).toHaveLength(1), { timeout: 10_000 })
   hold.open()
   await slow
   await other.flush()

@@ -63,7 +63,7 @@ describe('R33 queueTool', () => {
     const slow = thread.call('slow')
     queueTool(thread.state, 'later', { a: 1 })
     queueTool(thread.state, 'later')
-    await vi.waitFor(async () => expect(await thread.queued()).toHaveLength(2))
+    await vi.waitFor(async () => expect(await thread.queued()).toHaveLength(2), { timeout: 10_000 })
     const [first, second] = await thread.queued()
     expect(first).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/u),
