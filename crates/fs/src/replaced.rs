@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Beyond these, whoever has replaced a file closes it: the disk is slower than the writers.
-const MOST: usize = 32;
+const MOST: u64 = 32;
 /// The thread ends when it has had nothing to do for this long.
 const IDLE: Duration = Duration::from_secs(10);
 /// How long a write that finds no space waits for what is being closed.
@@ -25,20 +25,21 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 struct Closing {
     files: Vec<File>,
-    /// Those that are not closed yet, with those the thread has taken.
-    unclosed: usize,
+    /// How many there have been, and how many of them are closed. They are closed in turn.
+    brought: u64,
+    closed: u64,
     has_thread: bool,
 }
 
 static CLOSING: Mutex<Closing> =
-    Mutex::new(Closing { files: Vec::new(), unclosed: 0, has_thread: false });
+    Mutex::new(Closing { files: Vec::new(), brought: 0, closed: 0, has_thread: false });
 static BROUGHT: Condvar = Condvar::new();
 static CLOSED: Condvar = Condvar::new();
 
 /// Closes a file that has lost its name, soon.
 pub(crate) fn close_later(file: File) {
     let mut closing = closing();
-    if closing.unclosed >= MOST {
+    if closing.brought - closing.closed >= MOST {
         return;
     }
     if !closing.has_thread {
@@ -48,20 +49,22 @@ pub(crate) fn close_later(file: File) {
     }
     if closing.has_thread {
         closing.files.push(file);
-        closing.unclosed += 1;
+        closing.brought += 1;
         BROUGHT.notify_one();
     }
 }
 
-/// Waits until what was being closed is closed. False when that was nothing, and has made no room.
+/// Waits until what is being closed now is closed; others may bring more meanwhile. False when that was
+/// nothing, and has made no room.
 pub(crate) fn wait_for_space() -> bool {
     let closing = closing();
-    if closing.unclosed == 0 {
+    let last = closing.brought;
+    if closing.closed == last {
         return false;
     }
-    let waited = CLOSED.wait_timeout_while(closing, PATIENCE, |closing| closing.unclosed > 0);
+    let waited = CLOSED.wait_timeout_while(closing, PATIENCE, |closing| closing.closed < last);
     let (closing, _) = waited.unwrap_or_else(PoisonError::into_inner);
-    closing.unclosed == 0
+    closing.closed >= last
 }
 
 fn close() {
@@ -75,10 +78,10 @@ fn close() {
             return;
         }
         drop(closing);
-        let count = files.len();
+        let count = files.len() as u64;
         drop(files);
         closing = self::closing();
-        closing.unclosed -= count;
+        closing.closed += count;
         CLOSED.notify_all();
     }
 }
