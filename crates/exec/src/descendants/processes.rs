@@ -13,8 +13,6 @@ mod macos {
         ptr,
     };
 
-    use rustix::process::{Pid, getsid};
-
     use super::super::Process;
 
     /// The flavor of [`Lineage`]. Like it, not among the public headers, but with a fixed layout.
@@ -55,14 +53,15 @@ mod macos {
         let info: libc::proc_bsdinfo = unsafe { tell(pid, libc::PROC_PIDTBSDINFO) }?;
         // SAFETY: likewise.
         let lineage: Option<Lineage> = unsafe { tell(pid, PROC_PIDUNIQIDENTIFIERINFO) };
-        let session = Pid::from_raw(pid).and_then(|pid| getsid(Some(pid)).ok());
+        // SAFETY: it only tells a number: below 0 if it is not told, 0 for the kernel's own.
+        let session = unsafe { libc::getsid(pid) }.max(0);
         let number = |number: u32| i32::try_from(number).unwrap_or_default();
         Some(Process {
             pid,
             start: info.pbi_start_tvsec.wrapping_mul(1_000_000).wrapping_add(info.pbi_start_tvusec),
             parent: number(info.pbi_ppid),
             group: number(info.pbi_pgid),
-            session: session.map_or(0, Pid::as_raw_pid),
+            session,
             ended: info.pbi_status == libc::SZOMB,
             marks: lineage.as_ref().map_or([0; 2], |told| [told.unique, told.version.into()]),
             origin: lineage

@@ -54,14 +54,16 @@ fn dies(pid: i32) -> bool {
     dead
 }
 
+fn dies_when_killed(pid: i32) -> bool {
+    let _ = kill_process(Pid::from_raw(pid).expect("a number"), Signal::KILL);
+    dies(pid)
+}
+
 #[test]
 fn the_system_tells_of_this_process() {
     let own = i32::try_from(process::id()).expect("a number");
     let all = processes::all();
     let told = all.iter().find(|one| one.pid == own).expect("it is listed");
-    assert_eq!(Some(told.parent), rustix::process::getppid().map(Pid::as_raw_pid));
-    assert_eq!(told.group, rustix::process::getpgrp().as_raw_pid());
-    assert_eq!(told.session, rustix::process::getsid(None).map_or(0, Pid::as_raw_pid));
     assert!(!told.ended && told.start > 0);
     assert!(
         all.iter().any(|one| one.pid == 1 && one.start <= told.start) || cfg!(target_os = "macos")
@@ -72,6 +74,8 @@ fn the_system_tells_of_this_process() {
     let pid = i32::try_from(child.id()).expect("a number");
     let started = processes::read(pid).expect("it is there");
     assert_eq!((started.parent, started.ended), (own, false));
+    // Both may have begun outside of the process namespace of the tests, and are 0 then.
+    assert_eq!((started.group, started.session), (told.group, told.session));
     assert_eq!(started.origin[0], told.marks[0]);
     assert!(started.start >= told.start);
     child.kill().expect("killed");
@@ -81,6 +85,26 @@ fn the_system_tells_of_this_process() {
     assert!(processes::read(pid).is_some_and(|one| one.ended), "until it is reaped");
     child.wait().expect("reaped");
     assert_eq!(processes::read(pid), None);
+}
+
+#[test]
+fn the_system_tells_of_groups_and_sessions() {
+    let mut leader = Command::new("sh")
+        .args(["-c", &format!("exec {AWAY} sh -c 'sleep 60 & echo $!; wait'")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sh starts");
+    let own = i32::try_from(leader.id()).expect("a number");
+    let mut child = String::new();
+    let written = leader.stdout.take().expect("a pipe");
+    BufReader::new(written).read_line(&mut child).expect("a line");
+    let child = child.trim().parse().expect("a number");
+    for (pid, parent) in [(own, process::id()), (child, leader.id())] {
+        let told = processes::read(pid).expect("it is there");
+        assert_eq!((u32::try_from(told.parent), told.group, told.session), (Ok(parent), own, own));
+    }
+    assert!(dies_when_killed(child) && dies_when_killed(own));
+    leader.wait().expect("reaped");
 }
 
 #[test]
