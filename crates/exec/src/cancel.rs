@@ -4,7 +4,7 @@ use std::{
     fmt, io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -49,6 +49,15 @@ pub struct Cancel {
     flag: AtomicBool,
     /// `None` when the host is out of descriptors; then the flag is looked at every 10 ms.
     waker: Option<Waker>,
+    was_woken: AtomicBool,
+}
+
+/// Those of cancel flags that are gone, so that few are opened and closed.
+static SPARE: Mutex<Vec<Waker>> = Mutex::new(Vec::new());
+const MOST_SPARE: usize = 8;
+
+fn spare() -> MutexGuard<'static, Vec<Waker>> {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Default for Cancel {
@@ -62,7 +71,9 @@ impl Cancel {
     /// it works like an [`AtomicBool`].
     #[must_use]
     pub fn new() -> Self {
-        Self { flag: AtomicBool::new(false), waker: Waker::new().ok() }
+        let spare = spare().pop();
+        let waker = spare.or_else(|| Waker::new().ok());
+        Self { flag: AtomicBool::new(false), waker, was_woken: AtomicBool::new(false) }
     }
 
     /// Stops the command this is given to, now or when it is started.
@@ -74,8 +85,23 @@ impl Cancel {
 
     /// Makes the thread that follows the command look round: the sink is ready again.
     pub fn wake(&self) {
+        self.was_woken.store(true, Ordering::Relaxed);
         if let Some(waker) = &self.waker {
             waker.wake();
+        }
+    }
+}
+
+impl Drop for Cancel {
+    fn drop(&mut self) {
+        // One that was used may still be awake.
+        if !*self.was_woken.get_mut()
+            && let Some(waker) = self.waker.take()
+        {
+            let mut spare = spare();
+            if spare.len() < MOST_SPARE {
+                spare.push(waker);
+            }
         }
     }
 }
@@ -168,6 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_that_is_new_is_not_awake() {
+        for round in 0..100 {
+            let flags: Vec<Cancel> = (0..20).map(|_| Cancel::new()).collect();
+            let mut seen = std::collections::BTreeSet::new();
+            for (index, cancel) in flags.iter().enumerate() {
+                let waker = cancel.waker().expect("descriptor");
+                assert!(!cancel.is_cancelled() && !is_awake(waker), "round {round}");
+                assert!(seen.insert(std::os::fd::AsRawFd::as_raw_fd(&waker.as_fd())));
+                match index % 3 {
+                    0 => cancel.cancel(),
+                    1 => cancel.wake(),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    #[test]
     fn sources_pass_through_an_arc() {
         let plain = Arc::new(AtomicBool::new(false));
         let source: &dyn CancelSource = &plain;
@@ -177,7 +221,8 @@ mod tests {
         cancel.cancel();
         assert!(source.is_cancelled() && source.waker().is_some_and(is_awake));
         assert!(!Cancel::default().is_cancelled());
-        let without = Cancel { flag: AtomicBool::new(false), waker: None };
+        let mut without = Cancel::new();
+        without.waker = None;
         without.cancel();
         assert!(without.is_cancelled());
     }

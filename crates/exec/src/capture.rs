@@ -1,6 +1,6 @@
 //! Bounded capture: the beginning and the end of a stream of any length, in flat memory.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, io};
 
 /// From this limit on, output that was cut keeps its end too, after a line that says what is
 /// missing. Below it the line would be most of the output.
@@ -21,25 +21,79 @@ pub struct Output {
 /// Takes a stream in pieces and keeps the part of it that will be shown.
 pub(crate) struct Capture {
     limit: usize,
-    /// The first bytes, as many as the beginning can show.
+    /// All of it, until that is more than the limit; then the first bytes, as many as the beginning can
+    /// show.
     head: Vec<u8>,
     head_room: usize,
     /// The last bytes that are not in `head`: a ring.
     tail: VecDeque<u8>,
+    is_cut: bool,
     total: u64,
 }
 
 impl Capture {
     pub(crate) fn new(limit: usize) -> Self {
         let head_room = if limit < BOTH_ENDS_FROM { limit } else { limit / 2 };
-        Self { limit, head: Vec::new(), head_room, tail: VecDeque::new(), total: 0 }
+        let (head, tail) = Default::default();
+        Self { limit, head, head_room, tail, is_cut: false, total: 0 }
     }
 
     pub(crate) fn push(&mut self, piece: &[u8]) {
         self.total += piece.len() as u64;
-        let (first, rest) = piece.split_at(piece.len().min(self.head_room - self.head.len()));
+        let room = if self.is_cut { 0 } else { self.limit - self.head.len() };
+        let (first, rest) = piece.split_at(piece.len().min(room));
+        self.reserve(first.len());
         self.head.extend_from_slice(first);
-        self.push_tail(rest);
+        if !rest.is_empty() {
+            self.cut();
+            self.push_tail(rest);
+        }
+    }
+
+    /// Reads once by `read`, which appends to what it is given: straight to where it stays while there
+    /// is room for a whole `block`, so that nothing is copied. What has come.
+    pub(crate) fn read<'c>(
+        &'c mut self,
+        block: &'c mut Vec<u8>,
+        read: impl FnOnce(&mut Vec<u8>) -> io::Result<usize>,
+    ) -> io::Result<&'c [u8]> {
+        let old = self.head.len();
+        if self.is_cut || self.limit - old < block.capacity() {
+            block.clear();
+            read(block)?;
+            self.push(block);
+            return Ok(block);
+        }
+        self.reserve(block.capacity());
+        self.total += read(&mut self.head)? as u64;
+        if self.head.len() <= self.limit {
+            return Ok(&self.head[old..]);
+        }
+        // There may be more memory than room.
+        block.clear();
+        block.extend_from_slice(&self.head[old..]);
+        let surplus = self.head.split_off(self.limit);
+        self.cut();
+        self.push_tail(&surplus);
+        Ok(block)
+    }
+
+    /// Room for so many bytes more: doubling as usual, but not far past what can ever be kept.
+    fn reserve(&mut self, more: usize) {
+        let needed = self.head.len() + more;
+        if needed > self.head.capacity() {
+            let capacity = (self.head.capacity() * 2).min(self.limit).max(needed);
+            self.head.reserve_exact(capacity - self.head.len());
+        }
+    }
+
+    /// It is more than the limit: what is kept is the beginning and the end from here on.
+    fn cut(&mut self) {
+        if !self.is_cut {
+            self.is_cut = true;
+            self.tail = self.head.split_off(self.head_room.min(self.head.len())).into();
+            self.head.shrink_to_fit();
+        }
     }
 
     fn push_tail(&mut self, piece: &[u8]) {
@@ -56,10 +110,9 @@ impl Capture {
         self.tail.extend(piece);
     }
 
-    pub(crate) fn finish(mut self) -> Output {
+    pub(crate) fn finish(self) -> Output {
         let (limit, total) = (self.limit, self.total);
-        if total <= limit as u64 {
-            self.head.extend(&self.tail);
+        if !self.is_cut {
             return Output { bytes: self.head, total_bytes: total, truncated: false };
         }
         let mut bytes = self.head;
@@ -118,6 +171,28 @@ mod tests {
         for piece in pieces {
             capture.push(piece);
             assert!(capture.held() <= limit.saturating_mul(3).saturating_add(64));
+        }
+        capture.finish()
+    }
+
+    /// The same, read as much at once as each of `sizes` says, in turn.
+    fn read(limit: usize, block: usize, input: &[u8], sizes: &[usize]) -> Output {
+        let (mut capture, mut block) = (Capture::new(limit), Vec::with_capacity(block));
+        let mut left = input;
+        for size in sizes.iter().cycle() {
+            let came = capture.read(&mut block, |into| {
+                let room = into.capacity() - into.len();
+                assert!(room > 0, "nothing could be read");
+                let (piece, rest) = left.split_at(left.len().min(room).min(*size));
+                into.extend_from_slice(piece);
+                left = rest;
+                Ok(piece.len())
+            });
+            let came = came.expect("read").to_vec();
+            assert_eq!(came, input[input.len() - left.len() - came.len()..][..came.len()]);
+            if came.is_empty() {
+                break;
+            }
         }
         capture.finish()
     }
@@ -197,6 +272,20 @@ mod tests {
             let pieces = split(&input, &cuts);
             let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
             check(limit, &input, &captured(limit, &pieces));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+        #[test]
+        fn what_is_read_is_what_is_pushed(
+            input in vec(any::<u8>(), 0..6000),
+            sizes in vec(1usize..3000, 1..20),
+            limit in prop_oneof![0usize..10, 1000usize..1100, 1024usize..9000],
+            block in 1usize..2000,
+        ) {
+            prop_assert_eq!(read(limit, block, &input, &sizes), captured(limit, &[&input]));
         }
     }
 

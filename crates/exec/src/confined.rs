@@ -19,7 +19,7 @@ pub(crate) use pool::take_worker;
 pub(crate) use pool::{Standing, standing};
 
 use std::{
-    collections::BTreeMap, os::fd::BorrowedFd, os::unix::ffi::OsStrExt, path::Path, time::Instant,
+    collections::BTreeMap, io::PipeWriter, os::unix::ffi::OsStrExt, path::Path, time::Instant,
 };
 
 use rustix::io::Errno;
@@ -30,19 +30,19 @@ use crate::{
     request::{ExecEnv, ExecRequest, Sandbox},
 };
 
-/// Starts the command; what becomes of it is the leader's to tell.
+/// Starts the command; what becomes of it is the leader's to tell. `writers` is for stdout, and for
+/// stderr where that is apart.
 pub(crate) fn start(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
     program: &Path,
-    stdout: BorrowedFd<'_>,
-    stderr: Option<BorrowedFd<'_>>,
+    writers: Vec<PipeWriter>,
     deadline: Option<Instant>,
 ) -> Result<ConfinedLeader, ExecError> {
     let wanted = Request {
         program: program.as_os_str().as_bytes(),
         cwd: sandbox.below.as_os_str().as_bytes(),
-        stderr_apart: stderr.is_some(),
+        stderr_apart: writers.len() > 1,
     };
     let arguments = std::iter::once(request.cmd).chain(request.args.iter().map(String::as_str));
     let arguments = arguments.map(str::as_bytes);
@@ -75,6 +75,5 @@ pub(crate) fn start(
         });
     }
     let worker = take_worker(sandbox, request, deadline)?;
-    let pipes: Vec<BorrowedFd<'_>> = std::iter::once(stdout).chain(stderr).collect();
-    Ok(ConfinedLeader::start(worker, &frame, &pipes))
+    Ok(ConfinedLeader::start(worker, &frame, writers))
 }

@@ -128,18 +128,19 @@ impl<'s> Lanes<'s> {
             let Some(pipe) = lane.pipe.as_ref().filter(|_| pipes & (1 << index) != 0) else {
                 continue;
             };
-            self.block.clear();
-            match rustix::io::read(pipe, spare_capacity(&mut self.block)) {
-                Ok(0) => lane.pipe = None,
-                Ok(count) => {
-                    total += count;
-                    lane.capture.push(&self.block);
+            let came = lane
+                .capture
+                .read(&mut self.block, |into| Ok(rustix::io::read(pipe, spare_capacity(into))?));
+            match came {
+                Ok([]) => lane.pipe = None,
+                Ok(came) => {
+                    total += came.len();
                     if let Some(sink) = &mut self.sink {
-                        lane.feed.push(*sink, &self.block);
+                        lane.feed.push(*sink, came);
                     }
                 }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(total)

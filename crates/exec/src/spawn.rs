@@ -38,7 +38,7 @@ pub(crate) const BUSY_PAUSES: [Duration; 5] = [
     Duration::from_millis(50),
 ];
 
-/// A started command and the ends of its pipes, to which the host holds no writer.
+/// A started command and the ends of its pipes, to which nobody else in the host holds a writer.
 pub(crate) struct Spawned {
     pub(crate) running: Running,
     /// The file that is executed.
@@ -144,13 +144,12 @@ fn confine(
     deadline: Option<Instant>,
     failed: impl Fn(SpawnReason, io::Error) -> ExecError,
 ) -> Result<Spawned, ExecError> {
-    use std::os::fd::AsFd;
     let pipes = io::pipe().and_then(|pipe| Ok((pipe, pipe_of_stderr(request)?)));
     let ((output, stdout), stderr) =
         pipes.map_err(|error| failed(SpawnReason::Resources, error))?;
     let (stderr, stderr_writer) = stderr.unzip();
-    let errors = stderr_writer.as_ref().map(AsFd::as_fd);
-    let leader = confined::start(sandbox, request, &program, stdout.as_fd(), errors, deadline)?;
+    let writers = [Some(stdout), stderr_writer].into_iter().flatten().collect();
+    let leader = confined::start(sandbox, request, &program, writers, deadline)?;
     Ok(Spawned { running: Running::Confined(leader), program, output, stderr })
 }
 

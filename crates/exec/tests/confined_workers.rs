@@ -12,7 +12,7 @@ use std::{
 };
 
 use support::{
-    all_as_another_user,
+    all_as_another_user, done_alone,
     place::{Place, WORKER, has_namespaces},
     strings,
 };
@@ -140,6 +140,23 @@ fn a_command_changes_itself_and_its_children() {
     ] {
         assert_eq!(place.says(script), said, "{script}");
     }
+}
+
+#[test]
+fn commands_are_scheduled_as_their_host() {
+    // Niceness and policy.
+    let script = |process: &str| format!("cut -d' ' -f19,41 /proc/{process}/stat");
+    let place = Place::confined();
+    let host = std::process::Command::new("sh").args(["-c", &script("$PPID")]).output();
+    let host = String::from_utf8(host.expect("runs").stdout).expect("text");
+    assert_eq!([place.says(&script("self")), place.says(&script("self"))], [host.trim(); 2]);
+    if done_alone(
+        "commands_are_scheduled_as_their_host",
+        "renice -n 7 -p $$ >/dev/null; chrt -i -p 0 $$",
+    ) {
+        return;
+    }
+    assert_eq!(host.trim(), "7 5");
 }
 
 #[test]

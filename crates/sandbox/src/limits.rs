@@ -18,7 +18,10 @@ mod score;
 
 use std::{io, num::NonZero, thread};
 
-pub use self::group::{Group, Groups, Held};
+pub use self::{
+    group::{Group, Groups, Held},
+    score::Expendable,
+};
 use self::{resource::Bounds, score::Score};
 use crate::{
     layers::{Bound, Layers},
@@ -79,13 +82,11 @@ pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
 }
 
 impl Prepared {
-    /// Starts a command so that it is killed before the host when memory runs out, and before the
-    /// worker, who is to tell of it.
-    pub fn start_expendable<T>(&self, start: impl FnOnce() -> T) -> T {
-        match &self.score {
-            Some(score) => score.raised_during(start),
-            None => start(),
-        }
+    /// What is started until this is dropped is killed before the host when memory runs out, and
+    /// before the worker, who is to tell of it. So is the worker itself until then.
+    #[must_use]
+    pub fn expendable(&self) -> Expendable<'_> {
+        Expendable::new(self.score.as_ref())
     }
 
     /// Bounds the calling process, which becomes the command. Neither allocates nor locks.

@@ -147,7 +147,8 @@ fn split() -> Result<bool, Refused> {
     Ok(child != 0)
 }
 
-/// A number of processes that keep replacing themselves by new ones, faster than one can follow.
+/// A number of processes that keep replacing themselves by new ones, faster than one can follow. Not
+/// faster than that: where the first process collects nobody, each that has ended stays.
 fn storm(seconds: Duration) {
     let end = std::time::Instant::now() + seconds;
     for _ in 0..12 {
@@ -157,7 +158,7 @@ fn storm(seconds: Duration) {
                 match split() {
                     // SAFETY: ends the older of the two.
                     Ok(true) => unsafe { libc::_exit(0) },
-                    Ok(false) => thread::sleep(Duration::from_millis(3)),
+                    Ok(false) => thread::sleep(Duration::from_millis(10)),
                     Err(_) => thread::sleep(Duration::from_millis(2)),
                 }
             }

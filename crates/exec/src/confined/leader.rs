@@ -1,7 +1,7 @@
 //! A command that a worker runs.
 
 use std::{
-    io,
+    io::{self, PipeWriter},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::process::ExitStatusExt,
@@ -24,6 +24,9 @@ const DEATH: Duration = Duration::from_secs(1);
 
 pub(crate) struct ConfinedLeader {
     lease: Lease,
+    /// The writing ends of its pipes, until there is news. So the pipes do not end before: their end
+    /// is no news, and would wake who follows the command while that still needs the processor.
+    writers: Vec<PipeWriter>,
     /// Why the worker could not be told.
     untold: Option<NotRun>,
     ended: Option<ExitStatus>,
@@ -35,8 +38,9 @@ pub(crate) struct ConfinedLeader {
 
 impl ConfinedLeader {
     /// That the worker cannot be told is news, too.
-    pub(crate) fn start(lease: Lease, frame: &[u8], pipes: &[BorrowedFd<'_>]) -> Self {
-        let untold = send(lease.worker(), frame, pipes).err().map(|error| {
+    pub(crate) fn start(lease: Lease, frame: &[u8], writers: Vec<PipeWriter>) -> Self {
+        let pipes: Vec<_> = writers.iter().map(AsFd::as_fd).collect();
+        let untold = send(lease.worker(), frame, &pipes).err().map(|error| {
             lease.worker().kill();
             match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(errno) if errno == Errno::NOMEM || errno == Errno::TOOMANYREFS => {
@@ -46,10 +50,18 @@ impl ConfinedLeader {
                 _ => NotRun::Left,
             }
         });
-        Self { lease, untold, ended: None, done: false, given_up: false }
+        Self { lease, writers, untold, ended: None, done: false, given_up: false }
     }
 
     pub(crate) fn news(&mut self) -> io::Result<News> {
+        let news = self.hear();
+        if !matches!(news, Ok(News::Running)) {
+            self.writers.clear();
+        }
+        news
+    }
+
+    fn hear(&mut self) -> io::Result<News> {
         if let Some(reason) = self.untold {
             return Ok(News::NotRun(reason));
         }
@@ -87,6 +99,7 @@ impl ConfinedLeader {
 
     /// Kills what is left of it. `None`: not even the worker could be made to say how it ended.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.writers.clear();
         if !self.done && !self.given_up && self.untold.is_none() {
             match self.kill() {
                 Ok(done) => (self.done, self.given_up) = (done, !done),

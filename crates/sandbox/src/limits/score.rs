@@ -3,8 +3,8 @@
 //!
 //! A process inherits what is added. A command cannot be given its own by the child that becomes it,
 //! because the files in `/proc` of a worker that is not dumpable, and of whom shares its memory, are
-//! root's. So the worker takes the higher score for the moment of the start. It may always go back to
-//! what it had, and so could the command, if it could write to `/proc`.
+//! root's. So the worker takes the higher score until its command has been started. It may always go
+//! back to what it had, and so could the command, if it could write to `/proc`.
 
 use std::{
     fs::{self, File},
@@ -32,13 +32,28 @@ impl Score {
         let raised = own.saturating_add(MORE).min(1000);
         Some(Self { file, own: own.to_string(), raised: raised.to_string() })
     }
+}
 
-    /// Raises it for the children started meanwhile.
-    pub(super) fn raised_during<T>(&self, start: impl FnOnce() -> T) -> T {
-        // Errors are of no use: a command that is not more likely to be killed is still a command.
-        let _ = self.file.write_at(self.raised.as_bytes(), 0);
-        let result = start();
-        let _ = self.file.write_at(self.own.as_bytes(), 0);
-        result
+/// While there is one, the process has the higher score.
+///
+/// To be dropped when no other process shares its memory: the kernel gives all of them one score.
+#[derive(Debug)]
+pub struct Expendable<'s>(Option<&'s Score>);
+
+impl<'s> Expendable<'s> {
+    // Errors are of no use: a command that is not more likely to be killed is still a command.
+    pub(super) fn new(score: Option<&'s Score>) -> Self {
+        if let Some(score) = score {
+            let _ = score.file.write_at(score.raised.as_bytes(), 0);
+        }
+        Self(score)
+    }
+}
+
+impl Drop for Expendable<'_> {
+    fn drop(&mut self) {
+        if let Some(score) = self.0 {
+            let _ = score.file.write_at(score.own.as_bytes(), 0);
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! One command of a worker, from its start until nothing of it is left.
 
 use std::{
-    ffi::{c_char, c_int},
+    ffi::c_int,
     io,
     os::fd::{AsFd, BorrowedFd},
-    ptr,
     time::{Duration, Instant},
 };
 
@@ -15,15 +14,10 @@ use rustix::{
 };
 use toolwright_sandbox::{
     broker::Broker,
-    step::FailedStep,
-    wire::{Inbox, Progress, RequestFrame},
+    wire::{Inbox, Progress},
 };
 
-use crate::{
-    signals::forget_signals,
-    start::{Start, start},
-    worker::Worker,
-};
+use crate::{signals::forget_signals, worker::Worker};
 
 /// How long what was killed may take to be gone, where it might not all be this command's group.
 const STUBBORN: Duration = Duration::from_millis(500);
@@ -38,8 +32,8 @@ pub(crate) struct Command<'w> {
 
 /// What ended the wait for a command.
 pub(crate) enum Heard {
-    /// The leader ended so.
-    End(c_int),
+    /// The leader ended so. Whether nobody else is left.
+    End(c_int, bool),
     /// The host wants it killed.
     Kill,
     /// The host is gone.
@@ -47,55 +41,11 @@ pub(crate) enum Heard {
 }
 
 impl<'w> Command<'w> {
-    pub(crate) fn start(
-        worker: &'w Worker,
-        frame: &RequestFrame<'_>,
-        inbox: &mut Inbox,
-    ) -> Result<Self, (FailedStep, i32)> {
-        let malformed = (FailedStep::Other, libc::EINVAL);
-        let stdout = inbox.take_descriptor().ok_or(malformed)?;
-        let stderr = if frame.request.stderr_apart { inbox.take_descriptor() } else { None };
-        let mut words = Vec::with_capacity(frame.count + 3);
-        for (index, word) in frame.words.split_inclusive(|byte| *byte == 0).enumerate() {
-            if index == frame.arguments {
-                words.push(ptr::null());
-            }
-            // Without the NUL at its end.
-            if index < frame.arguments || worker.temporary.passes(&word[..word.len() - 1]) {
-                words.push(word.as_ptr().cast::<c_char>());
-            }
-        }
-        if frame.count == frame.arguments {
-            words.push(ptr::null());
-        }
-        words.extend(worker.temporary.added().map(|variable| variable.as_ptr()));
-        words.push(ptr::null());
-        let stack = &worker.stack;
-        let started = worker.limits.start_expendable(|| {
-            start(
-                &Start {
-                    root: worker.root.as_fd(),
-                    cwd: frame.request.cwd.as_ptr().cast(),
-                    program: frame.request.program.as_ptr().cast(),
-                    arguments: words.as_ptr(),
-                    variables: words[frame.arguments + 1..].as_ptr(),
-                    stdout: stdout.as_fd(),
-                    stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
-                    rules: &worker.rules,
-                    limits: &worker.limits,
-                    capabilities: &worker.capabilities,
-                    pin: &worker.pin,
-                    brokered: worker.brokered.as_ref(),
-                },
-                stack,
-            )
-        });
-        // Also of a command that failed: its listener is not for the next one.
-        let broker = match &worker.brokered {
-            Some(brokered) => brokered.channel.take().unwrap_or_default(),
-            None => None,
-        };
-        Ok(Self { worker, leader: started?, status: None, broker })
+    /// That has been started as `leader`.
+    pub(crate) fn new(worker: &'w Worker, leader: Pid) -> Self {
+        let channel = worker.brokered.as_ref().map(|brokered| &brokered.channel);
+        let broker = channel.and_then(|channel| channel.take().unwrap_or_default());
+        Self { worker, leader, status: None, broker }
     }
 
     /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
@@ -126,9 +76,9 @@ impl<'w> Command<'w> {
             }
             if children {
                 forget_signals(&self.worker.children);
-                while self.collect(libc::WNOHANG) == Collected::One {}
+                let is_all_gone = self.is_all_gone();
                 if let Some(status) = self.status {
-                    return Ok(Heard::End(status));
+                    return Ok(Heard::End(status, is_all_gone));
                 }
             }
             if host {
@@ -144,9 +94,9 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Whether no process of the command is left, the leader having been collected. A process whose
-    /// parent has ended is this process's child, so nobody is left if it has none.
-    pub(crate) fn is_all_gone(&mut self) -> bool {
+    /// Collects who has ended. Whether no process of the command is left: a process whose parent has
+    /// ended is this process's child, so nobody is left if it has none.
+    fn is_all_gone(&mut self) -> bool {
         loop {
             match self.collect(libc::WNOHANG) {
                 Collected::One => {}

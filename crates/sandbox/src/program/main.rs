@@ -8,6 +8,8 @@ mod children;
 #[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
+mod scheduling;
+#[cfg(target_os = "linux")]
 mod signals;
 #[cfg(target_os = "linux")]
 mod start;
@@ -15,6 +17,8 @@ mod start;
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod temporary;
+#[cfg(target_os = "linux")]
+mod waiting;
 #[cfg(target_os = "linux")]
 mod worker;
 

@@ -23,5 +23,6 @@ pub(crate) fn child_signals() -> io::Result<OwnedFd> {
 /// Takes what the descriptor has, so that only new ends make it readable.
 pub(crate) fn forget_signals(descriptor: &OwnedFd) {
     let mut taken = [0; 1024];
-    while rustix::io::read(descriptor, &mut taken).is_ok() {}
+    // A read that leaves room has taken all.
+    while rustix::io::read(descriptor, &mut taken).is_ok_and(|count| count == taken.len()) {}
 }

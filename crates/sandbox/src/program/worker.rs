@@ -15,14 +15,15 @@ use toolwright_sandbox::{
     plan::{Files, Network},
     rules,
     step::FailedStep,
-    wire::{Inbox, Order, Progress, Reply, Told, read_request_frame, send},
+    wire::{Inbox, Order, Reply, send},
 };
 
 use crate::{
-    command::{Command, Heard, wait_for},
+    command::{Command, Heard},
+    scheduling::Scheduling,
     signals::child_signals,
-    start::Stack,
     temporary::Variables,
+    waiting::{Became, Stack, wait_for_command},
 };
 
 /// What keeps a worker from being one.
@@ -38,6 +39,7 @@ pub(crate) struct Worker {
     pub(crate) stack: Stack,
     pub(crate) rules: rules::Ruleset,
     pub(crate) limits: limits::Prepared,
+    pub(crate) scheduling: Scheduling,
     pub(crate) capabilities: namespaces::Kept,
     pub(crate) pin: filter::Program,
     pub(crate) temporary: Variables,
@@ -62,7 +64,6 @@ pub(crate) struct About<'a> {
 
 /// Becomes a worker. Comes back when it is no longer wanted.
 pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
-    yield_to_commands();
     match Worker::new(about, &mut layers) {
         Ok(worker) => {
             // Without it the host has only the socket to end this process by.
@@ -79,16 +80,6 @@ pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
             let _ = send(&socket, &Reply::Failed(step, errno, error.to_string()).frame(), &[]);
         }
     }
-}
-
-/// A worker that is woken does not displace what runs, which is a command on its way to its program, or
-/// the host that waits for it. Commands are scheduled as they would be anywhere. Errors are of no use.
-fn yield_to_commands() {
-    let none = libc::sched_param { sched_priority: 0 };
-    // SAFETY: a system call that reads a local.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const none)
-    };
 }
 
 /// A filter whose calls are answered here, and how its listener gets here.
@@ -135,6 +126,8 @@ impl Worker {
         rustix::thread::set_no_new_privs(true).map_err(other)?;
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
             .map_err(other)?;
+        // The filter lets nobody change the first process of a namespace.
+        let scheduling = Scheduling::yielding();
         let filter = filter::worker_filter(&FilterPlan {
             network: plan.network,
             files: plan.files,
@@ -185,12 +178,14 @@ impl Worker {
             stack,
             rules,
             limits: prepared,
+            scheduling,
             capabilities,
             pin,
         })
     }
 
-    fn is_stale(&self) -> io::Result<bool> {
+    /// Whether the tree is no longer what the plan asks for.
+    pub(crate) fn is_stale(&self) -> io::Result<bool> {
         self.watch.as_ref().map_or(Ok(false), |watch| Ok(watch.has_changed()?))
     }
 
@@ -200,47 +195,35 @@ impl Worker {
 
     /// Waits for one command and runs it; `false` when there is nobody to run commands for.
     fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
-        let content = loop {
-            // It may have come in one piece with what was said before.
-            if let Some(content) = inbox.take().map_err(io::Error::other)? {
-                break content;
-            }
-            if !wait_for(inbox.as_fd(), idle_ms.into())? {
-                send(&*inbox, &Reply::Goodbye.frame(), &[])?;
-                return Ok(false);
-            }
-            if inbox.fill(false)? == Progress::Closed {
-                return Ok(false);
-            }
-        };
-        let frame = match read_request_frame(&content).map_err(io::Error::other)? {
-            Told::Run(frame) => frame,
-            // It came too late for the command before this.
-            Told::Kill => return Ok(true),
-        };
-        if self.is_stale()? {
-            send(&*inbox, &Reply::Stale.frame(), &[])?;
-            return Ok(false);
-        }
-        let started = Command::start(self, &frame, inbox);
-        let mut command = match started {
-            Ok(command) => command,
-            Err((step, errno)) => {
-                send(&*inbox, &Reply::NotRun(step, errno).frame(), &[])?;
-                return Ok(true);
+        let leader = match wait_for_command(self, inbox, idle_ms)? {
+            Became::Command(leader) => leader,
+            other => {
+                if let Some(brokered) = &self.brokered {
+                    // The listener of a command that failed is not for the next one.
+                    let _ = brokered.channel.take();
+                }
+                let (reply, goes_on) = match other {
+                    Became::Failed(step, errno) => (Reply::NotRun(step, errno), true),
+                    Became::Stale => (Reply::Stale, false),
+                    Became::Idle => (Reply::Goodbye, false),
+                    Became::Unwanted | Became::Command(_) => return Ok(false),
+                };
+                send(&*inbox, &reply.frame(), &[])?;
+                return Ok(goes_on);
             }
         };
+        let mut command = Command::new(self, leader);
         match command.follow(inbox)? {
             Heard::Kill => {}
             Heard::Nobody => {
                 command.end();
                 return Ok(false);
             }
-            Heard::End(status) => {
-                if command.is_all_gone() {
-                    send(&*inbox, &Reply::Done(status).frame(), &[])?;
-                    return Ok(true);
-                }
+            Heard::End(status, true) => {
+                send(&*inbox, &Reply::Done(status).frame(), &[])?;
+                return Ok(true);
+            }
+            Heard::End(status, false) => {
                 send(&*inbox, &Reply::Ended(status).frame(), &[])?;
                 // The host reads what late writers write, and then says so.
                 if inbox.wait()?.is_none() {

@@ -1,0 +1,30 @@
+//! How a worker is scheduled beside its commands.
+
+use std::io;
+
+/// What commands are scheduled by, if the worker is scheduled otherwise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scheduling(bool);
+
+impl Scheduling {
+    /// A worker that is woken does not displace what runs from now on, which is a command on its way to
+    /// its program, or the host that waits for it. One that the host has scheduled otherwise than usual
+    /// stays as it is.
+    pub(crate) fn yielding() -> Self {
+        // SAFETY: a system call on no memory.
+        let usual = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;
+        Self(usual && set(libc::SCHED_BATCH).is_ok())
+    }
+
+    /// Schedules the calling process, which becomes the command, as the host is.
+    pub(crate) fn apply_in_child(self) -> io::Result<()> {
+        if self.0 { set(libc::SCHED_OTHER) } else { Ok(()) }
+    }
+}
+
+fn set(policy: libc::c_int) -> io::Result<()> {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a system call that reads a local.
+    let set = unsafe { libc::sched_setscheduler(0, policy, &raw const none) };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,237 @@
+//! The process that waits for a command and becomes it.
+//!
+//! It is made before a command is asked for, so that nothing is left to do then but to execute the
+//! program. Until that it shares the worker's memory, of which nothing has to be copied, and the
+//! worker sleeps. Its descriptors are its own, with those of the pipes of the command: the worker
+//! never has them, so that a pipe ends with the command.
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
+    ptr,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::retry_on_intr,
+    pipe::{PipeFlags, pipe_with},
+    process::{Pid, Signal, WaitOptions, kill_process, waitpid},
+};
+use toolwright_sandbox::{
+    step::FailedStep,
+    wire::{Inbox, Progress, Told, read_request_frame},
+};
+
+use crate::{
+    command::wait_for,
+    start::{Start, confine, execute, last_errno},
+    worker::Worker,
+};
+
+/// Where the process runs until it executes the program.
+pub(crate) struct Stack(*mut c_void);
+
+const STACK: usize = 256 << 10;
+
+impl Stack {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: a new mapping that nothing else knows of.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                STACK,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(start)) }
+    }
+}
+
+/// What has become of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Became {
+    /// The command, which runs.
+    Command(Pid),
+    /// Nothing: this failed.
+    Failed(FailedStep, i32),
+    /// Nobody wanted a command for as long as told.
+    Idle,
+    /// The host is gone.
+    Unwanted,
+    /// The tree is no longer what the plan asks for.
+    Stale,
+}
+
+/// What the process and the worker have in common, in turn: it is the worker's again as soon as the
+/// process has executed the program or has ended.
+struct Shared<'w> {
+    worker: &'w Worker,
+    inbox: &'w mut Inbox,
+    idle_ms: u32,
+    /// Closed by executing the program, and by ending.
+    executed: RawFd,
+    /// What was asked for, and where the words of it are.
+    content: Vec<u8>,
+    words: Vec<*const c_char>,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// For a command, or what it read made no sense.
+    Waiting,
+    Executing,
+    /// It ends, because of this.
+    Over(Became),
+}
+
+/// Waits for a command to be asked for and starts it.
+pub(crate) fn wait_for_command(
+    worker: &Worker,
+    inbox: &mut Inbox,
+    idle_ms: u32,
+) -> io::Result<Became> {
+    let expendable = worker.limits.expendable();
+    let (executing, executed) = pipe_with(PipeFlags::CLOEXEC)?;
+    let mut shared = Shared {
+        worker,
+        inbox,
+        idle_ms,
+        executed: executed.as_raw_fd(),
+        content: Vec::new(),
+        words: Vec::new(),
+        stage: Stage::Waiting,
+    };
+    let pid = match make_process(&mut shared) {
+        Ok(pid) => pid,
+        // There may be room for a process when one is needed.
+        Err(_) if !wait_for(shared.inbox.as_fd(), idle_ms.into())? => return Ok(Became::Idle),
+        Err(_) => match make_process(&mut shared) {
+            Ok(pid) => pid,
+            Err(errno) => return refuse(shared.inbox, errno),
+        },
+    };
+    drop(executed);
+    let left = retry_on_intr(|| poll(&mut [PollFd::new(&executing, PollFlags::IN)], None));
+    if left.is_err() {
+        // Nothing may be gone that it still uses.
+        let _ = kill_process(pid, Signal::KILL);
+        let _ = waitpid(Some(pid), WaitOptions::empty());
+        left?;
+    }
+    // SAFETY: a local. The process, which has written to it, has it no longer.
+    let stage = unsafe { (&raw const shared.stage).read_volatile() };
+    drop(expendable);
+    if stage == Stage::Executing {
+        return Ok(Became::Command(pid));
+    }
+    let _ = waitpid(Some(pid), WaitOptions::empty());
+    match stage {
+        Stage::Over(became) => Ok(became),
+        Stage::Waiting | Stage::Executing => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+fn make_process(shared: &mut Shared<'_>) -> Result<Pid, i32> {
+    let flags = libc::CLONE_VM | libc::SIGCHLD;
+    // SAFETY: the stack is mapped, as long as said, and used by one process at a time, because the
+    // worker sleeps until that has left it. `shared` outlives its use of it likewise.
+    let pid = unsafe {
+        let top = shared.worker.stack.0.byte_add(STACK);
+        libc::clone(in_process, top, flags, ptr::from_mut(shared).cast())
+    };
+    (pid > 0).then(|| Pid::from_raw(pid)).flatten().ok_or_else(last_errno)
+}
+
+/// Takes the request that cannot be met.
+fn refuse(inbox: &mut Inbox, errno: i32) -> io::Result<Became> {
+    while let Some(content) = inbox.wait()? {
+        if let Told::Run(_) = read_request_frame(&content).map_err(io::Error::other)? {
+            while inbox.take_descriptor().is_some() {}
+            return Ok(Became::Failed(FailedStep::Fork, errno));
+        }
+    }
+    Ok(Became::Unwanted)
+}
+
+extern "C" fn in_process(shared: *mut c_void) -> c_int {
+    // SAFETY: `make_process` passes this, and the worker sleeps until this process has left it.
+    let shared: &mut Shared<'_> = unsafe { &mut *shared.cast() };
+    if let Ok(became) = become_command(shared) {
+        shared.stage = Stage::Over(became);
+    }
+    // SAFETY: ends this process, and runs nothing of what the worker has registered for its end.
+    unsafe { libc::_exit(127) }
+}
+
+/// Comes back only if it has not become one.
+fn become_command(shared: &mut Shared<'_>) -> io::Result<Became> {
+    let worker = shared.worker;
+    let confined = confine(worker);
+    let frame = loop {
+        // It may have come in one piece with what was said before.
+        if let Some(content) = shared.inbox.take().map_err(io::Error::other)? {
+            shared.content = content;
+            match read_request_frame(&shared.content).map_err(io::Error::other)? {
+                Told::Run(frame) => break frame,
+                // It came too late for the command before this.
+                Told::Kill => continue,
+            }
+        }
+        if !wait_for(shared.inbox.as_fd(), shared.idle_ms.into())? {
+            return Ok(Became::Idle);
+        }
+        if shared.inbox.fill(false)? == Progress::Closed {
+            return Ok(Became::Unwanted);
+        }
+    };
+    let stdout = shared.inbox.take_descriptor();
+    let stderr = shared.inbox.take_descriptor().filter(|_| frame.request.stderr_apart);
+    // Descriptors are not shared: their numbers mean something else to the worker.
+    while shared.inbox.take_descriptor().is_some() {}
+    if let Err((step, errno)) = confined {
+        return Ok(Became::Failed(step, errno));
+    }
+    if worker.is_stale()? {
+        return Ok(Became::Stale);
+    }
+    let Some(stdout) = stdout else {
+        return Ok(Became::Failed(FailedStep::Other, libc::EINVAL));
+    };
+    let words = &mut shared.words;
+    words.reserve(frame.count + 3);
+    for (index, word) in frame.words.split_inclusive(|byte| *byte == 0).enumerate() {
+        if index == frame.arguments {
+            words.push(ptr::null());
+        }
+        // Without the NUL at its end.
+        if index < frame.arguments || worker.temporary.passes(&word[..word.len() - 1]) {
+            words.push(word.as_ptr().cast());
+        }
+    }
+    if frame.count == frame.arguments {
+        words.push(ptr::null());
+    }
+    words.extend(worker.temporary.added().map(|variable| variable.as_ptr()));
+    words.push(ptr::null());
+    // SAFETY: it is open in this process until that executes the program or ends.
+    let executed = unsafe { BorrowedFd::borrow_raw(shared.executed) };
+    let start = Start {
+        cwd: frame.request.cwd.as_ptr().cast(),
+        program: frame.request.program.as_ptr().cast(),
+        arguments: words.as_ptr(),
+        variables: words[frame.arguments + 1..].as_ptr(),
+        stdout: stdout.as_fd(),
+        stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
+        executed,
+    };
+    // SAFETY: a field of what this process alone uses now. It is read when there is nobody to have
+    // set it again.
+    unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing) };
+    let (step, errno) = execute(worker, &start);
+    Ok(Became::Failed(step, errno))
+}
