@@ -1,87 +1,13 @@
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { openJournal, sandboxReport } from 'toolwright'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { WireReply, WireRequest } from './support/openai-server.ts'
 import { eventually } from './support/processes.ts'
-import { startOpenAIServer, type OpenAIServer, type WireReply, type WireRequest } from './support/openai-server.ts'
+import { checkout, KEY, makeDemoStage, type Run } from './support/run-demo.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const project = join(root, 'examples', 'demo', 'project')
-const KEY = 'sk-demo-test'
-
-/** Its own temporary directory, so that a test can see what the demo leaves behind. */
-let temporary: string
-let server: OpenAIServer | undefined
-
-beforeAll(() => {
-  temporary = mkdtempSync(join(tmpdir(), 'toolwright-demo-test-'))
-})
-afterEach(async () => {
-  await server?.close()
-  server = undefined
-})
-afterAll(() => rmSync(temporary, { recursive: true, force: true }))
-
-interface Run {
-  code: number | null
-  signal: NodeJS.Signals | null
-  stdout: string
-  stderr: string
-}
-
-function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
-  const { AI_GATEWAY_API_KEY: _, FORCE_COLOR: __, ...rest } = process.env
-  return {
-    ...rest,
-    // `bun --bun` puts a `node` that is Bun first on PATH, and `node --test` is Node's.
-    PATH: [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter),
-    TMPDIR: temporary,
-    ...extra,
-  }
-}
-
-function startDemo(args: string[], extra: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(root, 'examples', 'demo', 'run.mjs'), ...args], {
-    cwd: root,
-    env: environment(extra),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const run: Run = { code: null, signal: null, stdout: '', stderr: '' }
-  let seen = () => {}
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    run.stdout += text
-    seen()
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text))
-  const ended = new Promise<Run>((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code, signal) => resolve({ ...run, code, signal }))
-  })
-  const printed = (pattern: RegExp) =>
-    new Promise<void>((resolve, reject) => {
-      seen = () => {
-        if (pattern.test(run.stdout)) resolve()
-      }
-      seen()
-      void ended.then(() => reject(new Error(`ended without ${pattern}:\n${run.stdout}\n${run.stderr}`)))
-    })
-  return { child, ended, printed }
-}
-
-const runDemo = (args: string[], extra?: Record<string, string>) => startDemo(args, extra).ended
-
-/** A demo whose model is behind the test's server. */
-async function runServed(reply: (request: WireRequest, index: number) => WireReply, args: string[] = []) {
-  server = await startOpenAIServer(reply)
-  const started = Date.now()
-  const served = ['--base-url', server.url, '--model', 'test', '--api-key-env', 'DEMO_SERVER_ACCESS', ...args]
-  const run = await runDemo(served, { DEMO_SERVER_ACCESS: KEY })
-  return { ...run, ms: Date.now() - started, requests: server.requests }
-}
+const project = join(checkout, 'examples', 'demo', 'project')
 
 const patch = `--- a/src/tax.js
 +++ b/src/tax.js
@@ -124,8 +50,6 @@ function hashProject(): string {
   return hash.digest('hex')
 }
 
-const leftovers = () => readdirSync(temporary).filter((name) => name.startsWith('toolwright-demo-'))
-
 /** The tools of the calls in a journal, as they began. */
 async function recordedIn(file: string): Promise<string[]> {
   await using journal = await openJournal(file, { readOnly: true })
@@ -145,15 +69,16 @@ function expectGreen({ code, stdout, stderr }: Run): void {
   expect(code).toBe(0)
 }
 
-describe('the scripted demo', () => {
+describe('the scripted demo', { timeout: 60_000 }, () => {
   test('repairs the project and shows every call', async () => {
+    const stage = makeDemoStage()
     const before = hashProject()
-    const run = await runDemo([])
+    const run = await stage.run([])
     expectGreen(run)
     expect(run.stdout).toContain('scripted')
     expect(run.stdout).not.toContain('\u001B')
     // What confines the commands, in the one line of the report.
-    const { summary } = await sandboxReport({ rootDir: temporary })
+    const { summary } = await sandboxReport({ rootDir: stage.temporary })
     expect(run.stdout.split('\n')).toContain(summary.replace('sandbox: ', 'sandbox   '))
 
     const started = [...run.stdout.matchAll(/^ +#(\d+) (bash|grep|read|edit) +\S/gm)]
@@ -163,7 +88,7 @@ describe('the scripted demo', () => {
     expect(run.stdout).toMatch(/^ +#1 error TOOL_COMMAND_FAILED /m)
 
     expect(hashProject()).toBe(before)
-    expect(leftovers()).toEqual([])
+    expect(stage.leftovers()).toEqual([])
     const [, count, file = ''] = /^journal +(\d+) calls: npx toolwright calls (\S+)$/m.exec(run.stdout) ?? []
     const names = await recordedIn(file)
     expect(names.slice(0, 6)).toEqual(['bash', 'grep', 'read', 'read', 'edit', 'bash'])
@@ -172,20 +97,21 @@ describe('the scripted demo', () => {
   })
 
   test('--journal records there, also what comes after other runs', async () => {
-    const file = join(temporary, "it's a journal.db")
+    const stage = makeDemoStage()
+    const file = join(stage.temporary, "it's a journal.db")
     for (const runs of [1, 2]) {
-      const run = await runDemo(['--journal', file])
+      const run = await stage.run(['--journal', file])
       expectGreen(run)
-      expect(run.stdout).toContain(`calls: npx toolwright calls '${temporary}/it'\\''s a journal.db'`)
+      expect(run.stdout).toContain(`calls: npx toolwright calls '${stage.temporary}/it'\\''s a journal.db'`)
       expect(await recordedIn(file)).toHaveLength(runs * 6)
     }
-    const refused = await runDemo(['--journal', join(temporary, 'missing', 'runs.db')])
+    const refused = await stage.run(['--journal', join(stage.temporary, 'missing', 'runs.db')])
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(/^demo: --journal .*JOURNAL_NOT_FOUND/)
   })
 
   test('--keep keeps the working copy', async () => {
-    const run = await runDemo(['--keep'])
+    const run = await makeDemoStage().run(['--keep'])
     expectGreen(run)
     const kept = /^kept +(\S.*)$/m.exec(run.stdout)?.[1] ?? ''
     expect(readFileSync(join(kept, 'src', 'tax.js'), 'utf8')).toContain('percentOf(group.net, line.taxRate)')
@@ -193,9 +119,9 @@ describe('the scripted demo', () => {
   })
 })
 
-describe('an OpenAI-compatible server', () => {
+describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
   test('drives the demo to the same end', async () => {
-    const run = await runServed(script())
+    const run = await makeDemoStage().runServed(script())
     expectGreen(run)
     expect(run.stdout).toContain('Repaired.')
 
@@ -223,7 +149,7 @@ describe('an OpenAI-compatible server', () => {
   })
 
   test('may call tools in wrong ways: the agent is told and goes on', async () => {
-    const run = await runServed(
+    const run = await makeDemoStage().runServed(
       script(
         { calls: [{ name: 'read', input: { file: 'src/tax.js' } }] },
         { calls: [{ name: 'bash', raw: '{"cmd": "node", "args": [' }] },
@@ -242,16 +168,16 @@ describe('an OpenAI-compatible server', () => {
   })
 
   test('repairs a project of the user, on a copy or in place', async () => {
-    const own = join(temporary, 'own project')
+    const stage = makeDemoStage()
+    const own = join(stage.temporary, 'own project')
     cpSync(project, own, { recursive: true })
     const source = () => readFileSync(join(own, 'src', 'tax.js'), 'utf8')
 
-    const copied = await runServed(script(), ['--project', own])
+    const copied = await stage.runServed(script(), ['--project', own])
     expectGreen(copied)
     expect(source()).toContain('percentOf(net, line.taxRate)')
-    await server?.close()
 
-    const inPlace = await runServed(script(), ['--project', own, '--in-place'])
+    const inPlace = await stage.runServed(script(), ['--project', own, '--in-place'])
     expectGreen(inPlace)
     expect(source()).toContain('percentOf(group.net, line.taxRate)')
     // An empty one holds the place of what is protected, for a moment longer than the commands run.
@@ -259,14 +185,14 @@ describe('an OpenAI-compatible server', () => {
   })
 
   test('that does not repair anything ends red', async () => {
-    const run = await runServed(() => ({ text: 'All is well.' }))
+    const run = await makeDemoStage().runServed(() => ({ text: 'All is well.' }))
     expect(run.code).toBe(1)
     expect(run.stdout).toContain('(nothing was changed)')
     expect(run.stdout).toMatch(/^FAILED {2}the tests are red: 9 of 11 passed/m)
   })
 
   test('that makes the tests agree with the defect ends red', async () => {
-    const run = await runServed((_, index) =>
+    const run = await makeDemoStage().runServed((_, index) =>
       index === 0
         ? {
             calls: ['test/tax.test.js', 'test/invoice.test.js'].map((path) => ({
@@ -281,37 +207,17 @@ describe('an OpenAI-compatible server', () => {
   })
 
   test('that never comes to an end is stopped after --max-steps', async () => {
-    const run = await runServed(() => ({ calls: [{ name: 'read', input: { path: 'package.json' } }] }), ['--max-steps', '3'])
+    const run = await makeDemoStage().runServed(() => ({ calls: [{ name: 'read', input: { path: 'package.json' } }] }), ['--max-steps', '3'])
     expect(run.requests).toHaveLength(3)
     expect(run.stdout).toContain('The agent was stopped after 3 steps (--max-steps).')
     expect(run.code).toBe(1)
   })
 
-  test.each([
-    ['refuses the key', { status: 401, message: 'Incorrect API key' }, /answered 401: Incorrect API key; check the key$/],
-    ['breaks down', { status: 500, message: 'out of memory' }, /answered 500: out of memory \(tried 3 times\)$/],
-    ['hangs up', { hangUp: true } as const, /did not answer: .+ \(tried 3 times\)$/],
-  ])('that %s ends the run with a sentence', async (_, reply, sentence) => {
-    const run = await runServed(() => reply)
-    expect(run.stderr.trim().split('\n')).toHaveLength(1)
-    expect(run.stderr.trim()).toMatch(sentence)
-    expect(run.stderr).not.toContain(KEY)
-    expect(run.code).toBe(1)
-    expect(leftovers()).toEqual([])
-  })
-
-  test('that never answers is given up at --timeout-ms', async () => {
-    const run = await runServed(() => ({ silent: true }), ['--timeout-ms', '1500'])
-    expect(run.stderr.trim()).toBe('The run was given up after 1500 ms (--timeout-ms).')
-    expect(run.code).toBe(1)
-    expect(run.ms).toBeLessThan(10_000)
-  })
-
   test.skipIf(process.platform !== 'linux')('runs the commands of the agent confined', async () => {
-    const mark = join(root, 'node_modules', `.mark-${process.pid}`)
+    const mark = join(checkout, 'node_modules', `.mark-${process.pid}`)
     const leave = { name: 'bash', input: { cmd: 'sh', args: ['-c', `echo x > '${mark}'`] } }
     try {
-      const run = await runServed(script({ calls: [leave] }))
+      const run = await makeDemoStage().runServed(script({ calls: [leave] }))
       expect(toolMessages(run.requests[1])).toEqual([expect.stringContaining('[TOOL_COMMAND_FAILED]')])
       expect(existsSync(mark)).toBe(false)
     } finally {
@@ -322,79 +228,7 @@ describe('an OpenAI-compatible server', () => {
   // In Bun, process.env is a copy, and a command must see that copy.
   test('does not give its key to the commands of the agent', async () => {
     const show = 'console.log(Object.keys(process.env).includes("DEMO_SERVER_ACCESS"))'
-    const run = await runServed(script({ calls: [{ name: 'bash', input: { cmd: 'node', args: ['-e', show] } }] }))
+    const run = await makeDemoStage().runServed(script({ calls: [{ name: 'bash', input: { cmd: 'node', args: ['-e', show] } }] }))
     expect(toolMessages(run.requests[1])).toEqual(['false\n'])
   })
 })
-
-describe('the command line', () => {
-  test('--help explains itself', async () => {
-    const run = await runDemo(['--help'])
-    expect(run).toMatchObject({ code: 0, stderr: '' })
-    for (const option of ['--model', '--base-url', '--api-key-env', '--allow-network', '--keep', '--max-steps']) {
-      expect(run.stdout).toContain(option)
-    }
-  })
-
-  test.each([
-    [['--frobnicate'], "Unknown option '--frobnicate'"],
-    [['stray'], "Unexpected argument 'stray'"],
-    [['--max-steps', 'many'], '--max-steps must be a whole number'],
-    [['--model', 'gpt'], '--model must be PROVIDER/MODEL'],
-    [['--base-url', 'http://127.0.0.1:1/v1'], '--base-url needs --model'],
-    [['--base-url', 'nowhere', '--model', 'test'], '--base-url must be an http(s) address'],
-    [['--base-url', 'http://127.0.0.1:1/v1', '--model', 'm', '--project', '/nonexistent'], '--project /nonexistent is not a directory'],
-    [['--task', 'Do it.'], '--task and --project need --model'],
-    [['--model', 'provider/model'], 'AI_GATEWAY_API_KEY'],
-    [['--base-url', 'http://127.0.0.1:1/v1', '--model', 'm', '--api-key-env', 'DEMO_NO_KEY'], 'DEMO_NO_KEY'],
-  ])('refuses %j in one sentence', async (args, sentence) => {
-    const run = await runDemo(args)
-    expect(run.stderr).toContain(sentence)
-    expect(run.stderr.trim().split('\n')).toHaveLength(1)
-    expect(run.stdout).toBe('')
-    expect(run.code).toBe(2)
-  })
-})
-
-describe('an interruption', () => {
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('%s ends the run and the command that is running', async (signal, code) => {
-    const seconds = `4${process.pid}.${code}`
-    server = await startOpenAIServer(() => ({ calls: [{ name: 'bash', input: { cmd: 'sleep', args: [seconds] } }] }))
-    const { child, ended, printed } = startDemo(['--base-url', server.url, '--model', 'test'])
-    await printed(/#1 bash +sleep/)
-    await waitFor(() => isRunning(seconds))
-
-    const sent = Date.now()
-    child.kill(signal)
-    const run = await ended
-    expect(Date.now() - sent).toBeLessThan(5_000)
-    expect(run).toMatchObject({ code, signal: null })
-    expect(run.stderr.trim()).toBe('Interrupted.')
-    await waitFor(() => !isRunning(seconds))
-    expect(leftovers()).toEqual([])
-  })
-})
-
-/** Whether a process has `argument` among its arguments; true where there is no /proc to ask. */
-function isRunning(argument: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      return readFileSync(join('/proc', pid, 'cmdline'), 'utf8').split('\0').includes(argument)
-    } catch {
-      return false // gone in the meantime
-    }
-  })
-}
-
-async function waitFor(holds: () => boolean): Promise<void> {
-  if (!existsSync('/proc/self')) return
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (holds()) return
-    await new Promise((resolve) => setTimeout(resolve, 30))
-  }
-  throw new Error(`still not: ${holds}`)
-}

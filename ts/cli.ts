@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `toolwright` command. */
+import { readFileSync } from 'node:fs'
 import { calls } from './cli/calls.js'
 import { doctor } from './cli/doctor.js'
 import { UsageError } from './cli/usage-error.js'
@@ -9,28 +10,41 @@ const HELP = `Usage: toolwright <command> [options]
 
 Commands:
   calls     shows the recorded calls of a journal
-  doctor    shows what holds around commands of bash on this system, and what would give more
+  doctor    shows how commands of bash are confined on this system, and what would confine them better
 
-toolwright <command> --help shows the options of a command.
+toolwright <command> --help shows the options of a command, toolwright --version the version.
 `
 
 const commands: Record<string, (args: string[]) => Promise<number>> = { calls, doctor }
 
+function version(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}
+
 async function main([name = '', ...args]: string[]): Promise<number> {
+  if (name === 'help' && args[0] !== undefined) return main([args[0], '--help'])
   if (['', 'help', '--help', '-h'].includes(name)) {
     process.stdout.write(HELP)
     return name === '' ? 2 : 0
+  }
+  if (name === '--version') {
+    process.stdout.write(`${version()}\n`)
+    return 0
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined) throw new UsageError(`unknown command ${JSON.stringify(name)}`)
   return command(args)
 }
 
+const given = process.argv.slice(2)
 try {
-  process.exitCode = await main(process.argv.slice(2))
+  process.exitCode = await main(given)
 } catch (error) {
   if (error instanceof UsageError) {
-    process.stderr.write(`toolwright: ${error.message}; see toolwright --help\n`)
+    const [name = ''] = given
+    const command = Object.hasOwn(commands, name) ? `toolwright ${name}` : 'toolwright'
+    process.stderr.write(`toolwright: ${error.message}; see ${command} --help\n`)
     process.exitCode = 2
   } else if (ToolError.isInstance(error)) {
     process.stderr.write(`toolwright: ${error.message}\n`)

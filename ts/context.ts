@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Journal } from './journal/journal.js'
+import { checked, checkFunction, invalid } from './option-checks.js'
 
 /** What a recorder is told about one call of a tool, before it runs and after it ended. */
 export interface ToolCallRecord {
@@ -113,8 +114,14 @@ function ownStore(): ContextStore {
  * late.
  *
  * @returns what `fn` returns.
+ * @throws {ToolError} INVALID_INPUT for a context that is no object, and for what is no function. Nothing, as
+ * {@link getToolContext} gives it outside of any task, is no context.
  */
 export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
+  checked('runWithToolContext', () => {
+    if (typeof (context ?? {}) !== 'object') throw invalid('The context must be an object.')
+    checkFunction('fn', fn)
+  })
   return store.run(context, fn)
 }
 
@@ -130,17 +137,21 @@ export function getToolContext(): ToolContext | undefined {
  * @param context the context to look at. @default the current one
  */
 export function getToolIdempotencyKey(context: ToolContext | undefined = getToolContext()): string | null {
-  const key = context?.idempotencyKey
-  if (typeof key === 'string' && key !== '') return key
-  if (!context?.runId || !context.nodeId) return null
-  return `smithers:${context.runId}:${context.nodeId}:${context.iteration ?? 0}`
+  return checked('getToolIdempotencyKey', () => {
+    const key = context?.idempotencyKey
+    if (typeof key === 'string' && key !== '') return key
+    if (!context?.runId || !context.nodeId) return null
+    return `smithers:${context.runId}:${context.nodeId}:${context.iteration ?? 0}`
+  })
 }
 
 /** Counts `context.seq` up by one and gives the new number; the first is 1. */
 export function nextToolSeq(context: ToolContext | null | undefined): number {
-  if (!context) return 1
-  const seq = (context.seq ?? 0) + 1
-  // A context that was frozen cannot count; that is no reason to fail the call.
-  Reflect.set(context, 'seq', seq)
-  return seq
+  if (typeof context !== 'object' || context === null) return 1
+  return checked('nextToolSeq', () => {
+    const seq = (context.seq ?? 0) + 1
+    // A context that was frozen cannot count; that is no reason to fail the call.
+    Reflect.set(context, 'seq', seq)
+    return seq
+  })
 }

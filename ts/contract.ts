@@ -6,7 +6,7 @@ export type { SessionHost, SessionSandbox } from './contract/session-core.js'
 export { builtInTools } from './contract/built-in-tools.js'
 export type { AgentDefinition } from './contract/agents/agent-definition.js'
 export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/agents/child-agent.js'
-export type { TaskData, TranscriptEntry } from './contract/agents/task-data.js'
+export type { TaskArguments, TaskData, TranscriptEntry } from './contract/agents/task-data.js'
 export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
 export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
 export type { PrepareStep } from './contract/session-tools.js'
@@ -52,6 +52,7 @@ export type {
   GrepMatch,
   Listing,
   RuntimeFiles,
+  RuntimeMcp,
   RuntimeNet,
   RuntimeSession,
   RuntimeShell,
@@ -65,6 +66,8 @@ export type { GrepArguments, GrepData } from './contract/tools/grep.js'
 export type { BashArguments, BashData } from './contract/tools/bash.js'
 export type { TodoArguments, TodoData } from './contract/tools/todo.js'
 export type { QuestionArguments, QuestionData } from './contract/tools/question.js'
+export type { SkillArguments, SkillData } from './contract/tools/skill.js'
+export type { ToolSearchArguments, ToolSearchData } from './contract/tools/tool-search.js'
 export type { WebFetchArguments, WebFetchData } from './contract/tools/web-fetch.js'
 export type { WebSearchArguments, WebSearchData } from './contract/tools/web-search.js'
 export type { FetchOptions, WebPage } from './contract/web/fetch-page.js'

@@ -1,5 +1,6 @@
-import { checkJournal } from './journal/open-journal.js'
-import { type BoundToolOptions, checkOptions, checkSwitch, ownOptions } from './settings.js'
+import { checkJournal } from './journal/check-journal.js'
+import { checked } from './option-checks.js'
+import { type BoundToolOptions, checkSwitch, ownOptions } from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
@@ -36,11 +37,12 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
-  checkOptions(options ?? {}, ['journal', 'streamOutput'])
-  const { streamOutput = false, ...given } = options ?? {}
-  const bound = ownOptions(given)
-  if (bound.journal !== undefined) checkJournal(bound.journal)
-  checkSwitch('streamOutput', streamOutput)
+  const { streamOutput, bound } = checked('createTools', () => {
+    const { streamOutput: streams = false, ...given } = ownOptions(options ?? {}, ['journal', 'streamOutput'])
+    if (given.journal !== undefined) checkJournal(given.journal)
+    checkSwitch('streamOutput', streams)
+    return { streamOutput: streams, bound: given }
+  })
   const files = {
     read: createReadTool(bound),
     write: createWriteTool(bound),

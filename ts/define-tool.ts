@@ -1,7 +1,8 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
 import type { DefinedToolContext } from './call-context.js'
+import { toolTypeError } from './errors.js'
 import { runCall, streamCall, type ToolCallOptions } from './run-call.js'
-import { invalid } from './option-checks.js'
+import { checked, checkFunction, checkNames, invalid, isPlain, takenOptions } from './option-checks.js'
 import { type BoundToolOptions, checkSwitch } from './settings.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
@@ -54,7 +55,7 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
  * key, side-effect metadata, and a record of every call where the host keeps one.
  *
  * @throws {TypeError} for a `revert` without `sideEffect: true`.
- * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`.
+ * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for a name that is no option.
  */
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
@@ -84,15 +85,17 @@ function define<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
   { bound, builtIn, recordedInput }: Belonging<InferSchema<SCHEMA>>,
 ): DefinedTool<SCHEMA, RESULT> {
-  const metadata = describe(options)
+  const given = checked('defineTool', () => takenParts(options))
+  const metadata = describe(given)
   warnWithoutContext(metadata)
   // Known before the call: the SDK streams what is iterable at once, and awaits anything else.
-  const start = isAsyncGeneratorFunction(options.execute) ? streamCall : runCall
+  const start = isAsyncGeneratorFunction(given.execute) ? streamCall : runCall
   const tool = {
-    description: options.description ?? options.name,
-    inputSchema: options.schema,
+    description: given.description ?? given.name,
+    inputSchema: given.schema,
     execute: (args: InferSchema<SCHEMA>, callOptions?: ToolCallOptions) =>
       start({
+        // By its object, which may have a state of its own.
         execute: (input, ctx) => options.execute(input, ctx),
         metadata,
         bound,
@@ -105,21 +108,39 @@ function define<SCHEMA extends FlexibleSchema, RESULT>(
   return attachToolMetadata(tool, metadata) as unknown as DefinedTool<SCHEMA, RESULT>
 }
 
+const optionNames = ['name', 'description', 'schema', 'sideEffect', 'idempotent', 'execute', 'revert']
+
+/** What a tool is defined by, looked at once. @throws {ToolError} INVALID_INPUT */
+function takenParts<SCHEMA extends FlexibleSchema, RESULT>(
+  options: DefineToolOptions<SCHEMA, RESULT>,
+): DefineToolOptions<SCHEMA, RESULT> {
+  if (typeof options !== 'object' || options === null) {
+    throw invalid('defineTool takes an object with name, schema and execute.')
+  }
+  // An object of a class may have a state of its own.
+  if (isPlain(options)) checkNames('defineTool: ', options, optionNames)
+  const given = takenOptions(options, optionNames)
+  const { name, description, schema, execute, revert, sideEffect, idempotent } = given
+  if (typeof name !== 'string' || name === '') throw invalid('defineTool: name must be a non-empty string.')
+  if (description !== undefined && typeof description !== 'string') {
+    throw invalid(`defineTool(${name}): description must be a string.`)
+  }
+  if (schema === undefined || schema === null) throw invalid(`defineTool(${name}): schema is missing.`)
+  checkFunction(`defineTool(${name}): execute`, execute)
+  if (revert) checkFunction(`defineTool(${name}): revert`, revert)
+  // A string such as 'false' is true in a condition.
+  checkSwitch(`defineTool(${name}): sideEffect`, sideEffect ?? false)
+  checkSwitch(`defineTool(${name}): idempotent`, idempotent ?? true)
+  return given
+}
+
 function describe<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
 ): DefinedToolMetadata {
   const { name, execute, revert } = options
-  if (typeof name !== 'string' || name === '') throw invalid('defineTool: name must be a non-empty string.')
-  if (options.schema === undefined || options.schema === null) {
-    throw invalid(`defineTool(${name}): schema is missing.`)
-  }
-  if (typeof execute !== 'function') throw invalid(`defineTool(${name}): execute must be a function.`)
   const sideEffect = options.sideEffect ?? false
-  // A string such as 'false' is true in a condition.
-  checkSwitch(`defineTool(${name}): sideEffect`, sideEffect)
-  checkSwitch(`defineTool(${name}): idempotent`, options.idempotent ?? true)
   if (revert && !sideEffect) {
-    throw new TypeError(`defineTool(${name}): revert requires sideEffect:true.`)
+    throw toolTypeError(`defineTool(${name}): revert requires sideEffect:true.`)
   }
   return {
     name,

@@ -127,7 +127,9 @@ export class ToolError extends Error {
   /** The next move, as a sentence; empty where there is none. */
   readonly hint: string
 
+  /** @throws {ToolError} INVALID_INPUT for what has no code and no summary. */
   constructor(options: ToolErrorOptions) {
+    checkParts(options)
     const hint = options.hint ?? ''
     const text = `${options.place ?? options.summary} [${options.code}]${hint === '' ? '' : ` ${hint}`}`
     super(options.message ?? text, options.cause === undefined ? undefined : { cause: options.cause })
@@ -142,4 +144,30 @@ export class ToolError extends Error {
   static isInstance(value: unknown): value is ToolError {
     return typeof value === 'object' && value !== null && mark in value
   }
+}
+
+/**
+ * A `TypeError`, which the documents of some functions ask for, that is a {@link ToolError} to whoever asks
+ * `ToolError.isInstance`. Its message is the documents' own.
+ */
+export function toolTypeError(summary: string, cause?: unknown): TypeError {
+  const error = new TypeError(summary, cause === undefined ? undefined : { cause })
+  const parts = { code: 'INVALID_INPUT', summary, details: {}, hint: 'Correct the value and call again.', [mark]: true }
+  for (const name of Reflect.ownKeys(parts)) {
+    Object.defineProperty(error, name, { value: parts[name as keyof typeof parts], enumerable: false })
+  }
+  return error
+}
+
+/** An error without code and text would say nothing. */
+function checkParts(options: ToolErrorOptions): void {
+  const text = { summary: 'A ToolError needs a code and a summary, and its other texts must be strings.', hint: 'Give them as strings.' }
+  let isWhole: boolean
+  try {
+    const { code, summary, place = '', hint = '', message = '' } = options
+    isWhole = [code, summary, place, hint, message].every((part) => typeof part === 'string')
+  } catch (cause) {
+    throw new ToolError({ code: 'INVALID_INPUT', ...text, cause })
+  }
+  if (!isWhole) throw new ToolError({ code: 'INVALID_INPUT', ...text })
 }

@@ -1,6 +1,7 @@
 import { completeContext, type DefinedToolContext } from './call-context.js'
 import { getToolContext, runWithToolContext, type ToolContext } from './context.js'
 import { startRecord } from './record-call.js'
+import { checked, checkSignal, invalid } from './option-checks.js'
 import type { BoundToolOptions } from './settings.js'
 import type { DefinedToolMetadata } from './tool-metadata.js'
 
@@ -33,8 +34,10 @@ export const partialOutputs = new WeakMap<ToolContext, unknown>()
  *    could not be recorded shall happen.
  * 2. A recorder that fails afterwards is reported and changes neither result nor error.
  */
-export async function runCall<ARGS>(call: Call<ARGS>): Promise<unknown> {
-  const started = await start(call, getToolContext())
+export async function runCall<ARGS>(given: Call<ARGS>): Promise<unknown> {
+  const ambient = getToolContext()
+  const call = checkedCall(given, ambient)
+  const started = await start(call, ambient)
   if (started.recorded !== undefined) return started.recorded.output
   let output: unknown
   let acted = false
@@ -84,9 +87,10 @@ export function streamCall<ARGS>(call: Call<ARGS>): AsyncGenerator<unknown, void
 }
 
 async function* stream<ARGS>(
-  call: Call<ARGS>,
+  given: Call<ARGS>,
   ambient: ToolContext | undefined,
 ): AsyncGenerator<unknown, void, undefined> {
+  const call = checkedCall(given, ambient)
   const started = await start(call, ambient)
   if (started.recorded !== undefined) {
     yield started.recorded.output
@@ -108,6 +112,28 @@ async function* stream<ARGS>(
     if (!ended) await started.failed(new DOMException('The results were no longer wanted', 'AbortError'), acted)
   }
   await started.succeeded(output)
+}
+
+/**
+ * The call with what it was given looked at once. The AI SDK validates the arguments before; a direct call may be
+ * given anything.
+ *
+ * @throws {ToolError} INVALID_INPUT
+ */
+function checkedCall<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): Call<ARGS> {
+  const { metadata, builtIn, callOptions } = call
+  return checked(`${metadata.name}.execute`, () => {
+    if (builtIn && (typeof call.args !== 'object' || call.args === null)) {
+      throw invalid(`${metadata.name}: the input must be an object.`)
+    }
+    if (typeof callOptions !== 'object') throw invalid('The options of a call must be an object.')
+    const { toolCallId, abortSignal } = callOptions
+    if (toolCallId !== undefined && typeof toolCallId !== 'string') throw invalid('toolCallId must be a string.')
+    checkSignal(abortSignal ?? undefined, 'abortSignal')
+    checkSignal(ambient?.signal ?? undefined, 'The signal of the context')
+    // What a tool of somebody else takes is theirs to say.
+    return { ...call, args: builtIn ? { ...call.args } : call.args, callOptions: { toolCallId, abortSignal } }
+  })
 }
 
 interface StartedCall {

@@ -1,6 +1,7 @@
 import { call } from './native.js'
+import { checked } from './option-checks.js'
 import { sandboxRequest } from './sandbox.js'
-import { checkOptions, checkSettings, resolveSettings, type ToolOptions } from './settings.js'
+import { checkSettings, ownOptions, resolveSettings, type ToolOptions } from './settings.js'
 
 /** How well something is held: by the kernel, as well as can be done without, or not at all. */
 export type SandboxLevel = 'kernel' | 'best-effort' | 'none'
@@ -60,8 +61,7 @@ export const sandboxKinds = {
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
  */
 export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
-  checkOptions(options)
-  const settings = resolveSettings(undefined, options)
+  const settings = resolveSettings(undefined, checked('sandboxReport', () => ownOptions(options)))
   checkSettings(settings)
   const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
   const { rows } = await call({ what: 'sandbox report', timeoutMs: LONGEST_MS }, (addon, cancel) =>

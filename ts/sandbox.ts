@@ -99,8 +99,9 @@ export function checkSandbox(sandbox: unknown): void {
 function checkLimits(limits: unknown): void {
   checkNames('sandbox.limits.', limits, limitNames)
   for (const [name, value] of Object.entries(limits as object)) {
-    const valid = value === undefined || (Number.isSafeInteger(value) && value >= (name === 'processes' ? 0 : 1))
-    if (!valid) throw invalid(`sandbox.limits.${name} must be a positive whole number.`)
+    const least = name === 'processes' ? 0 : 1
+    const valid = value === undefined || (Number.isSafeInteger(value) && value >= least)
+    if (!valid) throw invalid(`sandbox.limits.${name} must be a whole number from ${least}.`)
   }
 }
 

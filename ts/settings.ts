@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
 import type { Journal } from './journal/journal.js'
-import { checkNames, invalid, ownCopy } from './option-checks.js'
+import { checked, checkNames, invalid, ownCopy, takenOptions } from './option-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
 import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
@@ -96,15 +96,17 @@ let configured: ToolOptions = {}
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; nothing is changed then.
  */
 export function configureTools(options: ToolOptions): void {
-  checkOptions(options)
-  configured = ownOptions(options)
+  configured = checked('configureTools', () => ownOptions(options))
 }
 
-/** A copy that no caller can change afterwards. */
-export function ownOptions<OPTIONS extends ToolOptions>(options: OPTIONS): OPTIONS {
-  const own = { ...options }
-  if (typeof options.env === 'object') own.env = ownCopy(options.env)
-  if (options.sandbox !== undefined) own.sandbox = ownCopy(options.sandbox)
+/** Options that make sense, as a copy that no caller can change afterwards. `besides` are others that are known. */
+export function ownOptions<OPTIONS extends ToolOptions>(options: OPTIONS, besides: readonly string[] = []): OPTIONS {
+  const names = [...optionNames, ...besides]
+  checkNames('', options, names)
+  const own = takenOptions(options, names)
+  if (typeof own.env === 'object' && own.env !== null) own.env = ownCopy(own.env)
+  if (typeof own.sandbox === 'object' && own.sandbox !== null) own.sandbox = ownCopy(own.sandbox)
+  checkOptions(own, besides)
   return own
 }
 
@@ -127,7 +129,7 @@ export function checkOptions(options: ToolOptions, besides: readonly string[] = 
   if (options.rootDir !== undefined) checkRootDir(options.rootDir)
   checkSwitch('allowNetwork', options.allowNetwork ?? defaults.allowNetwork)
   checkSwitch('allowInPlace', options.allowInPlace ?? defaults.allowInPlace)
-  checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1, widest)
+  checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1, widest, 'toolTimeoutMs')
   if (options.networkGuard !== undefined && !networkGuards.includes(options.networkGuard)) {
     throw invalid(`networkGuard must be one of ${networkGuards.join(', ')}.`)
   }
@@ -235,6 +237,7 @@ function checkLimits(
   maxOutputBytes: unknown,
   timeoutMs: unknown,
   most: { outputBytes: number; timeoutMs: number },
+  timeoutName: 'timeoutMs' | 'toolTimeoutMs' = 'timeoutMs',
 ): void {
   if (typeof maxOutputBytes !== 'number' || !(maxOutputBytes > 0)) {
     throw invalid('maxOutputBytes must be positive.')
@@ -243,8 +246,8 @@ function checkLimits(
     const details = { maxOutputBytes, maxAllowed: most.outputBytes }
     throw invalid(`maxOutputBytes exceeds ${most.outputBytes}.`, details)
   }
-  if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) throw invalid('timeoutMs must be positive.')
+  if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) throw invalid(`${timeoutName} must be positive.`)
   if (timeoutMs > most.timeoutMs) {
-    throw invalid(`timeoutMs exceeds ${most.timeoutMs}.`, { timeoutMs, maxAllowed: most.timeoutMs })
+    throw invalid(`${timeoutName} exceeds ${most.timeoutMs}.`, { [timeoutName]: timeoutMs, maxAllowed: most.timeoutMs })
   }
 }

@@ -4,7 +4,7 @@ export { toContractTool, type ContractToolOptions, type ThreadToolData } from '.
 export { createThread, type CreateThreadOptions } from './standard-agents/create-thread.js'
 export { defineTool } from './standard-agents/define-tool.js'
 export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError } from './standard-agents/load-tools.js'
-export { openThreadStore } from './standard-agents/store/open-thread-store.js'
+export { openThreadStore, type OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
 export type { StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
 export type { ThreadStore } from './standard-agents/store/thread-store.js'
 export type {

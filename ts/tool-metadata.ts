@@ -42,6 +42,11 @@ export function attachToolMetadata<T extends object>(tool: T, metadata: DefinedT
  */
 export function getDefinedToolMetadata(tool: unknown): DefinedToolMetadata | null {
   if ((typeof tool !== 'object' && typeof tool !== 'function') || tool === null) return null
-  const metadata = (tool as { [key]?: unknown })[key]
-  return typeof metadata === 'object' && metadata !== null ? (metadata as DefinedToolMetadata) : null
+  try {
+    const metadata = (tool as { [key]?: unknown })[key]
+    return typeof metadata === 'object' && metadata !== null ? (metadata as DefinedToolMetadata) : null
+  } catch {
+    // What cannot be read is no tool either.
+    return null
+  }
 }

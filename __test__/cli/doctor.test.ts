@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { sandboxReport } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { programs } from '../confinement/stage/programs.ts'
@@ -64,7 +65,8 @@ describe('toolwright doctor', () => {
     [['--json=yes'], '--json'],
   ])('doctor %j ends with 2 and one line that names the mistake', async (args, named) => {
     const { code, stdout, stderr } = await runCli(['doctor', ...args])
-    expect(stderr).toMatch(/^toolwright: .+; see toolwright --help\n$/u)
+    // One sentence, and the help that has the options of this command.
+    expect(stderr).toMatch(/^toolwright: [^.;]+; see toolwright doctor --help\n$/u)
     expect(stderr).toContain(named)
     expect(stdout).toBe('')
     expect(code).toBe(2)
@@ -85,6 +87,16 @@ describe('toolwright', () => {
     expect(ended).toMatchObject({ code, stderr: '' })
     expect(ended.stdout).toMatch(/^Usage: toolwright <command> \[options\]\n/u)
     expect(ended.stdout).toMatch(/^ {2}doctor +\S/mu)
+  })
+
+  test('--version is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+    expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  test('help of a command is its --help', async () => {
+    expect(await runCli(['help', 'calls'])).toEqual(await runCli(['calls', '--help']))
+    expect(await runCli(['help', 'doktor'])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('"doktor"') })
   })
 
   test.each(['doktor', 'toString', '--json'])('%s is no command: one line, and 2', async (name) => {

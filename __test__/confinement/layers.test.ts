@@ -108,35 +108,7 @@ for (const user of users) {
       }
     })()
 
-    for (const { denied, changes = [], refused, only, again } of missing) {
-      if (only !== undefined && (only === 'root') !== (user.uid === 0)) continue
-      test.concurrent(`${denied}: what the report says is true`, { timeout: 60_000 }, async ({ expect }) => {
-        const host = await Host.start(user, { under: [(await programs()).deny, denied, '--'] })
-        try {
-          const report = await reportOf(host)
-          const full = await whole
-          for (const row of changes) expect(report[row], row).not.toEqual(full[row])
-          const one = await host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['echo', 'ran'], cwd: '.' })
-          if (report.network.level === 'kernel') expect(one.output, one.message).toBe('ran\n')
-          else {
-            expect(one).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
-            if (refused !== undefined) expect(one.message).toMatch(refused)
-            return
-          }
-          const isWhole = changes.length > 0 && (again !== true || runs(1) > 1)
-          const came = await attackAll(host, isWhole ? () => true : ({ name }) => SHORT.has(name))
-          for (const row of Object.keys(report) as Row[]) {
-            if (report[row].level === 'kernel') expect(came[row] ?? [], `${row}: ${report[row].mechanism}`).toEqual([])
-          }
-          // The network holds, whatever is missing.
-          expect([...came.network, ...came.loopback, ...came.unixSockets]).toEqual([])
-          if (came.processes.length > 0) expect(report, came.processes.join('; ')).not.toEqual(full)
-        } finally {
-          await host.stop()
-        }
-      })
-    }
-
+    // The first to begin, because they take the longest.
     test.concurrent("what a broker of the host's loopback needs: the report says whether there is one", { timeout: 60_000 }, async ({ expect }) => {
       const { deny } = await programs()
       const loopback = { sandbox: { loopback: 'host' as const } }
@@ -187,6 +159,35 @@ for (const user of users) {
       }
       expect(new Set(held).size, held.join('\n')).toBeGreaterThan(1)
     })
+
+    for (const { denied, changes = [], refused, only, again } of missing) {
+      if (only !== undefined && (only === 'root') !== (user.uid === 0)) continue
+      test.concurrent(`${denied}: what the report says is true`, { timeout: 60_000 }, async ({ expect }) => {
+        const host = await Host.start(user, { under: [(await programs()).deny, denied, '--'] })
+        try {
+          const report = await reportOf(host)
+          const full = await whole
+          for (const row of changes) expect(report[row], row).not.toEqual(full[row])
+          const one = await host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['echo', 'ran'], cwd: '.' })
+          if (report.network.level === 'kernel') expect(one.output, one.message).toBe('ran\n')
+          else {
+            expect(one).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
+            if (refused !== undefined) expect(one.message).toMatch(refused)
+            return
+          }
+          const isWhole = changes.length > 0 && (again !== true || runs(1) > 1)
+          const came = await attackAll(host, isWhole ? () => true : ({ name }) => SHORT.has(name))
+          for (const row of Object.keys(report) as Row[]) {
+            if (report[row].level === 'kernel') expect(came[row] ?? [], `${row}: ${report[row].mechanism}`).toEqual([])
+          }
+          // The network holds, whatever is missing.
+          expect([...came.network, ...came.loopback, ...came.unixSockets]).toEqual([])
+          if (came.processes.length > 0) expect(report, came.processes.join('; ')).not.toEqual(full)
+        } finally {
+          await host.stop()
+        }
+      })
+    }
 
     /** It may be over at the next call, so it is neither done without nor remembered. */
     test.concurrent('processes or memory for a namespace: the call is refused, and says so', { timeout: 60_000 }, async ({ expect }) => {

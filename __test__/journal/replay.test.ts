@@ -164,9 +164,26 @@ describe('replayRun', () => {
     ])
     expect(ran).toHaveLength(runs)
     expect(box.text('new.txt')).toBe('changed since')
-    for await (const _ of replayRun(journal, 'no such run')) throw new Error('it has no calls')
     const aborted = replayRun(journal, 'run', { signal: AbortSignal.abort(new Error('enough')) })
     await expect(aborted[Symbol.asyncIterator]().next()).rejects.toThrow('enough')
+  })
+
+  test('a run that the journal does not know is an error that names it and the next move', async () => {
+    const { journal, run, pay } = await scene()
+    await run(() => pay.execute({ n: 1 }))
+    const unknown = { code: 'INVALID_INPUT', details: { runId: 'rum' }, message: expect.stringMatching(/`rum`.*listRuns\(\)/u) }
+    await expect(replayRun(journal, 'rum')[Symbol.asyncIterator]().next()).rejects.toMatchObject(unknown)
+    const ran = vi.fn()
+    await expect(replayRun(journal, 'rum').drive(ran)).rejects.toMatchObject(unknown)
+    expect(ran).not.toHaveBeenCalled()
+  })
+
+  test('a run of which the journal has only the rows of an engine for whole tasks has no calls, and is there', async () => {
+    const { journal } = await scene()
+    const rows = await journal.listRun('run')
+    expect(rows).toEqual([])
+    const known = Object.assign(Object.create(journal), { listRun: async () => [{ kind: 'task' }] }) as typeof journal
+    for await (const _ of replayRun(known, 'run')) throw new Error('it has no calls')
   })
 
   test('drives code through a run during which the clock was set back', async () => {

@@ -236,7 +236,6 @@ describe('options', () => {
   })
 
   test.each<[string, unknown, unknown?]>([
-    ['a name that is none', ''],
     ['a name that is no string', 5],
     ['arguments without JSON', 'a', { n: 1n }],
     ['arguments that are a function', 'a', () => 1],
@@ -246,6 +245,37 @@ describe('options', () => {
     const other = await openThread({})
     const options = what.includes('another') ? { state: other.state } : {}
     await expect(thread.call(name as string, args as never, options)).rejects.toThrow('[INVALID_INPUT]')
+  })
+
+  test.each([['', 'is empty'], ['a\0b', 'control character'], ['a\nb', 'control character'], ['\u{d800}', 'surrogate'], ['\u{202e}b', 'control character'], ['x'.repeat(513), '512 bytes']])(
+    'the tool name %j is refused by whatever takes one, with its code, before anything is stored',
+    async (name, why) => {
+      const refused = expect.objectContaining({ code: 'THREAD_NAME_REFUSED', message: expect.stringContaining(why), hint: expect.stringContaining('name of a tool') })
+      const queue = tool((state) => (queueTool(state, name), success()))
+      const thread = await openThread({ queue, nothing })
+      await expect(thread.call(name)).rejects.toEqual(refused)
+      await expect(thread.recordProviderResult(name, success())).rejects.toEqual(refused)
+      await expect(createThread({ tools: { [name]: nothing } })).rejects.toEqual(refused)
+      expect(() => queueTool(thread.state, name)).toThrow(name === '' ? TypeError : refused)
+      // The tool learns of it, and nothing of the call is lost.
+      expect(await thread.call('queue')).toMatchObject({ status: 'error', error: expect.stringContaining('name') })
+      expect(await order(thread)).toEqual(['queue'])
+      expect(await thread.queued()).toEqual([])
+    },
+  )
+
+  test('a name that a store takes and the thread does not have is a result, as long as it may be', async () => {
+    const thread = await openThread({})
+    const name = 'é'.repeat(256)
+    expect(await thread.call(name)).toEqual({ status: 'error', error: `Tool not found: ${name}` })
+  })
+
+  test('a misspelt option is refused, with those there are', async () => {
+    await expect(createThread({ tools: {}, lockWait: 5 } as never)).rejects.toThrow(/^lockWait is no option; there are tools, .*lockWaitMs\. \(createThread\) \[INVALID_INPUT\]/u)
+    const thread = await openThread({ nothing })
+    await expect(thread.call('nothing', {}, { abortSignal: new AbortController().signal } as never)).rejects.toThrow(/^abortSignal is no option; there are signal, context, state, toolCallId\. \(thread\.call\)/u)
+    expect(() => thread.tools({ onlly: ['nothing'] } as never)).toThrow(/^onlly is no option/u)
+    expect(await thread.messages.list()).toEqual([])
   })
 
   test.each(['transaction', 'getAlarm', 'setAlarm', 'deleteAlarm', 'transactionSync', 'sync', 'sql'])('storage.%s is not supported locally, and says so', async (name) => {

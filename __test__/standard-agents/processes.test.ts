@@ -197,6 +197,23 @@ test('R16 R36 calls of the thread and of its sub-prompts: one call at a time', a
   expect(most).toBe(1)
 })
 
+test('a call that is queued while an earlier one waits for another process is stored at once', async () => {
+  const store = await openThreadStore('memory:')
+  onTestFinished(() => store.close())
+  const thread = await openThread({ it: tool(() => success()) }, { store, threadId: 't' })
+  const held = await store.lockThread('t')
+  const stored = (count: number) => vi.waitFor(async () => expect(await thread.queued()).toHaveLength(count), { timeout: 5_000 })
+  queueTool(thread.state, 'it')
+  await stored(1)
+  // Now the queue waits for whoever works on the thread.
+  queueTool(thread.state, 'it')
+  queueTool(thread.state, 'it')
+  await stored(3)
+  held.release()
+  await thread.flush()
+  expect(await order(thread)).toEqual(['it', 'it', 'it'])
+})
+
 test('a queued call that another process has made is not kept in mind', async () => {
   const location = `file:${makeSandbox().at('thread.db')}`
   const hold = gate()

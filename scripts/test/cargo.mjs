@@ -1,4 +1,5 @@
-import { basename, dirname, relative } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { dirname, relative } from 'node:path'
 import { root } from '../setup/paths.mjs'
 import { addCounts, noCounts } from './counts.mjs'
 import { gathered, stream } from './stream.mjs'
@@ -6,9 +7,11 @@ import { gathered, stream } from './stream.mjs'
 const RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;/
 
 /** They start storms of processes, use up what there is of something, or look at how long it takes. */
-const ALONE = new Set(['attacks', 'exec', 'sandbox'])
-/** Of the others; most of them have threads that wait for each other. */
-const TOGETHER = 3
+const ALONE = /^crates\/(?:attacks|exec)\/|^crates\/sandbox\/(?:src|tests\/(?:broker|limits\.|limits_groups|mounts_times))/
+/** Of the others; most of the time they wait for the disk, or for each other. */
+const TOGETHER = 4
+/** Where programs mostly wait for the ends of commands, so many of their tests at once. */
+const [WAITING, TESTS_AT_ONCE] = [/^crates\/exec\//, Math.max(4, availableParallelism())]
 
 /**
  * The Rust tests. The binding has none of its own: it is tested from JavaScript.
@@ -25,7 +28,7 @@ export async function runCargo({ env, filters, limitMs }) {
       const { reason, executable, manifest_path: manifest, target } = JSON.parse(line)
       if (reason !== 'compiler-artifact' || executable === null || !isTested(target)) return
       const folder = dirname(manifest)
-      programs.push({ executable, folder, crate: basename(folder), name: relative(root, target.src_path) })
+      programs.push({ executable, folder, name: relative(root, target.src_path) })
     },
     isShown: false,
   })
@@ -34,7 +37,8 @@ export async function runCargo({ env, filters, limitMs }) {
   let counts = noCounts()
   const run = async ({ executable, folder, name }) => {
     const colour = process.stdout.isTTY ? ['--color', 'always'] : []
-    const ended = await gathered(executable, [...colour, ...filters], { cwd: folder, env: { ...env, CARGO_MANIFEST_DIR: folder }, limitMs })
+    const atOnce = WAITING.test(name) && { RUST_TEST_THREADS: String(TESTS_AT_ONCE) }
+    const ended = await gathered(executable, [...colour, ...filters], { cwd: folder, env: { ...atOnce, ...env, CARGO_MANIFEST_DIR: folder }, limitMs })
     process.stdout.write(`     Running ${name}\n${ended.output}`)
     const own = countResults(ended.output)
     counts = addCounts(counts, own)
@@ -44,8 +48,8 @@ export async function runCargo({ env, filters, limitMs }) {
       if (own.failed === 0) counts.failed += 1
     }
   }
-  await each(programs.filter(({ crate }) => !ALONE.has(crate)), TOGETHER, run)
-  await each(programs.filter(({ crate }) => ALONE.has(crate)), 1, run)
+  await each(programs.filter(({ name }) => !ALONE.test(name)), TOGETHER, run)
+  await each(programs.filter(({ name }) => ALONE.test(name)), 1, run)
   return { counts, problem: problems.length === 0 ? undefined : problems.join(', ') }
 }
 

@@ -43,8 +43,10 @@ export async function runVitest({ runtime, env, filters, limitMs, systems = fals
     const [program, ...prefix] = runtimes[runtime]
     const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
     if (filters.length > 0) args.push('--passWithNoTests', ...filters)
+    // Hundreds of processes load the same modules: Node compiles each of them once.
+    const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') }
     const { problem } = await stream(program, [...prefix, ...args], {
-      env: { ...env, TOOLWRIGHT_TEST_RUNTIME: runtime, ...(systems && { TOOLWRIGHT_TEST_SYSTEMS: '1' }) },
+      env: { ...compiled, ...env, TOOLWRIGHT_TEST_RUNTIME: runtime, ...(systems && { TOOLWRIGHT_TEST_SYSTEMS: '1' }) },
       limitMs,
     })
     return { counts: countReport(JSON.parse(readFileSync(reportFile, 'utf8'))), problem }

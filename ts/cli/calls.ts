@@ -117,6 +117,6 @@ function parse(args: string[]) {
       },
     })
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    throw UsageError.of(error)
   }
 }

@@ -4,15 +4,17 @@ import { UsageError } from './usage-error.js'
 
 const HELP = `Usage: toolwright doctor [options]
 
-Confines a command with the default options and shows what holds: by the kernel, as best effort, or
-not at all; by which mechanism; and what to do to get more.
+Runs a command in the sandbox with the default options and shows for each protection how well it holds
+on this system (kernel, best-effort or none), by which mechanism, and after an arrow what would make it
+better.
 
   --root <directory>   the root directory (default: the current one)
-  --allow-network      as with allowNetwork
+  --allow-network      as if the tools had allowNetwork: true
   --json               the report as JSON
   --help               this text
 
-Ends with 1 if a blocked network would not hold, so that commands are refused.
+Ends with 1 if the network cannot be blocked on this system: bash then refuses every command, unless
+allowNetwork is true.
 `
 
 /** `toolwright doctor`. */
@@ -40,7 +42,7 @@ function parse(args: string[]) {
       },
     }).values
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    throw UsageError.of(error)
   }
 }
 

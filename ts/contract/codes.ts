@@ -1,3 +1,5 @@
+import { checked } from '../option-checks.js'
+
 /** Which side a failure comes from, and so what the model can do about it. */
 export type CodeClass = 'ok' | 'input' | 'refused' | 'unavailable' | 'backend' | 'stopped'
 
@@ -96,7 +98,7 @@ export class ContractFailure extends Error {
   readonly code: ContractCode
 
   constructor(code: ContractCode, message: string, options?: ErrorOptions) {
-    super(message, options)
+    super(...checked('ContractFailure', () => [message && String(message), options === undefined ? {} : { ...options }] as const))
     this.code = code
     Object.defineProperty(this, mark, { value: true, enumerable: false })
   }

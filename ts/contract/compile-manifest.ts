@@ -1,7 +1,8 @@
+import { checked, checkNames, checkText, givenOptions, invalid, isNames } from '../option-checks.js'
 import { loadContractAddon, SessionPolicy } from './native-policy.js'
 import { type AgentManifest, checkManifest } from './manifest.js'
 import { type PermissionVerdict, RuleStore, type Subject } from './permissions/rule-store.js'
-import { type Rule, type StoredRule } from './permissions/rule.js'
+import { type Rule, type RuleSource, type StoredRule, storedRule } from './permissions/rule.js'
 import type { RequirementSet, RequirementVariables } from './requirements.js'
 
 /** A manifest whose patterns and rules are known to mean something. */
@@ -20,9 +21,11 @@ export interface CompiledManifest {
  * place; CONTRACT_RULE_INVALID; INVALID_INPUT; NATIVE_UNAVAILABLE.
  */
 export async function compileManifest(manifest: AgentManifest, variables: RequirementVariables): Promise<CompiledManifest> {
-  checkManifest(manifest)
+  const native = checked('compileManifest', () => {
+    checkManifest(manifest)
+    return nativeVariables('variables', variables)
+  })
   const addon = await loadContractAddon()
-  const native = nativeVariables(variables)
   const requires = [{ source: 'manifest.requires', requires: manifest.requires ?? {} }]
   const policy = new SessionPolicy(addon, { variables: native, conjunction: [requires] })
   const rules = new RuleStore(addon, native, { manifest: manifest.permissions })
@@ -45,13 +48,45 @@ export interface EvaluatedCall extends Partial<RequirementVariables> {
 export async function evaluatePermission(
   rules: readonly Rule[],
   subjects: readonly Subject[],
-  { tool, ...variables }: EvaluatedCall,
+  call: EvaluatedCall,
 ): Promise<PermissionVerdict> {
-  const from = (source: Rule['source']): Rule[] => rules.filter((rule) => (rule.source ?? 'session') === source)
-  const scopes = { manifest: from('manifest'), session: from('session'), project: from('project') }
-  return new RuleStore(await loadContractAddon(), nativeVariables(variables), scopes).evaluate(tool, [...subjects])
+  const { tool, ...variables } = givenOptions('evaluatePermission', call, ['tool', ...variableNames])
+  const { native, scopes, own } = checked('evaluatePermission', () => {
+    checkText('tool', tool)
+    if (!Array.isArray(subjects)) throw invalid('subjects must be an array.')
+    return { native: nativeVariables('The call', variables), scopes: scopesOf(rules), own: subjects.map(ownSubject) }
+  })
+  return new RuleStore(await loadContractAddon(), native, scopes).evaluate(tool, own)
 }
 
-function nativeVariables({ workspace = [], adHoc = [], userData }: Partial<RequirementVariables>) {
+const sources: readonly unknown[] = ['manifest', 'session', 'project']
+
+/** A rule that belongs nowhere would be none. */
+function scopesOf(rules: unknown): Record<RuleSource, StoredRule[]> {
+  if (!Array.isArray(rules)) throw invalid('rules must be an array of rules.')
+  const scopes: Record<RuleSource, StoredRule[]> = { manifest: [], session: [], project: [] }
+  for (const [index, rule] of (rules as Partial<Rule>[]).entries()) {
+    const source = rule?.source ?? 'session'
+    if (!sources.includes(source)) throw invalid(`rules[${index}].source must be one of ${sources.join(', ')}.`)
+    scopes[source].push(storedRule(rule, source, `rules[${index}]`))
+  }
+  return scopes
+}
+
+function ownSubject(subject: unknown, index: number): Subject {
+  if (typeof subject !== 'object' || subject === null) throw invalid(`subjects[${index}] must be an object.`)
+  const own = { ...subject } as Subject
+  checkText(`subjects[${index}].capability`, own.capability)
+  if (typeof own.resource !== 'string') throw invalid(`subjects[${index}].resource must be a string.`)
+  return own
+}
+
+const variableNames = ['workspace', 'adHoc', 'userData']
+
+function nativeVariables(where: string, variables: Partial<RequirementVariables>) {
+  checkNames(`${where}.`, variables, variableNames)
+  const { workspace = [], adHoc = [], userData } = variables
+  if (!isNames(workspace) || !isNames(adHoc)) throw invalid('workspace and adHoc must be arrays of paths.')
+  if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
   return { workspace: [...workspace], adHoc: [...adHoc], ...(userData === undefined ? {} : { userData }) }
 }

@@ -1,5 +1,5 @@
-import { invalid } from '../option-checks.js'
-import type { AcpToolKind } from './acp/kinds.js'
+import { checked, checkNames, invalid, isPlain } from '../option-checks.js'
+import { type AcpToolKind, acpToolKinds } from './acp/kinds.js'
 import { isLockedToolId } from './locked-tools.js'
 import { isEmptySet, requirementProblem, type RequirementSet } from './requirements.js'
 import { schemaProblem } from './schema-problem.js'
@@ -70,9 +70,11 @@ export interface ContractTool<ARGS = any, DATA = unknown> {
  * @throws {ToolError} INVALID_INPUT when a field is missing or makes no sense, and for a locked id.
  */
 export function defineContractTool<ARGS, DATA>(tool: ContractTool<ARGS, DATA>): ContractTool<ARGS, DATA> {
-  checkTool(tool)
-  if (isLockedToolId(tool.id)) throw lockedId(tool.id)
-  return Object.freeze({ ...tool })
+  return checked('defineContractTool', () => {
+    checkTool(tool)
+    if (isLockedToolId(tool.id)) throw lockedId(tool.id)
+    return Object.freeze({ ...tool })
+  })
 }
 
 /** The error of a tool that takes a locked id. */
@@ -83,7 +85,9 @@ export function lockedId(id: string): Error {
 /** @throws {ToolError} INVALID_INPUT for what is no tool. */
 export function checkTool(tool: unknown): asserts tool is ContractTool {
   if (typeof tool !== 'object' || tool === null) throw invalid('A tool must be an object.')
-  const { id, description, parameters, requires, execute, targets } = tool as Record<string, unknown>
+  // An object of a class may have a state of its own.
+  if (isPlain(tool)) checkNames('tool.', tool, toolNames)
+  const { id, description, parameters, requires, execute, targets, kind, sideEffect, extension } = tool as Record<string, unknown>
   if (typeof id !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(id)) {
     throw invalid('A tool needs an id of 1 to 64 letters, digits, "_" and "-".')
   }
@@ -97,7 +101,13 @@ export function checkTool(tool: unknown): asserts tool is ContractTool {
   if (wrong !== undefined) throw missing(`a requirement set: ${wrong}`)
   if (typeof execute !== 'function') throw missing('a function execute')
   if (targets !== undefined && typeof targets !== 'function') throw missing('targets that are a function')
+  if (kind !== undefined && !(acpToolKinds as readonly unknown[]).includes(kind)) throw missing(`a kind of ${acpToolKinds.join(', ')}`)
+  for (const [name, value] of Object.entries({ sideEffect, extension })) {
+    if (value !== undefined && typeof value !== 'boolean') throw missing(`${name} that is true or false`)
+  }
 }
+
+const toolNames = ['id', 'description', 'parameters', 'requires', 'execute', 'targets', 'kind', 'sideEffect', 'extension']
 
 /** A copy of a tool that nobody can change any more. */
 export function frozenTool(tool: ContractTool): ContractTool {

@@ -1,3 +1,4 @@
+import { givenOptions } from '../option-checks.js'
 import type { Session } from './session.js'
 import type { SessionOptions } from './session-options.js'
 
@@ -10,6 +11,6 @@ import type { SessionOptions } from './session-options.js'
  */
 export async function createSession(options: SessionOptions): Promise<Session> {
   // Most of the package serves open sessions; importing it is not to load that.
-  const { openSession } = await import('./session.js')
-  return openSession(options)
+  const { openSession, sessionOptionNames } = await import('./session.js')
+  return openSession(givenOptions('createSession', options, sessionOptionNames))
 }

@@ -1,7 +1,7 @@
 import type { ContractPolicyRequest, ContractVariables } from '../../index.js'
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { invalid } from '../option-checks.js'
+import { checked, invalid } from '../option-checks.js'
 import { AgentTeam, type OpenChild } from './agents/agent-team.js'
 import { InheritedRules } from './agents/inherited-rules.js'
 import type { Lineage } from './agents/lineage.js'
@@ -41,9 +41,9 @@ interface SessionPlan {
 export async function planSession(id: string, options: SessionOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
   const { manifest, tools = [], permissions = {}, host = {}, ceiling, userData, sandbox = {} } = options
   const limits = resolveLimits(options.limits)
-  const roots = (typeof options.workspace === 'string' ? [options.workspace] : options.workspace).map(realDirectory)
-  const adHoc = (options.adHoc ?? []).map(realDirectory)
-  const all = toolsOf(lineage, registerTools(tools))
+  const roots = (typeof options.workspace === 'string' ? [options.workspace] : options.workspace).map((path) => realDirectory('workspace', path))
+  const adHoc = (options.adHoc ?? []).map((path) => realDirectory('adHoc', path))
+  const all = toolsOf(lineage, checked('createSession', () => registerTools(tools)))
   checkAgentTools(manifest.agents ?? [], all, lineage)
   // An agent keeps to the provider of its caller: another one's host its caller may not reach.
   const provider = lineage === undefined ? chooseProvider(id, host.webSearch) : lineage.parent.web.provider
@@ -51,7 +51,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
   // What it requires is the host of the session's own provider.
   if (search !== -1) all[search] = Object.freeze(webSearchTool(provider))
   const [addon, makeCheck] = await Promise.all([loadContractAddon(), loadArgumentChecks()])
-  const variables: ContractVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory(userData) }) }
+  const variables: ContractVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory('userData', userData) }) }
   const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
   const directory = new SessionDirectory()
   try {
@@ -60,7 +60,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
     const policy = new SessionPolicy(addon, request)
     const core: SessionCore = {
       id,
-      manifest: ownManifest(manifest),
+      manifest: checked('createSession', () => ownManifest(manifest)),
       roots,
       tools: new Set(all.map((tool) => tool.id)),
       policy,
@@ -181,13 +181,14 @@ function requirementsOf(
 }
 
 /** A directory without links in its path, so that what is opened below it can be compared with it. */
-function realDirectory(path: string): string {
+function realDirectory(option: 'workspace' | 'adHoc' | 'userData', path: string): string {
+  const absolute = resolve(path)
   let real: string
   try {
-    real = realpathSync(resolve(path))
+    real = realpathSync(absolute)
   } catch (cause) {
-    throw invalid(`There is no directory ${path}.`, { path, cause: String(cause) })
+    throw invalid(`${option}: there is no directory ${absolute}.`, { path, cause: String(cause) })
   }
-  if (!statSync(real).isDirectory()) throw invalid(`${path} is no directory.`, { path })
+  if (!statSync(real).isDirectory()) throw invalid(`${option}: ${absolute} is no directory.`, { path })
   return real
 }

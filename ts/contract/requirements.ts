@@ -97,6 +97,9 @@ function shellProblem(shell: unknown): string | undefined {
     if (!isRecord(entry) || typeof entry['cmd'] !== 'string' || entry['cmd'] === '') {
       return `requires.shell[${index}].cmd must be the name of a program`
     }
+    // Without its args a program may be run with any.
+    const unknown = Object.keys(entry).find((key) => !['cmd', 'args'].includes(key))
+    if (unknown !== undefined) return `requires.shell[${index}].${unknown} is not known; it has cmd and args`
     const { args = [] } = entry as { args?: unknown }
     if (!Array.isArray(args) || !args.every(isArgPattern)) {
       return `requires.shell[${index}].args must be texts, { wildcard: true } or { prefix }`

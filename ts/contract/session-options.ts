@@ -1,9 +1,12 @@
 import type { LanguageModel } from 'ai'
+import { checkJournal } from '../journal/check-journal.js'
 import type { Journal } from '../journal/journal.js'
 import { checkNames, invalid, isNames } from '../option-checks.js'
+import { checkSandbox } from '../sandbox.js'
+import { checkModel } from './agents/child-agent.js'
 import type { ContractTool } from './contract-tool.js'
 import type { RecordPart } from './journal/session-recorder.js'
-import type { Limits } from './limits.js'
+import { defaultLimits, type Limits } from './limits.js'
 import { type AgentManifest, checkManifest } from './manifest.js'
 import type { Rule } from './permissions/rule.js'
 import { requirementProblem, type RequirementSet } from './requirements.js'
@@ -56,7 +59,8 @@ export interface SessionOptions {
   onRecord?: ((part: RecordPart) => unknown) | undefined
 }
 
-const known =
+/** The names of {@link SessionOptions}. */
+export const sessionOptionNames =
   `id workspace adHoc userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
    onRecord skills toolSearch enabledMcpServers model`.split(/\s+/u)
 const ofSession = ['watchdog', 'onRule', 'onRecord']
@@ -64,7 +68,6 @@ const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
 
 /** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
 export function checkSessionOptions(options: SessionOptions): void {
-  checkNames('', options, known)
   const { id, workspace, adHoc = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
   if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace)) throw invalid('workspace must be a path or an array of paths.')
@@ -85,19 +88,18 @@ export function checkSessionOptions(options: SessionOptions): void {
   checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
   checkProviders(host.webSearch)
   checkFunctions('', options, ofSession)
-  if (journal !== undefined && !isJournal(journal)) throw invalid('journal must be what openJournal gave.')
+  checkNames('permissions.', options.permissions ?? {}, ['session', 'project'])
+  checkNames('sandbox.', options.sandbox ?? {}, ['required', 'loopback', 'denyRead', 'denyWrite'])
+  checkSandbox(options.sandbox ?? {})
+  if (options.limits !== undefined) checkNames('limits.', options.limits, Object.keys(defaultLimits))
+  if (options.model !== undefined) checkModel('model', options.model)
+  if (journal !== undefined) checkJournal(journal)
 }
 
 function checkEnabled(enabled: unknown, servers: object): void {
   if (!isNames(enabled)) throw invalid('enabledMcpServers must be names of servers.')
   const unknown = enabled.find((name) => !Object.hasOwn(servers, name))
   if (unknown !== undefined) throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
-}
-
-/** By what it can do: importing what opens journals would take longer than the rest. */
-function isJournal(value: unknown): boolean {
-  const { insertToolCall, tail } = (value ?? {}) as Partial<Journal>
-  return typeof insertToolCall === 'function' && typeof tail === 'function'
 }
 
 function checkFunctions(where: string, holder: object, names: readonly string[]): void {

@@ -3,11 +3,12 @@ import type { OpenChild } from './agents/agent-team.js'
 import { childOptions } from './agents/child-options.js'
 import type { Lineage } from './agents/lineage.js'
 import { uuidV7 } from '../journal/uuid-v7.js'
+import { checked, checkSignal, checkText, givenOptions, invalid } from '../option-checks.js'
 import { unlessAborted } from '../unless-aborted.js'
 import type { MakeCheck } from './argument-checks.js'
 import { ContractFailure } from './codes.js'
 import type { ContractTool } from './contract-tool.js'
-import { type Envelope, errorEnvelope } from './envelope.js'
+import { type Envelope, errorEnvelope, failureOf } from './envelope.js'
 import { SessionRecorder } from './journal/session-recorder.js'
 import { planSession } from './plan-session.js'
 import type { SessionRequirements } from './requirements.js'
@@ -18,6 +19,8 @@ import { checkSessionOptions, type SessionOptions } from './session-options.js'
 import { type PrepareStep, SessionTools } from './session-tools.js'
 import { projectInstructions } from './skills/project-instructions.js'
 import type { SkillEntry } from './skills/skill-index.js'
+
+export { sessionOptionNames } from './session-options.js'
 
 /** How a single call is made. */
 export interface CallOptions {
@@ -73,7 +76,7 @@ const CLOSE_MS = 5_000
 
 /** Opens a session; with a lineage, that of a child. */
 export async function openSession(options: SessionOptions, lineage?: Lineage): Promise<Session> {
-  checkSessionOptions(options)
+  checked('createSession', () => checkSessionOptions(options))
   const { id = uuidV7(), journal, onRecord } = options
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const { core, registry, requirements, makeCheck } = await planSession(id, options, openChild, lineage)
@@ -137,7 +140,11 @@ class ContractSession implements Session {
     return this.#core.scratch.prompt()
   }
 
-  promote(path: string, destination: string): Promise<string> {
+  async promote(path: string, destination: string): Promise<string> {
+    checked('session.promote', () => {
+      checkText('path', path)
+      checkText('destination', destination)
+    })
     return this.#core.scratch.promote(path, destination)
   }
 
@@ -149,15 +156,28 @@ class ContractSession implements Session {
     return projectInstructions(this.#core.roots)
   }
 
-  readonly prepareStep: PrepareStep = async ({ messages }) => {
+  readonly prepareStep: PrepareStep = async (step) => {
+    const messages = checked('session.prepareStep', () => {
+      if (!Array.isArray(step?.messages)) throw invalid('A step must be an object with messages, as the AI SDK gives it.')
+      return step.messages
+    })
     const activeTools = await this.#tools.nextStep(this.#closing.signal)
     const more = await this.#core.team.background.into(messages)
     return more === undefined ? { activeTools } : { activeTools, messages: more }
   }
 
-  async call(id: string, args: unknown, { callId = uuidV7(), signal }: CallOptions = {}): Promise<Envelope> {
+  async call(id: string, args: unknown, options: CallOptions = {}): Promise<Envelope> {
     if (this.#closed !== undefined) return errorEnvelope('session_closed', closedText, 0)
-    const work = this.#call(typeof id === 'string' ? id : typeof id, args, String(callId), signal)
+    let given: CallOptions
+    try {
+      given = givenOptions('session.call', options, ['callId', 'signal'])
+      checked('session.call', () => checkSignal(given.signal))
+    } catch (error) {
+      const { code, text } = failureOf(error)
+      return errorEnvelope(code, text, 0)
+    }
+    const { callId = uuidV7(), signal } = given
+    const work = this.#call(typeof id === 'string' ? id : typeof id, args, callIdOf(callId), signal)
     this.#running.add(work)
     try {
       return await work
@@ -191,5 +211,8 @@ class ContractSession implements Session {
     await this.close()
   }
 }
+
+/** Hosts may number their calls. */
+const callIdOf = (callId: unknown): string => (typeof callId === 'string' || typeof callId === 'number' ? String(callId) : uuidV7())
 
 const closedText = 'The session has been closed. No more calls can be made in it.'

@@ -1,3 +1,4 @@
+import { checked, checkFunction } from '../option-checks.js'
 import { ContractFailure } from './codes.js'
 import { thrownText } from './envelope.js'
 import type { AgentManifest } from './manifest.js'
@@ -62,8 +63,13 @@ export function watchdogRefusal({ reason }: Verdict): ContractFailure {
   return new ContractFailure('watchdog_denied', reason ?? 'The watchdog refuses this call.')
 }
 
-/** Several watchdogs as one: the strictest answer counts, and a deny ends the round. */
+/**
+ * Several watchdogs as one: the strictest answer counts, and a deny ends the round.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no function.
+ */
 export function allWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
+  for (const watchdog of watchdogs) checked('allWatchdogs', () => checkFunction('A watchdog', watchdog))
   return async (call) => {
     let strictest: Verdict = { action: 'allow' }
     for (const watchdog of watchdogs) {

@@ -1,5 +1,6 @@
-import { checkNames, invalid } from '../option-checks.js'
+import { checked, givenOptions, invalid } from '../option-checks.js'
 import { checkSwitch } from '../settings.js'
+import { isStore } from './check-journal.js'
 import type { Journal, OnJournalFailure } from './journal.js'
 import type { JournalStore } from './journal-store.js'
 import { openNativeStore } from './native-store.js'
@@ -48,7 +49,16 @@ export async function openJournal(
   location: string | URL | JournalStore,
   options: OpenJournalOptions = {},
 ): Promise<Journal> {
-  checkNames('', options, optionNames)
+  const given = givenOptions('openJournal', options, optionNames)
+  const { location: where, ...resolved } = checked('openJournal', () => resolveOpening(location, given))
+  const { onFailure, redactKeys, ...native } = resolved
+  if (typeof where !== 'string') return new StoreJournal(where, 'store', onFailure, redactKeys)
+  const store = await openNativeStore(where, native)
+  return new StoreJournal(store, store.path, onFailure, redactKeys)
+}
+
+/** What is opened, and how. @throws {ToolError} INVALID_INPUT */
+function resolveOpening(location: string | URL | JournalStore, options: OpenJournalOptions) {
   const { synchronous = 'normal', onFailure = 'fail', redactKeys = false, readOnly = false } = options
   const { maxOutputBytes = 200_000, busyTimeoutMs = 10_000 } = options
   if (!['normal', 'full'].includes(synchronous)) throw invalid("synchronous must be 'normal' or 'full'.")
@@ -57,23 +67,11 @@ export async function openJournal(
   checkSwitch('readOnly', readOnly)
   checkPositive('maxOutputBytes', maxOutputBytes)
   checkPositive('busyTimeoutMs', busyTimeoutMs)
-  if (isStore(location)) return new StoreJournal(location, 'store', onFailure, redactKeys)
-  if (typeof location !== 'string' && !(location instanceof URL)) {
+  if (!isStore(location) && typeof location !== 'string' && !(location instanceof URL)) {
     throw invalid('A journal is opened by a path, by memory: or by a store.')
   }
-  const store = await openNativeStore(String(location), { synchronous, readOnly, maxOutputBytes, busyTimeoutMs })
-  return new StoreJournal(store, store.path, onFailure, redactKeys)
-}
-
-function isStore(value: unknown): value is JournalStore {
-  return typeof value === 'object' && value !== null && typeof (value as JournalStore).insertToolCall === 'function'
-}
-
-/** Whether it can be recorded in. */
-export function checkJournal(journal: unknown): void {
-  if (!isStore(journal) || typeof (journal as Journal).tail !== 'function') {
-    throw invalid('journal must be what openJournal gave.')
-  }
+  const where = isStore(location) ? location : String(location)
+  return { location: where, synchronous, onFailure, redactKeys, readOnly, maxOutputBytes, busyTimeoutMs }
 }
 
 function checkPositive(name: string, value: unknown): void {

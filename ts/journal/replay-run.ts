@@ -1,8 +1,11 @@
 import { getToolContext } from '../context.js'
 import { unlessAborted } from '../unless-aborted.js'
 import { eitherSignal } from '../call-context.js'
+import { ToolError } from '../errors.js'
+import { checked, checkFunction, checkSignal, checkText, givenOptions } from '../option-checks.js'
 import type { Journal } from './journal.js'
 import type { ToolCallRow } from './journal-store.js'
+import { checkJournal } from './check-journal.js'
 import { recordedError, wholeOutput } from './recorded-json.js'
 import { hashArguments, ReplayedCalls } from './replayed-calls.js'
 
@@ -53,11 +56,23 @@ export interface RunReplay extends AsyncIterable<ReplayedCall> {
   drive<T>(fn: () => T | PromiseLike<T>): Promise<T>
 }
 
-/** Gives a recorded run again, without a model and without any effect. */
-export function replayRun(journal: Journal, runId: string, { signal }: ReplayRunOptions = {}): RunReplay {
+/**
+ * Gives a recorded run again, without a model and without any effect.
+ *
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense; when it is read or driven, for a run that the
+ * journal does not know.
+ */
+export function replayRun(journal: Journal, runId: string, options: ReplayRunOptions = {}): RunReplay {
+  const { signal } = givenOptions('replayRun', options, ['signal'])
+  checked('replayRun', () => {
+    checkJournal(journal)
+    checkText('runId', runId)
+    checkSignal(signal)
+  })
   const load = async (): Promise<ToolCallRow[]> => {
     signal?.throwIfAborted()
     const rows = await journal.listRun(runId)
+    if (rows.length === 0) throw unknownRun(runId)
     // A workflow engine keeps rows for whole tasks too.
     return rows.filter((row) => row.kind !== 'task')
   }
@@ -69,6 +84,7 @@ export function replayRun(journal: Journal, runId: string, { signal }: ReplayRun
       }
     },
     async drive(fn) {
+      checked('replayRun(…).drive', () => checkFunction('fn', fn))
       const rows = await load()
       await hashArguments(rows)
       const replay = new ReplayedCalls(runId, rows)
@@ -85,6 +101,18 @@ export function replayRun(journal: Journal, runId: string, { signal }: ReplayRun
       }
     },
   }
+}
+
+/** A run is known by its calls: one without any leaves nothing to replay. */
+function unknownRun(runId: string): ToolError {
+  const summary = 'The journal has no such run'
+  return new ToolError({
+    code: 'INVALID_INPUT',
+    summary,
+    place: `${summary}: \`${runId}\``,
+    hint: 'Take an id that journal.listRuns() or `toolwright calls` gives.',
+    details: { runId },
+  })
 }
 
 function replayed(row: ToolCallRow, index: number): ReplayedCall {

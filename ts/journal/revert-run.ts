@@ -1,10 +1,10 @@
-import { invalid } from '../option-checks.js'
+import { checked, checkSignal, checkText, givenOptions, invalid } from '../option-checks.js'
 import { nativeArgsHash } from '../native.js'
 import { type DefinedToolMetadata, getDefinedToolMetadata } from '../tool-metadata.js'
 import { warnOnce } from './journal-trouble.js'
 import type { Journal } from './journal.js'
 import type { ToolCallRow } from './journal-store.js'
-import { checkJournal } from './open-journal.js'
+import { checkJournal } from './check-journal.js'
 import { errorAsJson, wholeOutput } from './recorded-json.js'
 
 /** What {@link revertRun} needs. */
@@ -35,14 +35,21 @@ export interface RevertedCall {
  * not keep the others from being called.
  *
  * @returns every call whose tool had a handler, in the order of undoing.
- * @throws {ToolError} JOURNAL_… when the journal fails before a handler is called.
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense; JOURNAL_… when the journal fails
+ * before a handler is called.
  */
 export async function revertRun(journal: Journal, runId: string, options: RevertRunOptions): Promise<RevertedCall[]> {
-  checkJournal(journal)
-  const { tools, nodeId, signal } = options
-  if (typeof tools !== 'object' || tools === null) throw invalid('tools must be an object of tools.')
+  // A misspelt nodeId would undo the whole run.
+  const { tools, nodeId, signal } = givenOptions('revertRun', options, ['tools', 'nodeId', 'signal'])
+  checked('revertRun', () => {
+    checkJournal(journal)
+    checkText('runId', runId)
+    if (typeof tools !== 'object' || tools === null) throw invalid('tools must be an object of tools.')
+    if (nodeId !== undefined) checkText('nodeId', nodeId)
+    checkSignal(signal)
+  })
   const known = new Map<string, DefinedToolMetadata>()
-  for (const tool of Object.values(tools)) {
+  for (const tool of checked('revertRun', () => Object.values(tools))) {
     const metadata = getDefinedToolMetadata(tool)
     if (metadata?.revert !== undefined) known.set(metadata.name, metadata)
   }

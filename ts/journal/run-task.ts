@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import { eitherSignal } from '../call-context.js'
 import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from '../context.js'
-import { checkNames, invalid } from '../option-checks.js'
+import { checked, checkFunction, checkSignal, checkText, givenOptions, invalid } from '../option-checks.js'
 import { checkOptions, checkSwitch } from '../settings.js'
 import { unlessAborted } from '../unless-aborted.js'
 import { recordToolCallIn } from './host-records.js'
 import type { Journal } from './journal.js'
 import type { TaskId, TaskLock, ToolCallRow } from './journal-store.js'
-import { checkJournal } from './open-journal.js'
+import { checkJournal } from './check-journal.js'
 import { effectsThatCount, fingerprintOf, isKeyed } from './retry-warning.js'
 import { type ReplayedCalls, replayOf } from './replayed-calls.js'
 import { createTask, replayUnsafe, type Task } from './task.js'
@@ -78,17 +78,21 @@ const SETTLE_MS = 5_000
  * whatever its `onFailure` is, since nobody knows then what has happened before.
  */
 export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
-  const id = checkTask(options)
-  const { journal, signal } = options
+  const given = givenOptions('runTask', options, optionNames)
+  const id = checked('runTask', () => {
+    if (typeof fn !== 'function') throw invalid('runTask needs a function as its second argument: what the attempt does.')
+    return checkTask(given)
+  })
+  const { journal, signal } = given
   signal?.throwIfAborted()
   const replay = replayOf(getToolContext())
-  if (replay !== undefined) return replayTask(replay, id, options, fn)
-  const guess = options.attempt ?? (await nextAttempt(journal, id))
+  if (replay !== undefined) return replayTask(replay, id, given, fn)
+  const guess = given.attempt ?? (await nextAttempt(journal, id))
   const lock = await journal.lockTask(id, guess)
   const running: { recorder?: TaskRecorder; fn?: Promise<unknown> } = {}
   const stop = new AbortController()
   try {
-    const { recorder, task, context } = await prepare(id, options, stop.signal)
+    const { recorder, task, context } = await prepare(id, given, stop.signal)
     running.recorder = recorder
     signal?.throwIfAborted()
     const ran = runWithToolContext(context, async () => fn(task))
@@ -181,12 +185,9 @@ const optionNames = `journal runId nodeId iteration attempt rootDir allowNetwork
   onReplayUnsafe approved replay tools db durabilitySnapshot`.split(/\s+/u)
 
 function checkTask(options: RunTaskOptions): TaskId {
-  checkNames('', options, optionNames)
   const { journal, runId, nodeId, iteration = 0, attempt, onReplayUnsafe = 'warn', replay, approved = false } = options
   checkJournal(journal)
-  for (const [name, value] of Object.entries({ runId, nodeId })) {
-    if (typeof value !== 'string' || value === '') throw invalid(`${name} must be a non-empty string.`)
-  }
+  for (const [name, value] of Object.entries({ runId, nodeId })) checkText(name, value)
   if (!Number.isSafeInteger(iteration) || iteration < 0) throw invalid('iteration must be a whole number from 0.')
   if (attempt !== undefined && (!Number.isSafeInteger(attempt) || attempt < 1)) {
     throw invalid('attempt must be a whole number from 1.')
@@ -196,6 +197,9 @@ function checkTask(options: RunTaskOptions): TaskId {
   }
   if (replay !== undefined && replay !== 'recorded') throw invalid("replay must be 'recorded', or left out.")
   if (typeof approved !== 'string') checkSwitch('approved', approved)
+  checkSignal(options.signal)
+  if (options.durabilitySnapshot !== undefined) checkFunction('durabilitySnapshot', options.durabilitySnapshot)
+  if (typeof (options.tools ?? {}) !== 'object') throw invalid('tools must be an object of tools.')
   const { rootDir, allowNetwork, maxOutputBytes, toolTimeoutMs } = options
   checkOptions({ rootDir, allowNetwork, maxOutputBytes, toolTimeoutMs })
   return { runId, nodeId, iteration }

@@ -1,4 +1,6 @@
 import { ToolError } from '../errors.js'
+import { checked, checkSignal, checkText, givenOptions, invalid } from '../option-checks.js'
+import { checkCount, checkEnd, checkIds, checkNewCall, checkRef, checkTail, checkTaskId } from './check-calls.js'
 import type { Journal, OnJournalFailure, TailOptions } from './journal.js'
 import type {
   Awaitable,
@@ -35,19 +37,30 @@ export class StoreJournal implements Journal {
   }
 
   insertToolCall(call: NewToolCall): Awaitable<ToolCallRef> {
+    checked('journal.insertToolCall', () => checkNewCall(call))
     return this.#open().insertToolCall(call)
   }
 
   updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void> {
+    checked('journal.updateToolCall', () => {
+      checkRef(call)
+      checkEnd(end)
+    })
     return this.#open().updateToolCall(call, end)
   }
 
   async listToolCalls(runId: string, nodeId: string, iteration = 0): Promise<ToolCallRow[]> {
+    checked('journal.listToolCalls', () => checkIds(runId, nodeId, iteration))
     return this.#open().listToolCalls(runId, nodeId, iteration)
   }
 
   async listRun(runId: string, options?: { reverse?: boolean | undefined }): Promise<ToolCallRow[]> {
-    return this.#open().listRun(runId, options)
+    const given = options === undefined ? undefined : givenOptions('journal.listRun', options, ['reverse'])
+    checked('journal.listRun', () => {
+      checkText('runId', runId)
+      if (given?.reverse !== undefined && typeof given.reverse !== 'boolean') throw invalid('reverse must be true or false.')
+    })
+    return this.#open().listRun(runId, given)
   }
 
   async listRuns(): Promise<RunSummary[]> {
@@ -55,11 +68,20 @@ export class StoreJournal implements Journal {
   }
 
   async readRows(after: number, limit: number): Promise<ToolCallRow[]> {
+    checked('journal.readRows', () => {
+      checkCount('after', after)
+      checkCount('limit', limit)
+    })
     return this.#open().readRows(after, limit)
   }
 
   async rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
-    return this.#open().rows(numbers)
+    const wanted = checked('journal.rows', () => {
+      if (!Array.isArray(numbers)) throw invalid('The numbers of rows must be an array.')
+      for (const number of numbers) checkCount('The number of a row', number)
+      return numbers
+    })
+    return this.#open().rows(wanted)
   }
 
   async lastRow(): Promise<number> {
@@ -67,26 +89,46 @@ export class StoreJournal implements Journal {
   }
 
   async lastAttempt(task: TaskId): Promise<{ attempt: number; seq: number } | undefined> {
+    checked('journal.lastAttempt', () => checkTaskId(task))
     return this.#open().lastAttempt(task)
   }
 
   async priorEffects(task: TaskId, attempt: number): Promise<ToolCallRow[]> {
+    checked('journal.priorEffects', () => {
+      checkTaskId(task)
+      checkCount('attempt', attempt)
+    })
     return this.#open().priorEffects(task, attempt)
   }
 
   async recordedCall(task: TaskId, tool: string, argsHash: string, ordinal: number): Promise<ToolCallRow | undefined> {
+    checked('journal.recordedCall', () => {
+      checkTaskId(task)
+      checkText('toolName', tool)
+      checkText('argsHash', argsHash)
+      checkCount('ordinal', ordinal)
+    })
     return this.#open().recordedCall(task, tool, argsHash, ordinal)
   }
 
   async lockTask(task: TaskId, attempt: number): Promise<TaskLock> {
+    checked('journal.lockTask', () => {
+      checkTaskId(task)
+      checkCount('attempt', attempt)
+    })
     return this.#open().lockTask(task, attempt)
   }
 
   async claimRevert(row: number): Promise<RevertClaim> {
+    checked('journal.claimRevert', () => checkCount('row', row))
     return this.#open().claimRevert(row)
   }
 
   async finishRevert(row: number, errorJson?: string): Promise<boolean> {
+    checked('journal.finishRevert', () => {
+      checkCount('row', row)
+      if (errorJson !== undefined) checkText('errorJson', errorJson)
+    })
     return this.#open().finishRevert(row, errorJson)
   }
 
@@ -104,6 +146,10 @@ export class StoreJournal implements Journal {
   }
 
   tail(options: TailOptions = {}): AsyncGenerator<ToolCallRow, void, undefined> {
+    checked('journal.tail', () => {
+      checkTail(options)
+      checkSignal(options.signal)
+    })
     return tailRows(this, options)
   }
 

@@ -73,7 +73,7 @@ function localTool(
     execute: async (input: unknown, sdk: ExecuteOptions = {}): Promise<ToolResult> => {
       const { toolCallId, abortSignal, messages = [] } = sdk
       isMajor6 = 'experimental_context' in sdk
-      return thread.call(name, JSON.stringify(input ?? {}), {
+      return thread.make(name, JSON.stringify(input ?? {}), {
         signal: abortSignal,
         context,
         state,

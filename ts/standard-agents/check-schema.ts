@@ -1,3 +1,4 @@
+import { toolTypeError } from '../errors.js'
 import type { z } from 'zod/v4'
 import { toJSONSchema } from 'zod/v4/core'
 
@@ -19,32 +20,30 @@ const wrappers = new Set(['optional', 'nullable', 'default'])
  */
 export function checkSchema(schema: unknown, root: 'args' | 'tenvs'): asserts schema is z.ZodObject {
   const def = defOf(schema)
-  if (def?.type !== 'object') throw new TypeError(`${root}: must be a Zod 4 object, z.object({ … })`)
+  if (def?.type !== 'object') throw toolTypeError(`${root}: must be a Zod 4 object, z.object({ … })`)
   checkFields(def, root, 0)
   try {
     toJSONSchema(schema as z.ZodObject, { io: 'input' })
   } catch (error) {
-    throw new TypeError(`${root}: has no JSON Schema: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+    throw toolTypeError(`${root}: has no JSON Schema: ${error instanceof Error ? error.message : String(error)}`, error)
   }
 }
 
 function checkNode(schema: unknown, path: string, level: number): void {
   const def = defOf(schema)
-  if (def === undefined) throw new TypeError(`${path}: must be a Zod 4 schema`)
+  if (def === undefined) throw toolTypeError(`${path}: must be a Zod 4 schema`)
   if (plain.has(def.type)) return
   if (wrappers.has(def.type)) return checkNode(def['innerType'], path, level)
   if (def.type === 'literal') return checkLiteral(def, path)
   const below = level + 1
   if (isCollection(def.type) && below > MAX_LEVELS) {
-    throw new TypeError(`${path}: nested more than ${MAX_LEVELS} levels deep`)
+    throw toolTypeError(`${path}: nested more than ${MAX_LEVELS} levels deep`)
   }
   if (def.type === 'array') return checkNode(def['element'], `${path}[]`, below)
   if (def.type === 'object') return checkFields(def, path, below)
   if (def.type === 'record') return checkRecord(def, path, below)
   if (def.type === 'union') return checkUnion(def, path, below)
-  throw new TypeError(`${path}: unsupported Zod type "${def.type}"`)
+  throw toolTypeError(`${path}: unsupported Zod type "${def.type}"`)
 }
 
 const isCollection = (type: string): boolean => ['array', 'object', 'record', 'union'].includes(type)
@@ -60,7 +59,7 @@ function checkFields(def: Def, path: string, level: number): void {
 function checkRecord(def: Def, path: string, level: number): void {
   const key = defOf(def['keyType'])
   if (key?.type !== 'string') {
-    throw new TypeError(`${path}: the keys of a record must be z.string(), not "${key?.type}"`)
+    throw toolTypeError(`${path}: the keys of a record must be z.string(), not "${key?.type}"`)
   }
   checkNode(def['valueType'], `${path}.*`, level)
 }
@@ -73,7 +72,7 @@ function checkUnion(def: Def, path: string, level: number): void {
 function checkLiteral(def: Def, path: string): void {
   for (const value of def['values'] as unknown[]) {
     if (value !== null && !['string', 'number', 'boolean'].includes(typeof value)) {
-      throw new TypeError(`${path}: unsupported literal of type "${typeof value}"`)
+      throw toolTypeError(`${path}: unsupported literal of type "${typeof value}"`)
     }
   }
 }

@@ -1,8 +1,9 @@
 import type { AcpToolKind } from '../contract/acp/kinds.js'
-import type { ContractTool } from '../contract/contract-tool.js'
+import { checkTool, type ContractTool } from '../contract/contract-tool.js'
 import type { RequirementSet } from '../contract/requirements.js'
-import { invalid } from '../option-checks.js'
+import { checked, givenOptions, invalid } from '../option-checks.js'
 import { argumentsSchema } from './agent-tools/input-schema.js'
+import { checkToolName } from './check-tool-name.js'
 import { storedRefs } from './execution/tool-result.js'
 import type { Thread } from './thread.js'
 import type { AttachmentRef } from './tool-definition.js'
@@ -35,14 +36,17 @@ export interface ThreadToolData {
 export function toContractTool(
   thread: Thread,
   name: string,
-  { id = name, requires, kind, sideEffect = true }: ContractToolOptions,
+  options: ContractToolOptions,
 ): ContractTool<Record<string, unknown>, ThreadToolData> {
+  const given = givenOptions('toContractTool', options, ['id', 'requires', 'kind', 'sideEffect'])
+  const { id = name, requires, kind, sideEffect = true } = given
+  checked('toContractTool', () => checkThread(thread, name))
   const tool = thread.definition(name)
   if (tool === undefined) throw invalid(`The thread has no tool \`${name}\`.`, { toolName: name })
   if (tool.executionMode === 'provider') {
     throw invalid(`The tool \`${name}\` is executed by its provider: no session can call it.`, { toolName: name })
   }
-  return {
+  const made: ContractTool<Record<string, unknown>, ThreadToolData> = {
     id,
     description: tool.description,
     parameters: argumentsSchema(tool),
@@ -56,4 +60,12 @@ export function toContractTool(
       return { result: result.result ?? '', ...(attachments.length === 0 ? {} : { attachments }) }
     },
   }
+  checked('toContractTool', () => checkTool(made))
+  return made
+}
+
+function checkThread(thread: unknown, name: unknown): void {
+  const { definition, call } = (thread ?? {}) as Partial<Thread>
+  if (typeof definition !== 'function' || typeof call !== 'function') throw invalid('thread must be what createThread gave.')
+  checkToolName('toContractTool', name)
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { checkJournal } from '../journal/open-journal.js'
+import { checkJournal } from '../journal/check-journal.js'
 import type { Journal } from '../journal/journal.js'
-import { invalid } from '../option-checks.js'
+import { checked, givenOptions, invalid } from '../option-checks.js'
+import { checkToolName } from './check-tool-name.js'
 import type { ThreadStore } from './store/thread-store.js'
 import { openThreadStore } from './store/open-thread-store.js'
 import type { Agent, Env, Message } from './thread-state.js'
@@ -65,9 +66,10 @@ export interface CreateThreadOptions {
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense, and what opening the store throws.
  */
 export async function createThread(options: CreateThreadOptions): Promise<Thread> {
-  checkOptions(options)
-  const { store: where = 'memory:', threadId = randomUUID(), flowId = randomUUID(), resume = true } = options
-  const { tools, journal, tenvs = {}, context = {}, env = {}, agentConfig = {}, messageHistory = [] } = options
+  const given = givenOptions('createThread', options, optionNames)
+  checked('createThread', () => checkOptions(given))
+  const { store: where = 'memory:', threadId = randomUUID(), flowId = randomUUID(), resume = true } = given
+  const { tools, journal, tenvs = {}, context = {}, env = {}, agentConfig = {}, messageHistory = [] } = given
   const store = isStore(where) ? where : await openThreadStore(String(where))
   try {
     const thread = await store.openThread({ threadId, flowId })
@@ -81,12 +83,12 @@ export async function createThread(options: CreateThreadOptions): Promise<Thread
       tenvs,
       agentConfig,
       messageHistory,
-      onEvent: options.onEvent,
-      onInterrupted: options.onInterrupted ?? 'error',
-      lockWaitMs: options.lockWaitMs ?? 30_000,
+      onEvent: given.onEvent,
+      onInterrupted: given.onInterrupted ?? 'error',
+      lockWaitMs: given.lockWaitMs ?? 30_000,
       bound: journal === undefined ? {} : { journal },
     }
-    const queue = new CallQueue(parts, options.currentSide ?? 'a')
+    const queue = new CallQueue(parts, given.currentSide ?? 'a')
     if (resume) queue.resume()
     return new OpenThread(queue, !isStore(where))
   } catch (error) {
@@ -95,12 +97,14 @@ export async function createThread(options: CreateThreadOptions): Promise<Thread
   }
 }
 
+const optionNames = `tools store threadId flowId tenvs env context agentConfig currentSide messageHistory onEvent journal
+  onInterrupted resume lockWaitMs`.split(/\s+/u)
+
 function isStore(value: unknown): value is ThreadStore {
   return typeof value === 'object' && value !== null && typeof (value as ThreadStore).commit === 'function'
 }
 
 function checkOptions(options: CreateThreadOptions): void {
-  if (typeof options !== 'object' || options === null) throw invalid('createThread takes an object of options.')
   const { tools, store, threadId, flowId, currentSide, onEvent, onInterrupted, resume, lockWaitMs, journal } = options
   if (typeof tools !== 'function') checkTools(tools)
   if (store !== undefined && typeof store !== 'string' && !(store instanceof URL) && !isStore(store)) {
@@ -123,6 +127,7 @@ function checkOptions(options: CreateThreadOptions): void {
   if (lockWaitMs !== undefined && (typeof lockWaitMs !== 'number' || !(lockWaitMs >= 0))) {
     throw invalid('lockWaitMs must not be negative.')
   }
+  if (options.messageHistory !== undefined && !Array.isArray(options.messageHistory)) throw invalid('messageHistory must be an array.')
   if (journal !== undefined) checkJournal(journal)
 }
 
@@ -133,6 +138,7 @@ function checkOneOf(name: string, value: unknown, allowed: readonly unknown[]): 
 function checkTools(tools: unknown): void {
   if (typeof tools !== 'object' || tools === null) throw invalid('tools must be tools by their names.')
   for (const [name, tool] of Object.entries(tools)) {
+    checkToolName('createThread', name)
     if (!isTool(tool)) throw invalid(`The tool \`${name}\` must be what defineTool gave.`, { toolName: name })
   }
 }

@@ -1,3 +1,5 @@
+import { ToolError, toolTypeError } from '../errors.js'
+import { isPlain, takenOptions } from '../option-checks.js'
 import { checkSchema } from './check-schema.js'
 import type { ThreadState } from './thread-state.js'
 import type { Checked, ToolArgs, ToolTenvs } from './tool-args.js'
@@ -14,7 +16,7 @@ import { type DefineToolOptions, markTool, type ToolDefinition } from './tool-de
  * })
  * ```
  *
- * @throws {TypeError} for a description that is empty, an `execute` that is no function, an unknown
+ * @throws {TypeError} for a name that is no option, a description that is empty, an `execute` that is no function, an unknown
  * execution mode, `args` or `tenvs` that are no Zod 4 object, have a type that is not supported, or
  * more than seven levels; the message has the path (`args.filter.when: unsupported Zod type "date"`).
  */
@@ -26,24 +28,45 @@ export function defineTool<
   options: DefineToolOptions<State, Args, Tenvs> & Checked<'args', Args> & Checked<'tenvs', Tenvs>,
 ): ToolDefinition<NoInfer<State>, NoInfer<Args>, NoInfer<Tenvs>>
 export function defineTool(options: LooseOptions): object {
-  if (typeof options !== 'object' || options === null) throw new TypeError('defineTool: options must be an object')
-  const { description, execute, executionMode, executionProvider } = options
+  const { description, execute, executionMode, executionProvider, args = null, tenvs = null } = takenParts(options)
   if (typeof description !== 'string' || description.trim() === '') {
-    throw new TypeError('defineTool: description must be a non-empty string')
+    throw toolTypeError('defineTool: description must be a non-empty string')
   }
-  if (typeof execute !== 'function') throw new TypeError('defineTool: execute must be a function')
+  if (typeof execute !== 'function') throw toolTypeError('defineTool: execute must be a function')
   if (executionMode !== undefined && executionMode !== 'local' && executionMode !== 'provider') {
-    throw new TypeError(`defineTool: executionMode must be "local" or "provider", not ${JSON.stringify(executionMode)}`)
+    const given = typeof executionMode === 'string' ? JSON.stringify(executionMode) : `of type ${typeof executionMode}`
+    throw toolTypeError(`defineTool: executionMode must be "local" or "provider", not ${given}`)
   }
   if (executionProvider !== undefined && (typeof executionProvider !== 'string' || executionProvider === '')) {
-    throw new TypeError('defineTool: executionProvider must be a non-empty string')
+    throw toolTypeError('defineTool: executionProvider must be a non-empty string')
   }
-  const args = options.args ?? null
-  const tenvs = options.tenvs ?? null
-  if (args !== null) checkSchema(args, 'args')
-  if (tenvs !== null) checkSchema(tenvs, 'tenvs')
+  if (args !== null) readable(() => checkSchema(args, 'args'))
+  if (tenvs !== null) readable(() => checkSchema(tenvs, 'tenvs'))
   if (executionMode === 'provider' && executionProvider === undefined) warnWithoutProvider(description)
   return markTool({ description, args, execute, tenvs, executionMode, executionProvider })
+}
+
+const names = ['description', 'args', 'execute', 'tenvs', 'executionMode', 'executionProvider']
+
+/** The options, each looked at once. */
+function takenParts(options: LooseOptions): LooseOptions {
+  if (typeof options !== 'object' || options === null) throw toolTypeError('defineTool: options must be an object')
+  return readable(() => {
+    // An object of a class may have a state of its own.
+    const unknown = isPlain(options) ? Object.keys(options).find((name) => !names.includes(name)) : undefined
+    if (unknown !== undefined) throw toolTypeError(`defineTool: ${unknown} is no option; there are ${names.join(', ')}`)
+    return takenOptions(options, names)
+  })
+}
+
+/** What a getter or a proxy throws is told as what it is: options that nobody can read. */
+function readable<T>(look: () => T): T {
+  try {
+    return look()
+  } catch (error) {
+    if (ToolError.isInstance(error)) throw error
+    throw toolTypeError(`defineTool: the options cannot be read: ${error instanceof Error ? error.message : 'they throw'}`, error)
+  }
 }
 
 /** What somebody may give who does not ask the compiler. */

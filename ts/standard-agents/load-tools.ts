@@ -1,4 +1,4 @@
-import { invalid } from '../option-checks.js'
+import { checked, givenOptions, invalid } from '../option-checks.js'
 import { importTool, type ToolLoadError } from './discovery/import-tool.js'
 import { listToolFiles, type ToolFile } from './discovery/list-tool-files.js'
 import { isToolName, notSnakeCase } from './discovery/tool-name.js'
@@ -35,7 +35,9 @@ type Version = (file: ToolFile) => string | undefined
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
  */
 export async function loadTools(directory: string | URL = TOOLS_DIRECTORY, options: LoadToolsOptions = {}): Promise<LoadedTools> {
-  return loadVersions(directory, options, () => undefined)
+  const given = givenOptions('loadTools', options, ['timeoutMs'])
+  const path = checked('loadTools', () => directoryPath(directory))
+  return loadVersions(path, given, () => undefined)
 }
 
 /** The same, with files that have changed loaded anew. */

@@ -97,8 +97,9 @@ export interface Thread extends AsyncDisposable {
    * Whatever goes wrong with the tool is the result, its name included.
    *
    * @param args an object, or its JSON text. @default {}
-   * @throws `aborted` when the signal is; THREAD_* when the store fails; INVALID_INPUT for a call from
-   * inside of a call of the same queue, which would wait for itself.
+   * @throws `aborted` when the signal is; THREAD_NAME_REFUSED for a name that no store takes; THREAD_* when the store
+   * fails; INVALID_INPUT for an option that makes no sense, and for a call from inside of a call of the same queue,
+   * which would wait for itself.
    */
   call(name: string, args?: Record<string, unknown> | string, options?: CallOptions): Promise<ToolResult>
   /**

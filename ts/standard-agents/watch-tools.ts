@@ -1,4 +1,4 @@
-import { invalid } from '../option-checks.js'
+import { checked, checkFunction, givenOptions, invalid } from '../option-checks.js'
 import { listToolFiles } from './discovery/list-tool-files.js'
 import { directoryPath, TOOLS_DIRECTORY } from './discovery/tools-directory.js'
 import { type LoadedTools, type LoadToolsOptions, loadVersions } from './load-tools.js'
@@ -29,22 +29,25 @@ export interface WatchedTools extends LoadedTools {
  */
 export async function watchTools(
   directory: string | URL = TOOLS_DIRECTORY,
-  { onChange, pollMs = 250, ...options }: WatchToolsOptions = {},
+  options: WatchToolsOptions = {},
 ): Promise<WatchedTools> {
+  const { onChange, pollMs = 250, ...rest } = givenOptions('watchTools', options, ['timeoutMs', 'onChange', 'pollMs'])
+  const folder = checked('watchTools', () => directoryPath(directory))
+  if (onChange !== undefined) checkFunction('onChange', onChange)
   if (typeof pollMs !== 'number' || !(pollMs > 0)) throw invalid('pollMs must be positive.')
   const seen = new Map<string, string>()
   const load = (): Promise<LoadedTools> =>
     // The first version of a file is the one that everybody else imports.
-    loadVersions(directory, options, ({ path, fingerprint }) => {
+    loadVersions(folder, rest, ({ path, fingerprint }) => {
       const first = seen.get(path)
       if (first === undefined) seen.set(path, fingerprint)
       return first === undefined || first === fingerprint ? undefined : fingerprint
     })
-  let fingerprint = await fingerprintOf(directory)
+  let fingerprint = await fingerprintOf(folder)
   let loaded = await load()
   let closed = false
   const look = async (): Promise<void> => {
-    const now = await fingerprintOf(directory)
+    const now = await fingerprintOf(folder)
     if (closed || now === fingerprint) return
     const next = await load()
     if (closed) return

@@ -31,15 +31,18 @@ function readTasks(pid: number): string[] {
   }
 }
 
-/** The processes that have a text among their arguments, and their command lines. */
-export function marked(mark: string): number[] {
-  // The latest first: some are gone again soon after they were listed.
-  return pids().toReversed().filter((pid) => {
-    // That of a process without its first thread is empty at the process, and whole at its threads.
-    const line = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
-    return line.includes(mark) && !hasEnded(pid)
-  })
+/** Whether a process that runs has a text among its arguments. */
+function isMarked(pid: number, mark: string): boolean {
+  // That of a process without its first thread is empty at the process, and whole at its threads.
+  const line = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
+  return line.includes(mark) && !hasEnded(pid)
 }
+
+/** The latest first: some are gone again soon after they were listed. */
+const latest = (): number[] => pids().toReversed()
+
+/** The processes that have a text among their arguments. */
+export const marked = (mark: string): number[] => latest().filter((pid) => isMarked(pid, mark))
 
 /** How often one looks: what changes its number all the time is easily missed. */
 const LOOKS = 4
@@ -54,18 +57,20 @@ export async function survivors(mark: string, ms = 1_000): Promise<number[]> {
   return nothing === LOOKS ? [] : marked(mark)
 }
 
-/** Ends what an unconfined attack has left. */
+/** Ends what an unconfined attack has left, each as soon as it is seen: some are somebody else a moment later. */
 export async function sweep(mark: string): Promise<void> {
   for (const end = performance.now() + 10_000; performance.now() < end; await pause(5)) {
-    const left = marked(mark)
-    if (left.length === 0) return
-    for (const pid of left) {
+    let left = 0
+    for (const pid of latest()) {
+      if (!isMarked(pid, mark)) continue
+      left += 1
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
         // It has ended by itself.
       }
     }
+    if (left === 0) return
   }
 }
 

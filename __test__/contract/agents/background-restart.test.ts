@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { openJournal, type Journal } from 'toolwright'
+import { openJournal, type Journal, type ToolCallRow } from 'toolwright'
 import { replaySession, type SessionOptions } from 'toolwright/contract'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startScript } from '../../support/child-script.ts'
+import { queryDatabase } from '../../support/query-database.ts'
 import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { step, until } from '../mcp/servers.ts'
 import { allowAll, dataOf, failureOf, openScene, openSession } from '../scene.ts'
@@ -89,6 +90,41 @@ describe('a host that is started again', () => {
     await beside.session.close()
     await kill()
     expect((await opened(box, journal, 'restarted')).told).toEqual([expect.stringMatching(/hangs .* has failed/u)])
+  })
+
+  test('R54 a task of another machine is given up when it has taken longer than a task may, also in the middle of the session', async () => {
+    const { box, file, kill } = await killedHost()
+    await kill()
+    // As a container that was moved: what ran on the other machine cannot be looked at from here.
+    await queryDatabase(file, "UPDATE _toolwright_owners SET machine = 'another', boot = 'another', pid_namespace = 'another'")
+    const journal = await journalOf(`file:${file}`)
+    const first = await opened(box, journal, 'restarted')
+    expect(first.told.join()).not.toContain('hangs')
+    const now = Date.now()
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(Date, 'now').mockImplementation(() => now + 3_600_000 + 120_000)
+    const { messages = [] } = await first.session.prepareStep({ messages: first.messages })
+    const last = String(messages.at(-1)?.content)
+    expect(last).toMatch(/^The background task of hangs \(session restarted\/2-hangs\) has failed: it was handed out on another machine/u)
+    // Once, in this opening and in every later one.
+    expect((await first.session.prepareStep({ messages })).messages).toBeUndefined()
+    await first.session.close()
+    expect((await opened(box, journal, 'restarted')).told).toEqual([])
+  })
+
+  test('R54 a task of another machine that has ended meanwhile is told of with its own end, however late', async () => {
+    const { box, file, kill } = await killedHost()
+    await kill()
+    await queryDatabase(file, "UPDATE _toolwright_owners SET machine = 'another', boot = 'another', pid_namespace = 'another'")
+    const journal = await journalOf(`file:${file}`)
+    const { session, messages } = await opened(box, journal, 'restarted')
+    const row = (await journal.listToolCalls('restarted', 'contract/background', 0)).find(({ status }) => status === 'started')
+    await journal.updateToolCall(row as ToolCallRow, { status: 'success', outputJson: '{"output":"Done elsewhere."}' })
+    const now = Date.now()
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(Date, 'now').mockImplementation(() => now + 3_600_000 + 120_000)
+    const { messages: later = [] } = await session.prepareStep({ messages })
+    expect(String(later.at(-1)?.content)).toBe('The background task of hangs (session restarted/2-hangs) has finished:\n\nDone elsewhere.')
   })
 
   test('R54 a restart after a kill in the very step that had the message tells it again, in the same words', async () => {

@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, AcpToolKind>> = {
 
 /** The kind of a tool: fixed for the locked ids, `declared` for any other, or else `other`. */
 export function acpToolKind(id: string, declared?: AcpToolKind): AcpToolKind {
-  const fixed = Object.hasOwn(kinds, id) ? kinds[id] : undefined
+  const fixed = typeof id === 'string' && Object.hasOwn(kinds, id) ? kinds[id] : undefined
   if (fixed !== undefined) return fixed
   return declared !== undefined && acpToolKinds.includes(declared) ? declared : 'other'
 }

@@ -1,4 +1,5 @@
 import type { PromptAnswer, PromptDecision, PromptRequest } from '../permissions/prompt.js'
+import { checked, checkText, invalid } from '../../option-checks.js'
 import { type AcpToolCall, type AcpToolCallOptions, toAcpToolCall } from './tool-call.js'
 
 /** A choice that is offered to the user. */
@@ -44,13 +45,17 @@ const choices: readonly (AcpPermissionOption & { answer: PromptAnswer })[] = [
   },
 ]
 
-/** A prompt as a request to a client. */
+/** A prompt as a request to a client. @throws {ToolError} INVALID_INPUT for what is no prompt. */
 export function toAcpPermissionRequest(
   request: PromptRequest,
   sessionId: string,
   options: AcpToolCallOptions = {},
 ): AcpPermissionRequest {
-  const { call_id: id, tool, args } = request
+  const { id, tool, args } = checked('toAcpPermissionRequest', () => {
+    if (typeof request !== 'object' || request === null) throw invalid('The request must be what a prompt is told.')
+    checkText('sessionId', sessionId)
+    return { id: request.call_id, tool: request.tool, args: request.args }
+  })
   return {
     sessionId,
     toolCall: toAcpToolCall({ id, tool, args, pending: true }, undefined, options),
@@ -59,7 +64,16 @@ export function toAcpPermissionRequest(
 }
 
 /** The client's answer as an answer to the prompt; what is none, and a cancelled turn, agrees to nothing. */
-export function fromAcpPermission({ outcome }: AcpPermissionResponse): PromptAnswer {
-  const chosen = outcome.outcome === 'selected' ? choices.find(({ optionId }) => optionId === outcome.optionId) : undefined
-  return { ...(chosen?.answer ?? { decision: 'reject_once' }) }
+export function fromAcpPermission(response: AcpPermissionResponse): PromptAnswer {
+  return { ...(chosenBy(response)?.answer ?? { decision: 'reject_once' }) }
+}
+
+/** A client is a program of somebody else: its answer may be anything. */
+function chosenBy(response: unknown): (typeof choices)[number] | undefined {
+  try {
+    const { outcome, optionId: chosen } = (response as { outcome: Record<string, unknown> }).outcome
+    return outcome === 'selected' ? choices.find(({ optionId }) => optionId === chosen) : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { checked, checkText, givenOptions, invalid } from '../../option-checks.js'
 import type { Envelope } from '../envelope.js'
 import { acpToolKind, type AcpToolKind } from './kinds.js'
 
@@ -43,8 +44,21 @@ export interface AcpToolCallOptions {
 /** The most places that are shown of a search. */
 const MOST_LOCATIONS = 100
 
-/** A call as the protocol has it; with its envelope, a call that is over. */
+/**
+ * A call as the protocol has it; with its envelope, a call that is over.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no call, no envelope or no option.
+ */
 export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
+  const how = givenOptions('toAcpToolCall', options, ['workspace', 'kind', 'terminalId'])
+  return checked('toAcpToolCall', () => {
+    for (const name of ['workspace', 'terminalId'] as const) if (how[name] !== undefined) checkText(name, how[name])
+    if (result !== undefined) checkEnvelope(result)
+    return acpToolCall(ownCall(call), result, how)
+  })
+}
+
+function acpToolCall(call: SessionToolCall, result: Envelope | undefined, options: AcpToolCallOptions): AcpToolCall {
   const args = recordOf(call.args)
   const told: AcpToolCall = {
     toolCallId: call.id,
@@ -57,6 +71,19 @@ export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options:
     rawInput: call.args,
   }
   return result === undefined ? told : { ...told, rawOutput: result }
+}
+
+function ownCall(call: SessionToolCall): SessionToolCall {
+  if (typeof call !== 'object' || call === null) throw invalid('The call must be an object with id, tool and args.')
+  const { id, tool, args, pending } = call
+  checkText('id', id)
+  checkText('tool', tool)
+  return { id, tool, args, pending }
+}
+
+function checkEnvelope(result: Envelope): void {
+  const { type } = (result ?? {}) as Partial<Envelope>
+  if (type !== 'output' && type !== 'error') throw invalid('The result must be an envelope, as session.call gives it.')
 }
 
 function statusOf({ pending }: SessionToolCall, result: Envelope | undefined): AcpToolCall['status'] {

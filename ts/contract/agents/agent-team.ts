@@ -30,7 +30,7 @@ export class AgentTeam {
   constructor(core: SessionCore, open: OpenChild) {
     this.#core = core
     this.#open = open
-    this.background = new BackgroundMessages(core.limits.outputBytes)
+    this.background = new BackgroundMessages(core.limits)
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { ModelMessage } from 'ai'
 import type { BackgroundRecord, BackgroundTask, RecordedTask, TaskEnd } from '../journal/background-record.js'
+import type { Limits } from '../limits.js'
 import { headOf } from '../truncation.js'
 
 /** The end of a task in the background, as a message. */
@@ -15,10 +16,13 @@ interface Delivery {
 export class BackgroundMessages {
   readonly #all: Delivery[] = []
   readonly #limitBytes: number
+  readonly #taskMs: number
   #record: BackgroundRecord | undefined
+  #lookAgainAtMs: number | undefined
 
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes
+  constructor({ outputBytes, taskMs }: Pick<Limits, 'outputBytes' | 'taskMs'>) {
+    this.#limitBytes = outputBytes
+    this.#taskMs = taskMs
   }
 
   /** Records tasks from now on. */
@@ -28,7 +32,10 @@ export class BackgroundMessages {
 
   /** Takes up the tasks that an earlier opening of the session has left. */
   async takeUp(): Promise<void> {
-    for (const { task, end, recorded } of (await this.#record?.untold()) ?? []) this.#add(task, end, recorded)
+    if (this.#record === undefined) return
+    const { tasks, lookAgainAtMs } = await this.#record.untold(this.#taskMs)
+    this.#lookAgainAtMs = lookAgainAtMs
+    for (const { task, end, recorded } of tasks) this.#add(task, end, recorded)
   }
 
   /**
@@ -46,6 +53,7 @@ export class BackgroundMessages {
 
   /** The messages of a step with these in them; `undefined` where there is nothing to add. */
   async into(messages: readonly ModelMessage[]): Promise<ModelMessage[] | undefined> {
+    if (this.#lookAgainAtMs !== undefined && Date.now() >= this.#lookAgainAtMs) await this.takeUp()
     // Hosts and versions of the SDK differ in whether what was put in once is still there.
     const missing = this.#all.filter(({ message }) => !messages.some((one) => one.role === 'assistant' && one.content === message.content))
     await this.#told((delivery) => delivery.at !== undefined || !missing.includes(delivery))

@@ -1,4 +1,5 @@
 import type { LanguageModel } from 'ai'
+import { checked, invalid } from '../../option-checks.js'
 import { ContractFailure } from '../codes.js'
 import type { Session } from '../session.js'
 import type { AgentDefinition } from './agent-definition.js'
@@ -25,8 +26,20 @@ export const CALLER_IS_AGENT = 'You were called by another agent, not by a perso
 
 const MAX_STEPS = 50
 
-/** Runs a subagent as a `ToolLoopAgent` of the AI SDK. */
+/** @throws {ToolError} INVALID_INPUT for what is no model. */
+export function checkModel(name: string, model: unknown): void {
+  const isId = typeof model === 'string' && model !== ''
+  const isModel = checked(name, () => typeof (model as { doGenerate?: unknown } | null | undefined)?.doGenerate === 'function')
+  if (!isId && !isModel) throw invalid(`${name} must be a model of the AI SDK, or the id of one.`)
+}
+
+/**
+ * Runs a subagent as a `ToolLoopAgent` of the AI SDK.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no model.
+ */
 export function loopAgent(model: LanguageModel): SpawnAgent {
+  checkModel('loopAgent: model', model)
   return async ({ agent, prompt, instructions, session, signal }) => {
     const { ToolLoopAgent } = await import('ai')
     const most = agent.maxSteps ?? MAX_STEPS

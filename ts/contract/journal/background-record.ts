@@ -27,8 +27,19 @@ export interface UntoldTask {
   recorded: RecordedTask
 }
 
+/** Tasks whose end the parent was not told. */
+export interface UntoldTasks {
+  tasks: UntoldTask[]
+  /** When to look again, in milliseconds since 1970: one of them is at work where nobody can look from here. */
+  lookAgainAtMs: number | undefined
+}
+
 /** What is said of a task whose process died. */
 const HOST_DIED = 'its process ended before it had finished, and how far it had come is not known. Look at what it changed before handing it out again.'
+/** What is said of a task whose process cannot be looked at. */
+const HOST_SILENT = 'it was handed out on another machine, and has not ended in the time that a task may take; how far it has come is not known. Look at what it changed before handing it out again.'
+/** How much later than it should end a task of another machine is given up, in milliseconds: clocks differ. */
+const GRACE_MS = 60_000
 
 /**
  * The tasks of a session in the background, in a journal: a row for each under a node beside the session's own, and
@@ -40,6 +51,8 @@ export class BackgroundRecord {
   readonly #runId: string
   readonly #nodes: { tasks: string; told: string }
   readonly #attempt: number
+  /** The numbers of those that `untold` has given. */
+  readonly #given = new Set<string>()
   #seq = 0
 
   constructor(journal: Journal, { runId, nodeId }: { runId: string; nodeId: string }, attempt: number) {
@@ -65,23 +78,35 @@ export class BackgroundRecord {
     }
   }
 
-  /** What earlier openings of the session have left. Tasks of a process that still runs are its own. */
-  async untold(): Promise<UntoldTask[]> {
-    if (this.#attempt === 1) return []
+  /**
+   * What earlier openings of the session have left, each once. Tasks of a process that still runs are its own; one
+   * of another machine, where nobody can look, is given up when it has taken longer than `longestMs`.
+   */
+  async untold(longestMs: number): Promise<UntoldTasks> {
+    const nothing = { tasks: [], lookAgainAtMs: undefined }
+    if (this.#attempt === 1) return nothing
     const list = (node: string): Promise<ToolCallRow[]> => this.#journal.listToolCalls(this.#runId, node, 0)
     let rows = await list(this.#nodes.tasks)
+    let undecided = 0
     if (rows.some(({ status }) => status === 'started')) {
-      await this.#journal.recover()
+      undecided = (await this.#journal.recover()).undecided
       rows = await list(this.#nodes.tasks)
     }
-    if (rows.length === 0) return []
+    if (rows.length === 0) return nothing
     const told = new Set((await list(this.#nodes.told)).map(numbersOf))
-    return rows.flatMap((row) => {
-      const end = endOf(row)
-      if (end === undefined || told.has(numbersOf(row))) return []
+    const left = rows.filter((row) => row.attempt < this.#attempt && !told.has(numbersOf(row)) && !this.#given.has(numbersOf(row)))
+    const dueAtMs = ({ startedAtMs }: ToolCallRow): number => (undecided === 0 ? Infinity : startedAtMs + longestMs + GRACE_MS)
+    const now = Date.now()
+    const tasks = left.flatMap((row) => {
+      const end = endOf(row) ?? (dueAtMs(row) <= now ? { failure: HOST_SILENT } : undefined)
+      if (end === undefined) return []
+      this.#given.add(numbersOf(row))
       const task = taskOf(row)
       return [{ task, end, recorded: this.#recorded(task, row) }]
     })
+    const waiting = left.filter((row) => !this.#given.has(numbersOf(row))).map(dueAtMs)
+    const lookAgainAtMs = Math.min(Infinity, ...waiting)
+    return { tasks, lookAgainAtMs: lookAgainAtMs === Infinity ? undefined : lookAgainAtMs }
   }
 
   #recorded(task: BackgroundTask, { attempt, seq }: Pick<ToolCallKey, 'attempt' | 'seq'>): RecordedTask {

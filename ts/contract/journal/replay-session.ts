@@ -2,7 +2,9 @@ import type { ToolSet } from 'ai'
 import { ToolError } from '../../errors.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
+import { checkJournal } from '../../journal/check-journal.js'
 import { asJson } from '../../journal/recorded-json.js'
+import { checked, checkText, givenOptions, invalid } from '../../option-checks.js'
 import { nativeArgsHash } from '../../native.js'
 import { builtInTools } from '../built-in-tools.js'
 import { checkTool, type ContractTool } from '../contract-tool.js'
@@ -46,14 +48,20 @@ export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
 /**
  * Gives a recorded session again, byte for byte, durations included. Nothing runs, and nothing is recorded.
  *
- * @throws {ToolError} INVALID_INPUT for a session that the journal does not know.
+ * @throws {ToolError} INVALID_INPUT for a session that the journal does not know, and for an option that makes no sense.
  */
 export async function replaySession(
   journal: Journal,
   sessionId: string,
-  { tools = [] }: ReplaySessionOptions = {},
+  options: ReplaySessionOptions = {},
 ): Promise<SessionReplay> {
-  for (const tool of tools) checkTool(tool)
+  const { tools = [] } = givenOptions('replaySession', options, ['tools'])
+  checked('replaySession', () => {
+    checkJournal(journal)
+    checkText('sessionId', sessionId)
+    if (!Array.isArray(tools)) throw invalid('tools must be an array of tools.')
+    for (const tool of tools) checkTool(tool)
+  })
   const rows = (await journal.listRun(sessionId)).filter(({ nodeId }) => nodeId === SESSION_NODE)
   if (rows.length === 0) {
     throw new ToolError({

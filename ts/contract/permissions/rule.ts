@@ -1,4 +1,4 @@
-import { invalid } from '../../option-checks.js'
+import { checkNames, invalid } from '../../option-checks.js'
 
 /** What a rule, or a watchdog, decides. */
 export type PermissionAction = 'allow' | 'deny' | 'ask'
@@ -35,6 +35,8 @@ export function storedRules(rules: unknown, source: RuleSource, where: string): 
 /** @throws {ToolError} INVALID_INPUT for what is no rule. */
 export function storedRule(rule: unknown, source: RuleSource, where: string): StoredRule {
   if (typeof rule !== 'object' || rule === null) throw invalid(`${where} must be a rule.`)
+  // A misspelt action would be the default one.
+  checkNames(`${where}.`, rule, ['permission', 'pattern', 'action', 'source', 'added_at'])
   const { permission, pattern, action = 'ask', added_at } = rule as Record<string, unknown>
   if (typeof permission !== 'string' || permission === '') throw invalid(`${where}.permission must be a name or "*".`)
   if (typeof pattern !== 'string') throw invalid(`${where}.pattern must be a string.`)

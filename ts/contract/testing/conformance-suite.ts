@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { checked, checkFunction, checkText, givenOptions, invalid } from '../../option-checks.js'
 import { checkTool, type ContractTool } from '../contract-tool.js'
 import type { Envelope } from '../envelope.js'
 import { createSession } from '../create-session.js'
@@ -46,12 +47,32 @@ export interface ConformanceSubject {
   builtIn?: boolean | undefined
 }
 
-/** Defines the suite: what a conforming implementation of the tool contract must do. */
+/**
+ * Defines the suite: what a conforming implementation of the tool contract must do.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no runner, no tool or no option.
+ */
 export function contractSuite(runner: TestRunner, subject: ConformanceSubject): void {
-  runner.describe(`tool contract: ${subject.name}`, () => {
-    for (const tool of subject.tools) toolSuite(runner, tool, subject)
-    sessionSuite(runner, subject)
+  const own = checked('contractSuite', () => checkedSuite(runner, subject))
+  runner.describe(`tool contract: ${own.name}`, () => {
+    for (const tool of own.tools) toolSuite(runner, tool, own)
+    sessionSuite(runner, own)
   })
+}
+
+function checkedSuite(runner: TestRunner, about: ConformanceSubject): ConformanceSubject {
+  const { describe, test } = (runner ?? {}) as Partial<TestRunner>
+  checkFunction('describe of the runner', describe)
+  checkFunction('test of the runner', test)
+  const subject = givenOptions('contractSuite', about, ['name', 'tools', 'samples', 'open', 'builtIn'])
+  checkText('name', subject.name)
+  if (!Array.isArray(subject.tools)) throw invalid('tools must be an array of tools.')
+  // What else is wrong with a tool is for its tests to say.
+  for (const tool of subject.tools as unknown[]) {
+    if (typeof tool !== 'object' || tool === null) throw invalid('A tool must be an object.')
+  }
+  if (subject.open !== undefined) checkFunction('open', subject.open)
+  return subject
 }
 
 function toolSuite({ test }: TestRunner, tool: ContractTool, subject: ConformanceSubject): void {

@@ -2,6 +2,14 @@ import { contractCodes } from '../codes.js'
 
 /** Why a value is no envelope; `undefined` when it is one. */
 export function envelopeProblem(value: unknown): string | undefined {
+  try {
+    return problemOf(value)
+  } catch {
+    return 'it cannot be read'
+  }
+}
+
+function problemOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it is no object'
   const { type, data, error_text, metadata, ...others } = value as Record<string, unknown>
   if (Object.keys(others).length > 0) return `it has ${Object.keys(others).join(', ')} besides`

@@ -7,6 +7,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
+import { checked, checkFunction } from '../../option-checks.js'
 
 /** Where a tool could reach past its runtime. */
 const doors: readonly (readonly [name: string, module: object])[] = [
@@ -30,6 +31,7 @@ const within = new AsyncLocalStorage<Set<string>>()
  * also by imports of them. One at a time. Bun gives its modules no such live exports: there the list is empty.
  */
 export async function hostAccessDuring(work: () => Promise<unknown>): Promise<string[]> {
+  checked('hostAccessDuring', () => checkFunction('work', work))
   const used = new Set<string>()
   const restore: (() => void)[] = []
   for (const [door, module] of doors) {

@@ -1,10 +1,18 @@
+import { checked, invalid } from '../../option-checks.js'
 import type { JsonSchema } from '../contract-tool.js'
 
 /**
  * Arguments that do not fit a schema: other types, missing properties, properties of another type, and
  * unknown ones where the schema is closed.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no schema.
  */
 export function invalidArguments(schema: JsonSchema): unknown[] {
+  return checked('invalidArguments', () => invalidFor(schema))
+}
+
+function invalidFor(schema: JsonSchema): unknown[] {
+  checkSchema(schema)
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
   const required = (schema['required'] ?? []) as string[]
   const fitting = sampleOf(schema) as Record<string, unknown>
@@ -23,8 +31,13 @@ export function invalidArguments(schema: JsonSchema): unknown[] {
   return wrong
 }
 
-/** A value that fits a schema, as far as types, counts and enumerations go. */
+/** A value that fits a schema, as far as types, counts and enumerations go. @throws {ToolError} INVALID_INPUT */
 export function sampleOf(schema: JsonSchema): unknown {
+  return checked('sampleOf', () => sampleFor(schema))
+}
+
+function sampleFor(schema: JsonSchema): unknown {
+  checkSchema(schema)
   const { type, enum: values, const: only, default: usual, minLength = 1, minimum = 1, minItems = 0 } = schema as Record<string, unknown>
   if (only !== undefined) return only
   if (usual !== undefined) return usual
@@ -47,6 +60,10 @@ export function sampleOf(schema: JsonSchema): unknown {
       return Object.fromEntries(required.map((name) => [name, sampleOf(properties[name] ?? {})]))
     }
   }
+}
+
+function checkSchema(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) throw invalid('The schema must be an object.')
 }
 
 /** Whether a value may fit, by its type alone: where nothing is said of types, it may. */

@@ -1,3 +1,4 @@
+import { checked, givenOptions } from '../../option-checks.js'
 import { ContractFailure } from '../codes.js'
 import { defaultLimits, type Limits } from '../limits.js'
 import { checkAnswers } from '../questions.js'
@@ -27,16 +28,25 @@ export interface RecordingRuntimeOptions {
   limits?: Partial<Limits> | undefined
 }
 
-/** A runtime over files in memory that writes down how it is used. */
+const optionNames = ['files', 'command', 'answers', 'pages', 'results', 'signal', 'limits']
+
+/**
+ * A runtime over files in memory that writes down how it is used.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no option.
+ */
 export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
   runtime: ToolRuntime
   uses: RuntimeUse[]
   files: Map<string, string>
 } {
-  const { signal = new AbortController().signal, command, answers } = options
+  const given = givenOptions('recordingRuntime', options, optionNames)
+  const { signal = new AbortController().signal, command, answers, pages, results } = given
   const uses: RuntimeUse[] = []
-  const files = new Map(Object.entries(options.files ?? {}))
-  const limits = { ...defaultLimits, ...options.limits }
+  const { files, limits } = checked('recordingRuntime', () => ({
+    files: new Map(Object.entries(given.files ?? {})),
+    limits: { ...defaultLimits, ...given.limits },
+  }))
   let todos: readonly Todo[] = []
   const note = (operation: string, ...args: unknown[]): void => void uses.push({ operation, args })
   const find = (path: string): string => {
@@ -92,12 +102,12 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
     net: {
       async fetchPage(url, how) {
         note('net.fetchPage', url, how)
-        const text = options.pages?.[url]
+        const text = pages?.[url]
         return { url, status: text === undefined ? 404 : 200, content_type: 'text/plain', text: text ?? '' }
       },
       async search(query, how) {
         note('net.search', query, how)
-        return (options.results ?? []).slice(0, how?.max_results ?? 10)
+        return (results ?? []).slice(0, how?.max_results ?? 10)
       },
     },
     mcp: {

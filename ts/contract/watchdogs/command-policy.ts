@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
+import { givenOptions, invalid, isNames } from '../../option-checks.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../tools/network-guard/names.js'
 import type { Verdict, Watchdog, WatchedCommand } from '../watchdog.js'
 
@@ -31,8 +32,12 @@ export interface CommandWatchdogOptions {
  * A reference policy for `bash`: inspectors are allowed; writes outside of the workspace, downloads and other
  * rights are asked for; what destroys the system is refused, always. What it does not know it leaves to the
  * permission rules.
+ *
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
  */
-export function commandWatchdog({ workspace = [] }: CommandWatchdogOptions = {}): Watchdog {
+export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog {
+  const { workspace = [] } = givenOptions('commandWatchdog', options, ['workspace'])
+  if (!isNames(workspace)) throw invalid('commandWatchdog: workspace must be an array of paths.')
   return ({ tool, commands = [] }) => {
     if (tool !== 'bash') return { action: 'allow' }
     const verdicts = commands.map((command) => judge(command, workspace))

@@ -1,13 +1,20 @@
 import { ToolError } from '../../errors.js'
+import { invalid } from '../../option-checks.js'
 import { guardNetwork, type NetworkGuard } from '../../tools/network-guard/guard-network.js'
 import type { Watchdog } from '../watchdog.js'
+
+const guards: readonly unknown[] = ['tokens', 'commands', 'fragments']
 
 /**
  * A watchdog that refuses command lines that name network programs, web addresses or remote operations of
  * git, by one of the rules of `networkGuard`. It is an early, well explained refusal; the boundary is the
  * sandbox.
+ *
+ * @throws {ToolError} INVALID_INPUT for a rule that there is not.
  */
 export function networkWatchdog(guard: Exclude<NetworkGuard, 'off'> = 'tokens'): Watchdog {
+  // A guard that nobody knows refuses nothing.
+  if (!guards.includes(guard)) throw invalid(`networkWatchdog takes one of ${guards.join(', ')}.`)
   return ({ tool, args }) => {
     const command = tool === 'bash' ? (args as { command?: unknown }).command : undefined
     if (typeof command !== 'string') return { action: 'allow' }

@@ -7,7 +7,7 @@ export const TOOLS_DIRECTORY = 'agents/tools'
 
 /** The absolute path of a directory. */
 export function directoryPath(directory: unknown): string {
-  if (directory instanceof URL) return fileURLToPath(directory)
+  if (directory instanceof URL && directory.protocol === 'file:') return fileURLToPath(directory)
   if (typeof directory !== 'string' || directory === '') throw invalid('A directory of tools is a path or a file URL.')
   return resolve(directory)
 }

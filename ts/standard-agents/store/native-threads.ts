@@ -1,8 +1,10 @@
 import type { NativeThreadStore, ThreadOutcome, ValuesRange } from '../../../index.js'
 import { ToolError } from '../../errors.js'
 import { unwrap } from '../../native.js'
+import { checked, checkSignal, givenOptions } from '../../option-checks.js'
 import { attachmentParts } from './attachment-parts.js'
-import { checkAttachment, checkBytes, checkChanges, checkPart, checkText } from './store-checks.js'
+import { checkRange } from './storage-checks.js'
+import { checkAttachment, checkBytes, checkCallPart, checkChanges, checkEntries, checkPart, checkText } from './store-checks.js'
 import type {
   AttachmentRef,
   Committed,
@@ -33,7 +35,8 @@ export class NativeThreads implements ThreadStore {
     this.path = place
   }
 
-  async openThread({ threadId, flowId }: { threadId: string; flowId: string }): Promise<StoredThread> {
+  async openThread(thread: { threadId: string; flowId: string }): Promise<StoredThread> {
+    const { threadId, flowId } = givenOptions('store.openThread', thread, ['threadId', 'flowId'])
     return told(await this.#native.openThread(id(threadId), checkText('flow id', flowId)))
   }
 
@@ -54,8 +57,7 @@ export class NativeThreads implements ThreadStore {
   }
 
   async writeValues(threadId: string, entries: readonly (readonly [string, string])[]): Promise<void> {
-    const keys = entries.map(([key]) => checkText('key', key))
-    const values = entries.map(([, encoded]) => checkText('value', encoded))
+    const [keys, values] = checkEntries(entries)
     unwrap(await this.#native.writeValues(id(threadId), keys, values))
   }
 
@@ -68,7 +70,8 @@ export class NativeThreads implements ThreadStore {
   }
 
   async listValues(threadId: string, range: ValueRange): Promise<[string, string][]> {
-    const whole = { ...range, reverse: range.reverse ?? false } as ValuesRange
+    const given = checkRange(range)
+    const whole = { ...given, reverse: given.reverse ?? false } as ValuesRange
     return told(await this.#native.listValues(id(threadId), whole))
   }
 
@@ -86,9 +89,10 @@ export class NativeThreads implements ThreadStore {
 
   async listCalls(
     threadId: string,
-    { status, queue, ...part }: Parameters<ThreadStore['listCalls']>[1] = {},
+    given: Parameters<ThreadStore['listCalls']>[1] = {},
   ): Promise<StoredCall[]> {
-    return told(await this.#native.listCalls(id(threadId), status, queue, checkPart(part)))
+    const { status, queue, part } = checkCallPart(given)
+    return told(await this.#native.listCalls(id(threadId), status as StoredCall['status'], queue, part))
   }
 
   async cancelQueued(threadId: string, queue?: string): Promise<StoredCall[]> {
@@ -97,12 +101,14 @@ export class NativeThreads implements ThreadStore {
 
   async lockThread(threadId: string, options: WorkerOptions = {}): Promise<ThreadWorker> {
     const thread = id(threadId)
+    const given = givenOptions('store.lockThread', options, ['waitMs', 'signal'])
+    checked('store.lockThread', () => checkSignal(given.signal))
     const ask = async () =>
       told<{ worker: number; interrupted: StoredCall[] }>(await this.#native.lockThread(thread))
-    const { worker, interrupted } = await waitForWorker(ask, options)
+    const { worker, interrupted } = await waitForWorker(ask, given)
     // Nobody would give it back.
-    if (options.signal?.aborted === true) this.#native.unlockThread(worker)
-    options.signal?.throwIfAborted()
+    if (given.signal?.aborted === true) this.#native.unlockThread(worker)
+    given.signal?.throwIfAborted()
     return this.#worker(thread, worker, interrupted)
   }
 
@@ -129,8 +135,10 @@ export class NativeThreads implements ThreadStore {
   async stageAttachment(
     threadId: string,
     attachment: NewAttachment,
-    { signal }: { signal?: AbortSignal | undefined } = {},
+    options: { signal?: AbortSignal | undefined } = {},
   ): Promise<AttachmentRef> {
+    const { signal } = givenOptions('store.stageAttachment', options, ['signal'])
+    checked('store.stageAttachment', () => checkSignal(signal))
     signal?.throwIfAborted()
     const upload = told<number>(await this.#native.beginUpload(id(threadId), checkAttachment(attachment)))
     try {

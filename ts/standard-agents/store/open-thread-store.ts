@@ -1,5 +1,5 @@
 import { openNativeThreads } from '../../native.js'
-import { invalid } from '../../option-checks.js'
+import { checked, givenOptions, invalid } from '../../option-checks.js'
 import { NativeThreads } from './native-threads.js'
 import type { ThreadStore } from './thread-store.js'
 
@@ -20,6 +20,8 @@ export interface OpenThreadStoreOptions {
   maxTextBytes?: number | undefined
 }
 
+const optionNames = ['synchronous', 'readOnly', 'busyTimeoutMs', 'maxAttachmentBytes', 'maxTextBytes']
+
 /**
  * Opens a store of threads: an SQLite file that any number of processes may share, created where it is
  * missing, or one in memory.
@@ -30,15 +32,19 @@ export interface OpenThreadStoreOptions {
  * THREAD_BUSY; INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
  */
 export async function openThreadStore(location: string | URL, options: OpenThreadStoreOptions = {}): Promise<ThreadStore> {
-  const { synchronous = 'normal', readOnly = false, busyTimeoutMs = 10_000 } = options
-  const { maxAttachmentBytes = 268_435_456, maxTextBytes = 67_108_864 } = options
-  if (typeof location !== 'string' && !(location instanceof URL)) throw invalid('A thread store is opened by a path or by memory:.')
+  const given = givenOptions('openThreadStore', options, optionNames)
+  const { synchronous = 'normal', readOnly = false, busyTimeoutMs = 10_000 } = given
+  const { maxAttachmentBytes = 268_435_456, maxTextBytes = 67_108_864 } = given
+  const where = checked('openThreadStore', () => {
+    if (typeof location !== 'string' && !(location instanceof URL)) throw invalid('A thread store is opened by a path or by memory:.')
+    return String(location)
+  })
   if (!['normal', 'full'].includes(synchronous)) throw invalid("synchronous must be 'normal' or 'full'.")
   if (typeof readOnly !== 'boolean') throw invalid('readOnly must be true or false.')
   for (const [name, number] of Object.entries({ busyTimeoutMs, maxAttachmentBytes, maxTextBytes })) {
     if (typeof number !== 'number' || !(number > 0)) throw invalid(`${name} must be positive.`)
   }
-  const { native, path } = await openNativeThreads(String(location), {
+  const { native, path } = await openNativeThreads(where, {
     full: synchronous === 'full',
     readOnly,
     patienceMs: busyTimeoutMs,

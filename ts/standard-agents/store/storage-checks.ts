@@ -1,5 +1,5 @@
 import { ToolError } from '../../errors.js'
-import { invalid } from '../../option-checks.js'
+import { givenOptions, invalid } from '../../option-checks.js'
 import type { ValueRange } from './thread-store.js'
 import { isWellFormed } from '../../well-formed.js'
 
@@ -23,8 +23,8 @@ export function checkKey(key: unknown): asserts key is string {
 
 /** The range as it was when `list` was called. @throws {ToolError} INVALID_INPUT */
 export function checkRange(range: unknown): ValueRange {
-  if (typeof range !== 'object' || range === null) throw invalid('list takes an object of options.')
-  const { prefix, start, startAfter, end, reverse, limit } = range as ValueRange
+  const names = ['prefix', 'start', 'startAfter', 'end', 'reverse', 'limit']
+  const { prefix, start, startAfter, end, reverse, limit } = givenOptions('storage.list', range as ValueRange, names)
   for (const [name, bound] of Object.entries({ prefix, start, startAfter, end })) {
     if (bound === undefined) continue
     if (typeof bound !== 'string' || !isWellFormed(bound)) throw invalid(`${name} must be a well-formed string.`)

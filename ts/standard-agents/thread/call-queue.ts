@@ -98,9 +98,12 @@ export class CallQueue {
   add(ticket: Ticket): void {
     this.checkOpen()
     this.book.add(ticket)
+    const isBusy = this.#pumps.has(ticket.lane)
     this.#kick(ticket.lane)
-    // While a tool runs, nobody else stores it.
-    if (ticket.queued && this.#worker.isHeld) void this.book.storeWaiting()
+    if (!ticket.queued) return
+    // While a tool runs, nobody else stores it; nor while the lane waits for another process.
+    if (this.#worker.isHeld) void this.book.storeWaiting()
+    else if (isBusy) void this.book.storeQueued()
   }
 
   /** Sees to it that calls which have been stored are made. */

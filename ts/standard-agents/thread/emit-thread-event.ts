@@ -1,3 +1,4 @@
+import { toolTypeError } from '../../errors.js'
 import { unlessAborted } from '../../unless-aborted.js'
 import type { ThreadState } from '../thread-state.js'
 import { homeOf } from './running-call.js'
@@ -23,7 +24,7 @@ const LIMIT_MS = 30_000
  */
 export async function emitThreadEvent(state: ThreadState, type: string, data?: unknown): Promise<void> {
   const { queue } = homeOf(state, 'emitThreadEvent')
-  if (typeof type !== 'string' || type === '') throw new TypeError('emitThreadEvent: the type must be a non-empty string')
+  if (typeof type !== 'string' || type === '') throw toolTypeError('emitThreadEvent: the type must be a non-empty string')
   const { onEvent } = queue.parts
   if (onEvent === undefined) {
     console.warn(`[toolwright] emitThreadEvent: nobody listens to "${type}"; pass onEvent to createThread.`)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ToolSet } from 'ai'
-import { invalid } from '../../option-checks.js'
+import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../../option-checks.js'
 import { agentTools, type AgentToolsOptions } from '../agent-tools.js'
+import { checkToolName } from '../check-tool-name.js'
 import { toToolResult } from '../execution/tool-result.js'
 import type { DurableObjectStorage, ThreadMessage, ThreadState } from '../thread-state.js'
 import type { CallOptions, CallOutcome, ChildStateOptions, QueuedCall, Thread, ThreadAttachments, ThreadMessages } from '../thread.js'
@@ -47,12 +48,20 @@ export class OpenThread implements Thread {
   }
 
   definition(name: string): AnyTool | undefined {
+    if (typeof name !== 'string') return undefined
     const tools = this.queue.parts.tools()
     return Object.hasOwn(tools, name) ? tools[name] : undefined
   }
 
-  async call(name: string, args: Record<string, unknown> | string = {}, options: AgentCall = {}): Promise<ToolResult> {
-    if (typeof name !== 'string' || name === '') throw invalid('A tool is called by its name.')
+  async call(name: string, args: Record<string, unknown> | string = {}, options: CallOptions = {}): Promise<ToolResult> {
+    const given = givenOptions('thread.call', options, ['signal', 'context', 'state', 'toolCallId'])
+    checked('thread.call', () => checkCall(given))
+    return this.make(name, args, given)
+  }
+
+  /** Makes a call, of an agent too. */
+  async make(name: string, args: Record<string, unknown> | string, options: AgentCall): Promise<ToolResult> {
+    checkToolName('thread.call', name)
     const { signal, context, state, toolCallId, live } = options
     const lane = this.#laneOf(state)
     const run = new Run(context ?? { ...this.queue.parts.context }, signal, live)
@@ -61,18 +70,26 @@ export class OpenThread implements Thread {
 
   #laneOf(state: ThreadState | undefined): Lane {
     if (state === undefined) return this.queue.root
-    const { queue, lane } = homeOf(state, 'thread.call')
+    const { queue, lane } = homeOf(state, 'thread.call', 'options.state')
     if (queue !== this.queue) throw invalid('The state is that of another thread.')
     return lane
   }
 
   tools(options: AgentToolsOptions = {}): ToolSet {
-    return agentTools(this, options)
+    const given = givenOptions('thread.tools', options, ['providers', 'only', 'context', 'state', 'maxImageBytes'])
+    checked('thread.tools', () => checkAgentTools(given))
+    if (given.state !== undefined) this.#laneOf(given.state)
+    return agentTools(this, given)
   }
 
-  childState({ side, context = {} }: ChildStateOptions = {}): ThreadState {
+  childState(options: ChildStateOptions = {}): ThreadState {
+    const { side, context = {} } = givenOptions('thread.childState', options, ['side', 'context'])
+    if (side !== undefined && side !== 'a' && side !== 'b') throw invalid('thread.childState: side must be a or b.')
     const { parts, root } = this.queue
-    const ofChild = { ...parts.context, ...context }
+    const ofChild = checked('thread.childState', () => {
+      checkObject('context', context)
+      return { ...parts.context, ...context }
+    })
     const lane: Lane = { name: `child-${randomUUID()}`, side: side ?? root.side, context: ofChild }
     const home = { queue: this.queue, lane }
     const ofCall = { context: ofChild, tenvs: parts.tenvs, live: undefined, stopped: () => false }
@@ -98,16 +115,23 @@ export class OpenThread implements Thread {
   }
 
   async recordProviderResult(name: string, result: ToolResult, toolCallId: string = randomUUID()): Promise<ThreadMessage> {
+    checkToolName('thread.recordProviderResult', name)
+    const given = checked('thread.recordProviderResult', () => {
+      checkText('toolCallId', toolCallId)
+      return toToolResult(name, result)
+    })
     this.queue.checkOpen()
     const { parts } = this.queue
     const signal = new AbortController().signal
-    const kept = await keepAttachments(parts.store, this.threadId, toToolResult(name, result), signal)
+    const kept = await keepAttachments(parts.store, this.threadId, given, signal)
     const message = resultMessage({ name, toolCallId, argumentsJson: '{}' }, kept.result)
     const committed = await parts.store.commit(this.threadId, { attachments: kept.staged, messages: [message] })
     return toThreadMessage(committed.messages[0] as Parameters<typeof toThreadMessage>[0])
   }
 
-  flush({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+  async flush(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const { signal } = givenOptions('thread.flush', options, ['signal'])
+    checked('thread.flush', () => checkSignal(signal))
     return this.queue.flush(signal)
   }
 
@@ -123,6 +147,25 @@ export class OpenThread implements Thread {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
+}
+
+function checkCall({ signal, context, toolCallId }: CallOptions): void {
+  checkSignal(signal)
+  if (context !== undefined) checkObject('context', context)
+  if (toolCallId !== undefined) checkText('toolCallId', toolCallId)
+}
+
+function checkAgentTools({ providers, only, context, maxImageBytes }: AgentToolsOptions): void {
+  if (providers !== undefined) checkObject('providers', providers)
+  if (only !== undefined && !isNames(only)) throw invalid('only must be an array of names of tools.')
+  if (context !== undefined) checkObject('context', context)
+  if (maxImageBytes !== undefined && !(typeof maxImageBytes === 'number' && maxImageBytes >= 0)) {
+    throw invalid('maxImageBytes must not be negative.')
+  }
+}
+
+function checkObject(name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw invalid(`${name} must be an object.`)
 }
 
 function asArguments(name: string, args: unknown): string {

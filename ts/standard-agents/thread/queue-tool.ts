@@ -1,4 +1,5 @@
-import { ToolError } from '../../errors.js'
+import { ToolError, toolTypeError } from '../../errors.js'
+import { checkToolName } from '../check-tool-name.js'
 import type { ThreadState } from '../thread-state.js'
 import type { Lane } from './lane.js'
 import { callAround, homeOf, type RunningCall } from './running-call.js'
@@ -15,13 +16,14 @@ import { newTicket } from './ticket.js'
  * @param state whose queue: in a sub-prompt, `state.rootState` for that of the thread
  * @param args @default {}
  * @throws {TypeError} for what is no state, no name, or has no JSON.
- * @throws {ToolError} THREAD_QUEUE_LIMIT when one call has led to 1,000 others, THREAD_CLOSED.
+ * @throws {ToolError} THREAD_NAME_REFUSED for a name that no store takes, THREAD_QUEUE_LIMIT when one call has led to
+ * 1,000 others, THREAD_CLOSED.
  */
 export function queueTool(state: ThreadState, name: string, args: Record<string, unknown> = {}): void {
   const { queue, lane, call } = homeOf(state, 'queueTool')
-  if (typeof name !== 'string' || name === '') throw new TypeError('queueTool: the name must be a non-empty string')
-  const argumentsJson = JSON.stringify(args) as string | undefined
-  if (argumentsJson === undefined) throw new TypeError('queueTool: the arguments must have a JSON form')
+  if (typeof name !== 'string' || name === '') throw toolTypeError('queueTool: the name must be a non-empty string')
+  checkToolName('queueTool', name)
+  const argumentsJson = jsonOf(args)
   queue.checkOpen()
   const around = call?.ended === false ? call : callAround(queue)
   if (around === undefined) {
@@ -38,6 +40,16 @@ export function queueTool(state: ThreadState, name: string, args: Record<string,
   run.begin()
   const ticket = { lane, run, name, argumentsJson, queued: true, number, parentCallId }
   around.queued.push(newTicket(isOwnLane ? { ...ticket, inside } : ticket))
+}
+
+function jsonOf(args: unknown): string {
+  try {
+    const json = JSON.stringify(args) as string | undefined
+    if (json !== undefined) return json
+  } catch (error) {
+    throw toolTypeError(`queueTool: the arguments have no JSON form: ${error instanceof Error ? error.message : String(error)}`, error)
+  }
+  throw toolTypeError('queueTool: the arguments must have a JSON form')
 }
 
 /** The call of a lane that runs around another one. */

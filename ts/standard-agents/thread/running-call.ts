@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { toolTypeError } from '../../errors.js'
 import type { ThreadState } from '../thread-state.js'
 import type { CallQueue } from './call-queue.js'
 import type { Lane } from './lane.js'
@@ -49,8 +50,8 @@ export function settle<T extends ThreadState>(state: T, home: StateHome): T {
 }
 
 /** @throws {TypeError} for what is no state of a thread. */
-export function homeOf(state: ThreadState, caller: string): StateHome {
+export function homeOf(state: ThreadState, caller: string, what = 'the first argument'): StateHome {
   const home = typeof state === 'object' && state !== null ? homes.get(state) : undefined
-  if (home === undefined) throw new TypeError(`${caller}: the first argument must be the state of a thread`)
+  if (home === undefined) throw toolTypeError(`${caller}: ${what} must be the state of a thread`)
   return home
 }

@@ -1,7 +1,7 @@
 import type { NewMessage, StoredMessage } from '../store/thread-store.js'
 import type { ThreadMessage } from '../thread-state.js'
 import type { ListOptions, ThreadMessages } from '../thread.js'
-import { invalid } from '../../option-checks.js'
+import { givenOptions, invalid } from '../../option-checks.js'
 import type { ThreadParts } from './thread-parts.js'
 
 /** A message as it is given out. */
@@ -27,9 +27,11 @@ export function threadMessages(parts: ThreadParts): ThreadMessages {
   const { store, thread } = parts
   return {
     async list(options: ListOptions = {}) {
-      return (await store.listMessages(thread.threadId, options)).map(toThreadMessage)
+      const part = givenOptions('messages.list', options, ['after', 'limit', 'reverse'])
+      return (await store.listMessages(thread.threadId, part)).map(toThreadMessage)
     },
-    async append({ role, content }) {
+    async append(message) {
+      const { role, content } = givenOptions('messages.append', message, ['role', 'content'])
       if (!['system', 'user', 'assistant', 'tool'].includes(role)) {
         throw invalid('The role of a message is system, user, assistant or tool.')
       }

@@ -1,3 +1,4 @@
+import { checkText, givenOptions } from '../../../option-checks.js'
 import type { WebSearchProvider } from '../search-provider.js'
 import { askProvider, resultsOf } from './provider-request.js'
 import { baseUrlOf, checkKey } from './provider-url.js'
@@ -21,9 +22,11 @@ const MAX_COUNT = 20
  *
  * @throws {ToolError} INVALID_INPUT for a key or a baseUrl that is none.
  */
-export function brave({ apiKey, baseUrl = 'https://api.search.brave.com', country }: BraveOptions): WebSearchProvider {
+export function brave(options: BraveOptions): WebSearchProvider {
+  const { apiKey, baseUrl = 'https://api.search.brave.com', country } = givenOptions('brave', options, ['apiKey', 'baseUrl', 'country'])
   const id = 'brave'
   const key = checkKey(apiKey, id)
+  if (country !== undefined) checkText('brave: country', country)
   const { base, host } = baseUrlOf(baseUrl, id)
   return {
     id,

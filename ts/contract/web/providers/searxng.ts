@@ -1,3 +1,4 @@
+import { checkText, givenOptions } from '../../../option-checks.js'
 import type { WebSearchProvider } from '../search-provider.js'
 import { askProvider, resultsOf } from './provider-request.js'
 import { baseUrlOf } from './provider-url.js'
@@ -18,8 +19,12 @@ export interface SearxngOptions {
  *
  * @throws {ToolError} INVALID_INPUT for a baseUrl that is none.
  */
-export function searxng({ baseUrl, categories, language }: SearxngOptions): WebSearchProvider {
+export function searxng(options: SearxngOptions): WebSearchProvider {
+  const { baseUrl, categories, language } = givenOptions('searxng', options, ['baseUrl', 'categories', 'language'])
   const id = 'searxng'
+  for (const [name, value] of Object.entries({ categories, language })) {
+    if (value !== undefined) checkText(`searxng: ${name}`, value)
+  }
   const { base, host } = baseUrlOf(baseUrl, id)
   return {
     id,

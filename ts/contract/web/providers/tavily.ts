@@ -1,3 +1,4 @@
+import { givenOptions, invalid } from '../../../option-checks.js'
 import type { WebSearchProvider } from '../search-provider.js'
 import { askProvider, resultsOf } from './provider-request.js'
 import { baseUrlOf, checkKey } from './provider-url.js'
@@ -18,9 +19,11 @@ const MAX_COUNT = 20
  *
  * @throws {ToolError} INVALID_INPUT for a key or a baseUrl that is none.
  */
-export function tavily({ apiKey, baseUrl = 'https://api.tavily.com', searchDepth = 'basic' }: TavilyOptions): WebSearchProvider {
+export function tavily(options: TavilyOptions): WebSearchProvider {
+  const { apiKey, baseUrl = 'https://api.tavily.com', searchDepth = 'basic' } = givenOptions('tavily', options, ['apiKey', 'baseUrl', 'searchDepth'])
   const id = 'tavily'
   const key = checkKey(apiKey, id)
+  if (!['basic', 'advanced'].includes(searchDepth)) throw invalid("tavily: searchDepth must be 'basic' or 'advanced'.")
   const { base, host } = baseUrlOf(baseUrl, id)
   return {
     id,

@@ -1,0 +1,71 @@
+import { checkNames, checkText, invalid } from '../option-checks.js'
+import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
+
+/** A whole number from `least`. @throws {ToolError} INVALID_INPUT */
+export function checkCount(name: string, value: unknown, least = 0): void {
+  if (!Number.isSafeInteger(value) || Number(value) < least) throw invalid(`${name} must be a whole number from ${least}.`)
+}
+
+/** @throws {ToolError} INVALID_INPUT for what names no task. */
+export function checkTaskId(task: unknown): void {
+  if (typeof task !== 'object' || task === null) throw invalid('The task must be an object with runId and nodeId.')
+  const { runId, nodeId, iteration } = task as TaskId
+  checkIds(runId, nodeId, iteration)
+}
+
+/** @throws {ToolError} INVALID_INPUT for ids of a task that are none. */
+export function checkIds(runId: unknown, nodeId: unknown, iteration: unknown = 0): void {
+  checkText('runId', runId)
+  checkText('nodeId', nodeId)
+  checkCount('iteration', iteration)
+}
+
+/** @throws {ToolError} INVALID_INPUT for what is no call. */
+export function checkNewCall(call: NewToolCall): void {
+  checkRef(call)
+  checkText('toolName', call.toolName)
+  checkTypes(call, 'string', ['inputJson', 'idempotencyKey', 'callToken', 'argsHash'])
+  checkTypes(call, 'boolean', ['sideEffect', 'idempotent', 'acceptsIdempotencyKey', 'hasRevert'])
+  checkTypes(call, 'number', ['ordinal'])
+  checkEnd(call, 'started')
+}
+
+/** @throws {ToolError} INVALID_INPUT for what identifies no call. */
+export function checkRef(call: Omit<ToolCallRef, 'iteration' | 'row'> & { iteration?: unknown; row?: unknown }): void {
+  if (typeof call !== 'object' || call === null) throw invalid('The call must be an object.')
+  const { runId, nodeId, iteration, attempt, seq, row } = call
+  checkIds(runId, nodeId, iteration)
+  checkCount('attempt', attempt)
+  checkCount('seq', seq)
+  if (row !== undefined) checkCount('row', row)
+  checkTypes(call, 'number', ['startedAtMs'])
+}
+
+/** @throws {ToolError} INVALID_INPUT for what is no end of a call. */
+export function checkEnd(end: Partial<Omit<ToolCallEnd, 'status'>> & { status?: unknown }, usual?: string): void {
+  if (typeof end !== 'object' || end === null) throw invalid('The end of a call must be an object with a status.')
+  const { status = usual } = end
+  const known = [...(usual === undefined ? [] : [usual]), 'success', 'error', 'unknown']
+  if (!known.includes(status as string)) throw invalid(`status must be one of ${known.join(', ')}.`)
+  checkTypes(end, 'string', ['outputJson', 'outputText', 'errorJson'])
+  checkTypes(end, 'number', ['finishedAtMs'])
+  checkTypes(end, 'boolean', ['acted', 'whole'])
+}
+
+/** @throws {ToolError} INVALID_INPUT for an option that is none. */
+export function checkTail(options: object): void {
+  checkNames('', options, ['runId', 'after', 'follow', 'signal', 'pollMs'])
+  const { runId, after = 0, pollMs = 1 } = options as { runId?: unknown; after?: unknown; pollMs?: unknown }
+  if (runId !== undefined) checkText('runId', runId)
+  if (after !== 'end') checkCount('after', after)
+  if (typeof pollMs !== 'number' || !(pollMs > 0)) throw invalid('pollMs must be positive.')
+  checkTypes(options, 'boolean', ['follow'])
+}
+
+function checkTypes(holder: object, type: 'string' | 'number' | 'boolean', names: readonly string[]): void {
+  for (const name of names) {
+    const value = (holder as Record<string, unknown>)[name]
+    // oxlint-disable-next-line valid-typeof -- the type is one of three words
+    if (value !== undefined && value !== null && typeof value !== type) throw invalid(`${name} must be a ${type}.`)
+  }
+}
