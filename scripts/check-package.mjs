@@ -1,7 +1,7 @@
 // Installs what would be published into empty projects and uses it from there.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
 import { packPlatform, packRoot } from './package/tarballs.mjs'
@@ -18,7 +18,7 @@ installed from npm into .cache/runtimes the first time.
   --help   show this text
 `
 
-const PUBLISHED = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|docs\/[\w-]+\.md|dist\/.+\.(?:js|d\.ts))$/
+const PUBLISHED = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|docs\/(?:decisions\/)?[\w-]+\.md|dist\/.+\.(?:js|d\.ts))$/
 const fixture = name => join(root, 'scripts', 'fixtures', name)
 const installedVersion = name =>
   JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
@@ -129,6 +129,19 @@ function main(work) {
     }
   })
   if (published === undefined) return
+
+  check('links in the published docs lead to published files', () => {
+    const dead = published.files
+      .filter(file => /^docs\/.+\.md$/.test(file))
+      .flatMap(page => {
+        const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+        const targets = [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map(([, target]) => posix.join(posix.dirname(page), target))
+        return targets
+          .filter(target => !published.files.some(file => file === target || (target.endsWith('/') && file.startsWith(target))))
+          .map(target => `${page} names ${target}`)
+      })
+    expect(dead.length === 0, dead.join('\n'))
+  })
 
   const packages = { toolwright: `file:${published.tarball}`, [platform.name]: `file:${platform.tarball}` }
   const projects = [

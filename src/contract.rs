@@ -4,6 +4,7 @@
 
 mod acts;
 mod bash;
+mod file_error;
 mod policy;
 mod rules;
 mod search;

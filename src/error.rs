@@ -34,6 +34,14 @@ impl NativeError {
         Self { code: code.to_owned(), summary, message, hint: hint.to_owned(), details: Map::new() }
     }
 
+    /// The same with another next move.
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        self.message.truncate(self.message.len() - self.hint.len());
+        self.message.push_str(hint);
+        hint.clone_into(&mut self.hint);
+        self
+    }
+
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self

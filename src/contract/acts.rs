@@ -16,9 +16,9 @@ use toolwright_fs::UpdateError;
 use toolwright_fs::WriteOptions;
 
 use super::Unfinished;
+use super::file_error;
 use super::target::OpenedTarget;
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::job;
 use crate::job::Job;
@@ -207,7 +207,7 @@ impl OpenedTarget {
 fn read_range(held: &Held, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -> RangeOutcome {
     let range = match held.read_range(options::bytes(offset), options::bytes(limit_bytes), cancel) {
         Ok(range) => range,
-        Err(error) => return RangeOutcome::unfinished(error::from_fs(&error)),
+        Err(error) => return RangeOutcome::unfinished(file_error::told(&error)),
     };
     if range.is_binary {
         let summary = format!("Binary file ({} bytes)", range.file_bytes);
@@ -254,7 +254,7 @@ fn write(
             bytes: Some(content.len() as f64),
             ..ContractWriteOutcome::default()
         },
-        Err(error) => ContractWriteOutcome::unfinished(error::from_fs(&error)),
+        Err(error) => ContractWriteOutcome::unfinished(file_error::told(&error)),
     }
 }
 
@@ -296,7 +296,7 @@ fn replace(
             line: Some(number(done.1)),
             ..ContractEditOutcome::default()
         },
-        Err(UpdateError::Fs(error)) => ContractEditOutcome::unfinished(error::from_fs(&error)),
+        Err(UpdateError::Fs(error)) => ContractEditOutcome::unfinished(file_error::told(&error)),
         Err(UpdateError::Refused(error)) => {
             ContractEditOutcome::failed(not_replaced(held.shown(), &error))
         }

@@ -1,5 +1,6 @@
 //! Permission rules and command lines.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ pub fn compile_rules(
     variables: ContractVariables,
     rules: Vec<ContractRule>,
 ) -> ContractRulesOutcome {
+    let places = places(&rules);
     let rules = rules.into_iter().enumerate().map(|(index, rule)| understood(index, rule));
     let compiled = rules
         .collect::<Result<Vec<_>, _>>()
@@ -65,12 +67,32 @@ pub fn compile_rules(
             rules: Some(ContractRules(Arc::new(rules))),
             ..ContractRulesOutcome::default()
         },
-        Err(error) => {
+        Err(mut error) => {
+            let index = error.origin.strip_prefix("rule ").and_then(|index| index.parse().ok());
+            if let Some(place) = index.and_then(|index: usize| places.get(index)) {
+                error.origin.clone_from(place);
+            }
             let hint = "Correct the rule; none of them is in force.";
             let error = Some(compile_failed("CONTRACT_RULE_INVALID", &error, hint));
             ContractRulesOutcome { error, ..ContractRulesOutcome::default() }
         }
     }
+}
+
+/// What the host calls each rule: by the list that it stands in, of which these are put together.
+fn places(rules: &[ContractRule]) -> Vec<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let named = rules.iter().map(|rule| {
+        let list = match rule.source.as_deref() {
+            Some("manifest") => "manifest.permissions",
+            Some("project") => "permissions.project",
+            _ => "permissions.session",
+        };
+        let count = counts.entry(list).or_default();
+        *count += 1;
+        format!("{list}[{}]", *count - 1)
+    });
+    named.collect()
 }
 
 fn understood(index: usize, rule: ContractRule) -> Result<Rule, CompileError> {

@@ -28,12 +28,12 @@ use toolwright_search::Named;
 use toolwright_search::Scope;
 
 use super::Unfinished;
+use super::file_error;
 use super::rules::ContractRules;
 use super::sidecar::SidecarRequest;
 use super::target::Opened;
 use super::target::OpenedTarget;
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::job;
 use crate::options;
@@ -122,7 +122,7 @@ impl From<GrepError> for Failed {
 
 impl Failed {
     fn of(opened: &Opened, error: &FsError) -> Self {
-        error::from_fs(error).map_or_else(
+        file_error::told(error).map_or_else(
             || Self::Search(GrepError::Cancelled { path: opened.held.place().to_owned() }),
             Self::Native,
         )

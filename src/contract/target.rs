@@ -14,11 +14,11 @@ use toolwright_fs::Roots;
 use toolwright_policy::Access;
 
 use super::Unfinished;
+use super::file_error;
 use super::policy::ContractPolicy;
 use super::policy::Policy;
 use super::policy::denied;
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::job;
 use crate::job::Job;
@@ -93,9 +93,9 @@ pub fn open_target(
         match open(&policy, &path, wanted, &cancel) {
             Ok(target) => OpenOutcome { target: Some(target), ..OpenOutcome::default() },
             Err(Refused::Denied(error)) => OpenOutcome::failed(error),
-            Err(Refused::Fs(error)) => OpenOutcome::unfinished(error::from_fs(&error)),
+            Err(Refused::Fs(error)) => OpenOutcome::unfinished(file_error::told(&error)),
             Err(Refused::Found(error, place)) => {
-                let native = error::from_fs(&error);
+                let native = file_error::told(&error);
                 OpenOutcome::unfinished(
                     native.map(|native| native.with("realPath", place.to_string_lossy())),
                 )

@@ -193,7 +193,7 @@ impl JournalError {
             Self::NotFound { .. } => (
                 "JOURNAL_NOT_FOUND",
                 "Journal not found",
-                "Check the path, and create its directory first.",
+                "Check the path: to be read, the journal has to be there, and to be created, its directory.",
             ),
             Self::CannotOpen { .. } => (
                 "JOURNAL_OPEN_FAILED",
@@ -223,7 +223,7 @@ impl JournalError {
             Self::WrongSchema { .. } => (
                 "JOURNAL_SCHEMA_MISMATCH",
                 "Journal has another schema",
-                "Choose another file; the table `_smithers_tool_calls` of this one was made by another program.",
+                "Choose another file: this one is no journal, or that of a program which keeps other columns.",
             ),
             Self::Full { .. } => (
                 "JOURNAL_DISK_FULL",

@@ -90,7 +90,8 @@ fn a_directory_that_cannot_be_written_is_told_and_its_journal_can_be_read() {
 #[test]
 fn what_is_not_there_is_told() {
     let place = Place::new();
-    told(reader(&place.file()), "JOURNAL_NOT_FOUND");
+    let error = told(reader(&place.file()), "JOURNAL_NOT_FOUND");
+    assert!(error.hint().contains("to be read, the journal has to be there"), "{}", error.hint());
     told(open(&place.base.path().join("no/such/runs.db")), "JOURNAL_NOT_FOUND");
     let directory = place.base.path().join("directory.db");
     fs::create_dir(&directory).unwrap();
@@ -121,7 +122,9 @@ fn a_table_of_another_kind_is_not_touched() {
     told(reader(&place.file()), "JOURNAL_SCHEMA_MISMATCH");
     let other = Place::new();
     other.raw().execute_batch("CREATE TABLE orders (id)").unwrap();
-    told(reader(&other.file()), "JOURNAL_SCHEMA_MISMATCH");
+    let error = told(reader(&other.file()), "JOURNAL_SCHEMA_MISMATCH");
+    assert!(error.to_string().contains("it has no table"), "{error}");
+    assert!(!error.hint().contains("table"), "{}", error.hint());
     // A database of the user's own can hold a journal too.
     other.open().begin(effect(&task("t"), 1, 1)).unwrap();
 }

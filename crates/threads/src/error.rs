@@ -236,7 +236,7 @@ fn sqlite_words(error: &SqliteError) -> (&'static str, &'static str, &'static st
         SqliteError::NotFound { .. } => (
             "THREAD_STORE_NOT_FOUND",
             "Thread store not found",
-            "Check the path, and create its directory first.",
+            "Check the path: to be read, the store has to be there, and to be created, its directory.",
         ),
         SqliteError::CannotOpen { .. } => (
             "THREAD_OPEN_FAILED",
@@ -261,7 +261,7 @@ fn sqlite_words(error: &SqliteError) -> (&'static str, &'static str, &'static st
         SqliteError::WrongSchema { .. } => (
             "THREAD_SCHEMA_MISMATCH",
             "Thread store has another schema",
-            "Choose another file; a table of this one was made by another program.",
+            "Choose another file: this one is no thread store, or one of its tables was made by another program.",
         ),
         SqliteError::Full { .. } => (
             "THREAD_DISK_FULL",
