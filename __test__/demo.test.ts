@@ -37,6 +37,12 @@ const script =
       { text: 'Repaired.' },
     ][index] ?? { text: 'Nothing is left to do.' }
 
+/** One that makes a call and has enough. */
+const only =
+  (call: { name: string; input: object }) =>
+  (_: WireRequest, index: number): WireReply =>
+    index === 0 ? { calls: [call] } : { text: 'Enough.' }
+
 /** What the tools answered, as the next request tells the model. */
 const toolMessages = (request: WireRequest | undefined) =>
   (request?.messages ?? []).filter(({ role }) => role === 'tool').map(({ content }) => content ?? '')
@@ -217,7 +223,7 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
     const mark = join(checkout, 'node_modules', `.mark-${process.pid}`)
     const leave = { name: 'bash', input: { cmd: 'sh', args: ['-c', `echo x > '${mark}'`] } }
     try {
-      const run = await makeDemoStage().runServed(script({ calls: [leave] }))
+      const run = await makeDemoStage().runServed(only(leave))
       expect(toolMessages(run.requests[1])).toEqual([expect.stringContaining('[TOOL_COMMAND_FAILED]')])
       expect(existsSync(mark)).toBe(false)
     } finally {
@@ -228,7 +234,7 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
   // In Bun, process.env is a copy, and a command must see that copy.
   test('does not give its key to the commands of the agent', async () => {
     const show = 'console.log(Object.keys(process.env).includes("DEMO_SERVER_ACCESS"))'
-    const run = await makeDemoStage().runServed(script({ calls: [{ name: 'bash', input: { cmd: 'node', args: ['-e', show] } }] }))
+    const run = await makeDemoStage().runServed(only({ name: 'bash', input: { cmd: 'node', args: ['-e', show] } }))
     expect(toolMessages(run.requests[1])).toEqual(['false\n'])
   })
 })

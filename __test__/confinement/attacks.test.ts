@@ -25,7 +25,7 @@ for (const user of users) {
     describe.each(all)('%s', (kind, list) => {
       const possible = list.filter(({ only }) => only === undefined || (only === 'root') === (user.uid === 0))
       for (const attack of possible) {
-        test.concurrent(attack.name, async ({ expect, skip }) => {
+        test.concurrent(attack.name, { timeout: 60_000 }, async ({ expect, skip }) => {
           let plain = await attempt(host, attack, 'plain')
           // Others use up the same numbers, processes and times: once is enough to show that it can be done.
           for (let more = 2; !plain.happened && more > 0; more -= 1) plain = await attempt(host, attack, 'plain')

@@ -1,11 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/processes.ts'
 import { runs } from '../support/randomised.ts'
 import { type Ended, Host } from './stage/host.ts'
-import { controlGroups, family, mountedIn, remaining, type Seen, zombiesOf } from './stage/marked.ts'
+import { goneWith, nothing } from './stage/left.ts'
+import { family, mountedIn, zombiesOf } from './stage/marked.ts'
+import { programs } from './stage/programs.ts'
 import { obstacle, users } from './stage/users.ts'
 
 /** All ways in which a command can end, one after the other. */
@@ -25,6 +26,9 @@ const call = (host: Host, n: number, more: object = {}): Promise<Ended> => {
   const options = { rootDir: host.rootDir, ...more }
   return host.order({ how: 'confined', options, argv: ['sh', '-c', script], cwd: '.', by: n % 2 === 0 ? 'abort' : 'timeout', killAfterMs })
 }
+
+/** What not even its owner can look into. */
+const LOCKED = 'test -d "$TMPDIR" || TMPDIR=/tmp; umask 777; mkdir "$TMPDIR/locked"'
 
 const AT_ONCE = 8
 
@@ -68,22 +72,52 @@ for (const user of users) {
       expect(readdirSync(host.temporary)).toEqual([])
     })
 
+    /** Kills a host at some moment while it runs commands; `under` is put before it. */
+    const kill = async (n: number, under: string[] = []): Promise<void> => {
+      const other = await Host.start(user, { ownTemporary: true, under })
+      const sandbox: object = n % 2 === 0 ? {} : { sandbox: { limits: { memoryBytes: 1 << 28 }, isolation: 'call' } }
+      try {
+        const argv = ['sh', '-c', LOCKED]
+        const made = await other.order({ how: 'confined', options: { rootDir: other.rootDir, ...sandbox }, argv, cwd: '.' })
+        expect(made).toMatchObject({ how: '0' })
+        const running = Promise.all([call(other, 5, sandbox), call(other, 6, sandbox), call(other, 2, sandbox)])
+        await pause(10 + ((n * 37) % 60))
+        const seen = family(other.pid)
+        other.child.kill('SIGKILL')
+        await running
+        expect(await goneWith(other, seen), `host ${n}`).toEqual(nothing)
+      } finally {
+        await other.stop()
+      }
+    }
+
     const kills = runs(5)
     test(`${kills} hosts that are killed leave nothing`, { timeout: 20_000 + kills * 3_000 }, async () => {
-      for (let n = 0; n < kills; n += 1) {
-        const other = await Host.start(user, { ownTemporary: true })
-        const sandbox = n % 2 === 0 ? {} : { sandbox: { limits: { memoryBytes: 1 << 28 }, isolation: 'call' } }
-        try {
-          await call(other, 1, sandbox)
-          const under = Promise.all([call(other, 5, sandbox), call(other, 6, sandbox), call(other, 2, sandbox)])
-          await pause(10 + ((n * 37) % 60))
-          const seen = family(other.pid)
-          other.child.kill('SIGKILL')
-          await under
-          expect(await goneWith(other, seen)).toEqual(nothing)
-        } finally {
-          await other.stop()
+      for (let n = 0; n < kills; n += 1) await kill(n)
+    })
+
+    // Where a layer is missing, other things stand in for it that could be left.
+    const fewer = runs(2)
+    test.for(['clone-newns', 'clone-newpid', 'namespaces', 'memfd_create'])(`${fewer} hosts that are killed leave nothing, without %s`, { timeout: 20_000 + fewer * 3_000 }, async (denied) => {
+      const { deny } = await programs()
+      for (let n = 0; n < fewer; n += 1) await kill(n, [deny, denied, '--'])
+    })
+
+    // What is left is looked for where others are just making theirs.
+    const rounds = runs(5)
+    test(`${rounds * AT_ONCE} commands that begin together have a directory for temporary files each, without namespaces`, { timeout: 20_000 + rounds * 2_000 }, async () => {
+      const { deny } = await programs()
+      const other = await Host.start(user, { ownTemporary: true, under: [deny, 'namespaces', '--'] })
+      try {
+        const options = { rootDir: other.rootDir, sandbox: { isolation: 'call' as const } }
+        const argv = ['sh', '-c', 'echo "$TMPDIR"; echo x > "$TMPDIR/x"']
+        for (let round = 0; round < rounds; round += 1) {
+          const ended = await Promise.all(Array.from({ length: AT_ONCE }, () => other.order({ how: 'confined', options, argv, cwd: '.' })))
+          expect(ended.map(({ how, output }) => (how === '0' ? '' : output))).toEqual(ended.map(() => ''))
+          expect(new Set(ended.map(({ output }) => output)).size).toBe(AT_ONCE)
         }
+      } finally {
+        await other.stop()
       }
     })
 
@@ -99,20 +133,4 @@ for (const user of users) {
       }
     })
   })
-}
-
-const nothing = { processes: [], mounts: [], groups: [], temporary: [], root: ['attack'] }
-
-/** What is left of a host and all that it had started, after a second at most. */
-async function goneWith(host: Host, seen: Seen[]): Promise<typeof nothing> {
-  const left = () => ({
-    processes: remaining(seen),
-    mounts: mountedIn(host.base),
-    groups: controlGroups(seen.map(({ pid }) => pid)),
-    temporary: readdirSync(host.temporary),
-    // Nor what stood for a protected path that did not exist.
-    root: readdirSync(host.rootDir),
-  })
-  await eventually(() => isDeepStrictEqual(left(), nothing), 1_000)
-  return left() as typeof nothing
 }

@@ -14,6 +14,8 @@ import { supervisor } from './supervisor.ts'
 
 /** Every attack, by what it is on. */
 export const attacks: Readonly<Record<Kind, readonly Attack[]>> = {
+  // The first, because some take seconds.
+  limits,
   network,
   files: [...files, ...gitDirectory, ...gitObeys],
   metadata,
@@ -22,5 +24,4 @@ export const attacks: Readonly<Record<Kind, readonly Attack[]>> = {
   environment: secrets,
   kernel: [...kernel, ...hostPrograms],
   supervisor,
-  limits,
 }

@@ -113,7 +113,8 @@ export const supervisor: readonly Attack[] = [
     ownRoot: true,
     stage: (scene) => ({
       run: ['linger', 'crowd', scene.token, LINGERS, 'end'],
-      happened: async () => Number((await scene.run(['sh', '-c', `cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c ${scene.token}`])).output) > 50,
+      // Others end while it looks, and what `cat` says of them is no number.
+      happened: async () => Number((await scene.run(['sh', '-c', `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c ${scene.token}`])).output) > 50,
     }),
   },
 ]

@@ -224,7 +224,7 @@ describe('R33 what a server may do', () => {
       '/marks': '*_`['.repeat(1_000_000),
       '/entities': '&amp'.repeat(1_000_000),
     }
-    const { get } = await openPage((request, response) => send(pages[request.url ?? ''] ?? '', 'text/html')(request, response), { limits: { webFetchMs: 1_500 } })
+    const { get } = await openPage((request, response) => send(pages[request.url ?? ''] ?? '', 'text/html')(request, response), { limits: { webFetchMs: 1_000 } })
     let ticks = 0
     const timer = setInterval(() => (ticks += 1), 10)
     try {

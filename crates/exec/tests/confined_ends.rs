@@ -13,7 +13,7 @@ use std::{
 use support::{
     LATE, all_as_another_user,
     place::{Place, has_namespaces},
-    strings, text,
+    soon, strings, text,
 };
 use toolwright_exec::{Cancel, CancelSource, ExecError, ExecRequest, Exit, Finished, Streams, run};
 
@@ -153,15 +153,19 @@ fn nothing_escapes_confined() {
 #[test]
 fn a_cancel_kills_all_and_keeps_the_output() {
     for place in Place::both() {
+        let begun = place.root.join("begun");
         let (cancel, flag) = (Cancel::new(), AtomicBool::new(false));
         let sources: [(&dyn CancelSource, &(dyn Fn() + Sync)); 2] =
             [(&cancel, &|| cancel.cancel()), (&flag, &|| flag.store(true, Ordering::Relaxed))];
         for (cancel, set) in sources {
-            let args = strings(&["-c", "echo before; sleep 30 & trap '' TERM; sleep 31; sleep 32"]);
+            let script = "echo before; : > begun; sleep 30 & trap '' TERM; sleep 31; sleep 32";
+            let args = strings(&["-c", script]);
             let request = ExecRequest { cancel, ..place.request("sh", &args) };
             thread::scope(|scope| {
                 let call = scope.spawn(|| (run(&request), Instant::now()));
-                thread::sleep(SHORT);
+                assert!(soon(|| begun.exists()));
+                std::fs::remove_file(&begun).expect("removed");
+                thread::sleep(Duration::from_millis(50));
                 let cancelled = Instant::now();
                 set();
                 let (result, returned) = call.join().expect("no panic");

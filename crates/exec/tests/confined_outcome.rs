@@ -161,6 +161,28 @@ fn the_environment_is_what_was_given() {
 }
 
 #[test]
+fn a_temporary_directory_that_is_named_is_one() {
+    let place = Place::confined();
+    let own = place.root.join("own");
+    fs::create_dir(&own).expect("dir");
+    // Of the host, where everybody's are; one that commands cannot reach is not named to them.
+    let hosts = tempfile::tempdir_in("/tmp").expect("dir");
+    for (named, passes) in
+        [(own.as_path(), Some(true)), (hosts.path(), Some(false)), (Path::new("/tmp"), None)]
+    {
+        let mut variables = place.variables();
+        variables.extend(["TMPDIR", "TMP"].map(|name| (name.into(), named.into())));
+        let args = strings(&["-c", "echo \"$TMP\"; echo x > \"$(mktemp)\""]);
+        let env = ExecEnv::Exactly(variables.into());
+        let finished = run(&ExecRequest { env, ..place.request("sh", &args) }).expect("runs");
+        assert!(finished.exit.is_success(), "{}: {}", named.display(), text(&finished));
+        if let Some(passes) = passes {
+            assert_eq!(text(&finished).trim() == named.to_string_lossy(), passes);
+        }
+    }
+}
+
+#[test]
 fn a_relative_program_is_meant_from_the_directory_of_the_command() {
     for place in Place::both() {
         fs::create_dir(place.root.join("sub")).expect("dir");

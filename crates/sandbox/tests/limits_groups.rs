@@ -125,8 +125,10 @@ fn removed_when_empty() {
     while !left("memory").iter().all(|group| is_inhabited(group)) {
         std::thread::sleep(Duration::from_millis(1));
     }
+    let group = group.remove().expect("somebody is in it");
+    assert_eq!((left("pids").len(), left("memory").len()), (1, 1));
     end(pid);
-    drop(group);
+    assert!(group.remove().is_none());
     assert_eq!((left("pids"), left("memory")), (Vec::new(), Vec::new()));
 }
 

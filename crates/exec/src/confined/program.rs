@@ -4,11 +4,11 @@ use std::{
     fs::File,
     io::{self, Write},
     os::fd::AsRawFd,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::OnceLock,
 };
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
 use toolwright_sandbox::layers::is_shortage;
 
 static PROGRAM: &[u8] = include_bytes!(env!("TOOLWRIGHT_SANDBOX_PROGRAM"));
@@ -68,8 +68,28 @@ fn can_be_executed() -> bool {
 }
 
 fn on_disk() -> io::Result<Program> {
+    let directory = std::env::temp_dir();
+    if let Ok(file) = without_a_name(&directory)
+        && can_be_executed()
+    {
+        return Ok(Program::Open(file));
+    }
+    with_a_name(&directory)
+}
+
+/// As soon as this process ends, however it does, nothing of it is left.
+fn without_a_name(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let mut written = File::from(open(directory, flags, Mode::RUSR | Mode::XUSR)?);
+    written.write_all(PROGRAM)?;
+    // What is open for writing cannot be executed.
+    File::open(format!("/proc/self/fd/{}", written.as_raw_fd()))
+}
+
+/// For file systems that know no files without a name.
+fn with_a_name(directory: &Path) -> io::Result<Program> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-    let directory = std::env::temp_dir().join(format!(
+    let directory = directory.join(format!(
         "toolwright-sandbox-{}-{:x}",
         std::process::id(),
         std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos()
@@ -90,4 +110,38 @@ fn on_disk() -> io::Result<Program> {
     let _ = std::fs::remove_file(&path);
     let _ = std::fs::remove_dir(&directory);
     opened.map(Program::Open)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    /// Of a host that is killed nothing is left there.
+    #[test]
+    fn what_is_on_disk_has_no_name() {
+        let directory = tempfile::tempdir().expect("dir");
+        let file = without_a_name(directory.path()).expect("this file system can");
+        assert_eq!(std::fs::read_dir(directory.path()).expect("dir").count(), 0);
+        assert_eq!(file.metadata().expect("attributes").nlink(), 0);
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        assert!(std::fs::read(&path).expect("read") == PROGRAM);
+        // It runs: with nothing to read it ends at once.
+        let status = std::process::Command::new(path).stdin(std::process::Stdio::null()).status();
+        assert!(status.expect("it starts").code().is_some());
+    }
+
+    /// Or it loses its name before it is used.
+    #[test]
+    fn what_has_a_name_on_disk_loses_it() {
+        let directory = tempfile::tempdir().expect("dir");
+        let Program::Open(file) = with_a_name(directory.path()).expect("it can be made") else {
+            panic!("it has a name where none is needed");
+        };
+        assert_eq!(std::fs::read_dir(directory.path()).expect("dir").count(), 0);
+        let mut content = Vec::new();
+        io::Read::read_to_end(&mut { file }, &mut content).expect("read");
+        assert!(content == PROGRAM);
+    }
 }

@@ -70,6 +70,8 @@ struct Part {
     /// Locked as long as it is open.
     _dir: OwnedFd,
     holds: Held,
+    /// Its name may be another's now.
+    removed: bool,
 }
 
 impl Groups {
@@ -129,12 +131,29 @@ impl Group {
         }
         held
     }
+
+    /// Removes it, or gives back what of it is not empty yet, to be tried again.
+    #[must_use]
+    pub fn remove(mut self) -> Option<Self> {
+        self.0.retain_mut(|part| part.remove() == Err(Errno::BUSY));
+        (!self.0.is_empty()).then_some(self)
+    }
+}
+
+impl Part {
+    fn remove(&mut self) -> Result<(), Errno> {
+        if !self.removed {
+            unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)?;
+            self.removed = true;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
         // One that is not empty yet is left to the next supervisor.
-        let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+        let _ = self.remove();
     }
 }
 
@@ -188,7 +207,7 @@ impl Place {
         }
         let entrance = open_to_write(&dir, "cgroup.procs")?;
         let parent = self.dir.try_clone()?;
-        Ok(Part { parent, name, entrance, _dir: dir, holds: self.holds })
+        Ok(Part { parent, name, entrance, _dir: dir, holds: self.holds, removed: false })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernel's calls for mounts, as this tree uses them.
 
 use std::{
-    ffi::{CStr, CString},
+    ffi::{CStr, CString, OsStr},
     ops::BitOr,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2},
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2},
     io::Errno,
     mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
     path::Arg,
@@ -42,6 +42,11 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 /// Opens a path of a plan. A link in it, which was none when the plan was made, is not followed.
 pub(super) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
     openat2(CWD, path, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// Opens one entry of a directory, a link itself.
+pub(super) fn open_entry(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(directory, name, PLACE | OFlags::NOFOLLOW, Mode::empty())
 }
 
 /// Opens what a path leads to.

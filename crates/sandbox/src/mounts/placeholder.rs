@@ -6,29 +6,28 @@
 //! empty directory of the user's. Every supervisor that uses it holds a shared lock on it, and the
 //! last one removes it.
 
+mod making;
+
 use std::{
-    ffi::OsStr,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::ffi::OsStrExt,
-    },
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     thread::sleep,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec,
-        Timestamps, UTIME_NOW, chmodat, flock, fstat, futimens, mkdirat, mknodat, open, openat,
-        renameat_with, statat, unlinkat, utimensat,
+        AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps,
+        UTIME_NOW, chmodat, flock, fstat, futimens, open, openat, statat, unlinkat,
     },
     io::Errno,
     mount::{UnmountFlags, unmount},
-    process::{geteuid, getpid},
+    process::geteuid,
 };
 
 use crate::mounts::kernel;
+
+pub(super) use making::make;
 
 /// Whole and even seconds, which every file system can store: in the year 2001, when nothing of this
 /// existed.
@@ -45,17 +44,6 @@ const LOCK_PAUSES: [Duration; 300] = {
     }
     pauses
 };
-
-/// Names of files without a dot after the first letter.
-const FILES: [&[u8]; 7] = [
-    b"config",
-    b".env",
-    b".gitmodules",
-    b".gitconfig",
-    b".gitattributes",
-    b".profile",
-    b"Makefile",
-];
 
 const NO_FOLLOW: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -77,14 +65,26 @@ impl Placeholder {
         let bare = open(path, NO_FOLLOW, Mode::empty())?;
         let locked = lock(&bare)?;
         let place = kernel::open_plain(path)?;
-        // The last one to use it may have removed it before the lock.
-        if !is_same(&fstat(&bare)?, &fstat(&place)?) {
+        let stat = fstat(&bare)?;
+        // The last one to use it may have removed it before the lock, and something else be here now.
+        if !is_same(&stat, &fstat(&place)?) || !is_marked(&bare, &stat)? {
             return Err(Errno::NOENT);
         }
+        let mut adopted = Self { path: path.to_owned(), fd: bare, locked };
+        if let Err(errno) = adopted.cover(place) {
+            // Those who waited for this one's lock may have left meanwhile.
+            adopted.remove();
+            return Err(errno);
+        }
+        Ok(adopted)
+    }
+
+    fn cover(&mut self, place: OwnedFd) -> Result<(), Errno> {
         kernel::cover_with_itself(place)?;
-        let fd = open(path, NO_FOLLOW, Mode::empty())?;
-        let locked = locked && lock(&fd)?;
-        Ok(Self { path: path.to_owned(), fd, locked })
+        let fd = open(&self.path, NO_FOLLOW, Mode::empty())?;
+        self.locked = self.locked && lock(&fd)?;
+        self.fd = fd;
+        Ok(())
     }
 
     pub(super) fn is_at(&self, path: &Path) -> bool {
@@ -107,16 +107,12 @@ impl Placeholder {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(());
         };
-        let parent = open(parent, NO_FOLLOW | OFlags::DIRECTORY, Mode::empty())?;
+        let parent = kernel::open_plain(parent)?;
         let there = statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if !is_same(&fstat(&self.fd)?, &there) || !is_marked(&parent, name, &there) {
+        if !is_same(&fstat(&self.fd)?, &there) || !is_marked(&self.fd, &there)? {
             return Ok(());
         }
-        let flags = if FileType::from_raw_mode(there.st_mode).is_dir() {
-            AtFlags::REMOVEDIR
-        } else {
-            AtFlags::empty()
-        };
+        let flags = removal(FileType::from_raw_mode(there.st_mode).is_file());
         with_write_access(&parent, self.path.parent(), || unlinkat(&parent, name, flags))
     }
 }
@@ -127,13 +123,14 @@ impl AsFd for Placeholder {
     }
 }
 
-/// Whether this is a placeholder that nobody has put to use.
-pub(super) fn is_marked(parent: &OwnedFd, name: &OsStr, stat: &Stat) -> bool {
+/// Whether what is open here is a placeholder that nobody has put to use. Fails for a directory that
+/// was removed meanwhile.
+pub(super) fn is_marked(place: impl AsFd, stat: &Stat) -> Result<bool, Errno> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     if !is_unused(stat) {
-        return false;
+        return Ok(false);
     }
-    if kind.is_dir() { is_empty(parent, name) } else { kind.is_file() && stat.st_size == 0 }
+    if kind.is_dir() { is_empty(place) } else { Ok(kind.is_file() && stat.st_size == 0) }
 }
 
 /// Whether a placeholder is as it was made.
@@ -141,64 +138,26 @@ pub(super) fn is_unused(stat: &Stat) -> bool {
     stat.st_mtime == MARK && stat.st_mtime_nsec == 0 && stat.st_nlink > 0
 }
 
-fn is_empty(parent: &OwnedFd, name: &OsStr) -> bool {
-    let Ok(directory) = openat(parent, name, NO_FOLLOW | OFlags::DIRECTORY, Mode::empty()) else {
-        return false;
+fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
+    let directory = match openat(directory, c".", NO_FOLLOW | OFlags::DIRECTORY, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT) => return Err(Errno::NOENT),
+        Err(_) => return Ok(false),
     };
     let mut buffer = [std::mem::MaybeUninit::uninit(); 1024];
     let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(entry) = entries.next() {
         match entry {
             Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
-            _ => return false,
+            Err(Errno::NOENT) => return Err(Errno::NOENT),
+            _ => return Ok(false),
         }
     }
-    true
+    Ok(true)
 }
 
-/// Makes one in the directory `parent`, which lies at `at`. It appears marked and complete. False:
-/// nothing can be made there, and so nobody else can.
-pub(super) fn make(parent: &OwnedFd, at: &Path, name: &OsStr, last: bool) -> Result<bool, Errno> {
-    let file = last && is_file_name(name);
-    let made = with_write_access(parent, Some(at), || publish(parent, name, file));
-    match made {
-        Ok(()) | Err(Errno::EXIST) => Ok(true),
-        Err(Errno::ROFS | Errno::PERM | Errno::ACCESS) => Ok(false),
-        Err(errno) => Err(errno),
-    }
-}
-
-fn publish(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let hidden = format!(".toolwright-{}-{}", getpid().as_raw_nonzero(), now.as_nanos());
-    create(parent, OsStr::new(&hidden), file)?;
-    let renamed = renameat_with(parent, hidden.as_str(), parent, name, RenameFlags::NOREPLACE);
-    if renamed.is_ok() {
-        return Ok(());
-    }
-    let flags = if file { AtFlags::empty() } else { AtFlags::REMOVEDIR };
-    unlinkat(parent, hidden.as_str(), flags)?;
-    match renamed {
-        // The file system cannot. Then another supervisor may see it before it is marked, take it
-        // for the user's, and so leave it for ever; that is all.
-        Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, file),
-        renamed => renamed,
-    }
-}
-
-fn create(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
-    if file {
-        let mode = Mode::from_raw_mode(0o644);
-        mknodat(parent, name, FileType::RegularFile, mode, 0)?;
-    } else {
-        mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
-    }
-    let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
-    let times = Timestamps { last_access: mark, last_modification: mark };
-    // Where the maker is not the owner, as root on a network file system, it stays without a mark.
-    // Then it protects as well, but nobody removes it.
-    let _ = utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW);
-    Ok(())
+fn removal(file: bool) -> AtFlags {
+    if file { AtFlags::empty() } else { AtFlags::REMOVEDIR }
 }
 
 /// A directory without the permission to write is no obstacle to a command of its owner, which can
@@ -219,14 +178,6 @@ fn with_write_access(
     let result = act();
     chmodat(CWD, path, mode, AtFlags::empty())?;
     result
-}
-
-/// Whether a missing name is more likely that of a file. Programs on the host meet the placeholder:
-/// an empty configuration file does them no harm, a directory in its place does.
-fn is_file_name(name: &OsStr) -> bool {
-    let name = name.as_bytes();
-    let rest = name.get(1..).unwrap_or_default();
-    rest.contains(&b'.') || name.ends_with(b"rc") || FILES.contains(&name)
 }
 
 /// Locks it together with others, if the file system can.

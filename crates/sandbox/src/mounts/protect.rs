@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Access, AtFlags, FileType, accessat, fstat, readlinkat, statat},
+    fs::{Access, AtFlags, FileType, accessat, fstat, readlinkat},
     io::Errno,
     process::geteuid,
 };
@@ -73,7 +73,7 @@ impl<'a> Protector<'a> {
         let names: Vec<Component<'_>> = relative.components().collect();
         for name in names.iter().take(names.len().saturating_sub(1)) {
             directory.push(name);
-            match self.pin(&directory) {
+            match kernel::open_plain(&directory).and_then(|place| self.pin(&directory, place)) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => break,
                 pinned => pinned.at("pin", &directory)?,
             }
@@ -114,6 +114,8 @@ impl<'a> Protector<'a> {
         Ok(true)
     }
 
+    /// Looks at the name once and then only at what it was: others remove placeholders and make new
+    /// ones meanwhile, and a new one is not to be taken for a directory of the user's.
     fn step(&mut self, at: &Path, name: &OsStr, last: bool) -> Result<Step, Errno> {
         let path = at.join(name);
         let parent = kernel::open_plain(at)?;
@@ -121,9 +123,13 @@ impl<'a> Protector<'a> {
         // Only what lies in a writable directory can be moved, not such a directory itself.
         let (can_change, can_move) =
             (writable.is_some(), writable.is_some_and(|base| base != path));
-        let stat = match statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
+        let place = match kernel::open_entry(&parent, name) {
+            Ok(place) => place,
             Err(_) if !can_change => return Ok(Step::Protected),
+            // What was here was removed, and somebody has made a new one. Nothing belongs into that.
+            Err(Errno::NOENT) if placeholder::is_marked(&parent, &fstat(&parent)?)? => {
+                return Ok(Step::Changed);
+            }
             Err(Errno::NOENT) => {
                 let made = placeholder::make(&parent, at, name, last)?;
                 return Ok(if made { Step::Changed } else { Step::Protected });
@@ -134,9 +140,10 @@ impl<'a> Protector<'a> {
             Err(Errno::ACCESS) => return read_only(at).map(|()| Step::Protected),
             Err(errno) => return Err(errno),
         };
+        let stat = fstat(&place)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind.is_symlink() {
-            let target = readlinkat(&parent, name, Vec::new())?;
+            let target = readlinkat(&place, c"", Vec::new())?;
             if can_move {
                 self.pin_link(&parent, name, &path)?;
             }
@@ -145,7 +152,7 @@ impl<'a> Protector<'a> {
         if self.placeholders.iter().any(|known| known.is_at(&path)) {
             return Ok(Step::Protected);
         }
-        if can_move && placeholder::is_marked(&parent, name, &stat) {
+        if can_move && placeholder::is_marked(&place, &stat)? {
             match Placeholder::adopt(&path) {
                 Ok(placeholder) => self.placeholders.push(placeholder),
                 // It cannot be opened. It is protected all the same, and stays.
@@ -156,23 +163,22 @@ impl<'a> Protector<'a> {
         }
         if last || !kind.is_dir() {
             if can_change {
-                read_only(&path)?;
+                kernel::cover_with_itself(place)?;
             }
             return Ok(Step::Protected);
         }
         if can_move {
-            self.pin(&path)?;
+            self.pin(&path, place)?;
         }
         Ok(Step::Onward)
     }
 
-    fn pin(&mut self, directory: &Path) -> Result<(), Errno> {
+    fn pin(&mut self, directory: &Path, place: OwnedFd) -> Result<(), Errno> {
         if self.pinned.contains(directory) {
             return Ok(());
         }
         let parent = directory.parent().unwrap_or(directory);
         if can_be_changed(kernel::open_plain(parent)?)? {
-            let place = kernel::open_plain(directory)?;
             let tree = kernel::copy(&place)?;
             kernel::attach(tree, place)?;
         }

@@ -63,9 +63,10 @@ pub(crate) fn supervise() -> io::Result<()> {
     let mut inbox = Inbox::new(socket);
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
-    let mut standing = stand(&order);
-    let mut workers = Children::new();
     let ended = child_signals()?;
+    let mut workers = Children::new();
+    // From here on there is something to remove.
+    let mut standing = stand(&order, host);
     let outcome = serve(&mut inbox, &ended, &order, &mut standing, &mut workers);
     drop(inbox);
     wait_for_workers(&mut workers, &ended, host);
@@ -80,10 +81,14 @@ pub(crate) fn supervise() -> io::Result<()> {
 /// are closed too. One that still runs a command of a living host has this tree and directory, and
 /// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
 fn wait_for_workers(workers: &mut Children, ended: &OwnedFd, host: Option<Pid>) {
-    let mut alone_since = None;
+    let (mut alone_since, mut ended_since) = (None, None);
     loop {
         if workers.collect() {
-            return;
+            // The kernel may count a process for a moment after it was collected.
+            let since = *ended_since.get_or_insert_with(Instant::now);
+            if !workers.have_left_groups() || since.elapsed() > LAST_WORD {
+                return;
+            }
         }
         // Its children are given to somebody else when a process ends.
         if getppid() != host {
@@ -132,7 +137,7 @@ fn close_one_by_one() {
     }
 }
 
-fn stand(order: &Order) -> Standing {
+fn stand(order: &Order, host: Option<Pid>) -> Standing {
     let mut layers = Layers::default();
     let (mut tree, mut watch) = (None, None);
     let mut idle_ms = order.idle_ms;
@@ -146,6 +151,10 @@ fn stand(order: &Order) -> Standing {
     if let Some(errno) = layers.shortage() {
         let what = "the system is out of processes or memory".to_owned();
         failed = Some(Reply::Failed(FailedStep::Mounts, errno, what));
+    } else if getppid() != host {
+        // What others can see is not made for a host that is gone, only to be removed again.
+        let what = "the host is gone".to_owned();
+        failed = Some(Reply::Failed(FailedStep::Other, libc::ESRCH, what));
     } else if layers.mount.holds() {
         match mounts::build(&order.plan) {
             Ok(built) => {
@@ -166,9 +175,9 @@ fn stand(order: &Order) -> Standing {
         }
     }
     // Without it, commands have no temporary directory but the root.
-    let temporary = (!layers.mount.holds() && order.plan.files == Files::Confined)
-        .then(|| Temporary::make().ok())
-        .flatten();
+    let wanted = failed.is_none() && !layers.mount.holds();
+    let temporary =
+        (wanted && order.plan.files == Files::Confined).then(|| Temporary::make().ok()).flatten();
     Standing { layers, idle_ms, groups, tree, watch, temporary, failed }
 }
 

@@ -5,11 +5,11 @@
 
 use std::{
     ffi::CString,
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, Permissions},
     io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt},
+        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
 };
@@ -18,6 +18,8 @@ use rustix::fs::{FlockOperation, flock};
 
 const PARENT: &str = "/tmp";
 const PREFIX: &str = "toolwright-command-";
+/// How often it is tried, should others remove it meanwhile.
+const TRIES: usize = 8;
 
 /// Removed when dropped.
 pub(crate) struct Temporary {
@@ -28,18 +30,34 @@ pub(crate) struct Temporary {
 impl Temporary {
     pub(crate) fn make() -> io::Result<Self> {
         sweep();
+        let mut error = io::ErrorKind::NotFound.into();
+        for _ in 0..TRIES {
+            match Self::try_make() {
+                Ok(made) => return Ok(made),
+                Err(failed) => error = failed,
+            }
+        }
+        Err(error)
+    }
+
+    /// Fails too when another supervisor took it for one that was left, before it was locked.
+    fn try_make() -> io::Result<Self> {
         let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let path = Path::new(PARENT).join(format!("{PREFIX}{}-{now:x}", std::process::id()));
         DirBuilder::new().mode(0o700).create(&path)?;
         let lock = File::open(&path)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let (locked, there) = (lock.metadata()?, fs::symlink_metadata(&path)?);
+        if (locked.dev(), locked.ino()) != (there.dev(), there.ino()) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         Ok(Self { path, _lock: lock })
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
+        remove(&self.path);
     }
 }
 
@@ -52,15 +70,36 @@ fn sweep() {
             && let Ok(directory) = File::open(entry.path())
             && flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok()
         {
-            let _ = fs::remove_dir_all(entry.path());
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Removes a directory that nobody uses any more. Errors are of no use.
+fn remove(directory: &Path) {
+    if fs::remove_dir_all(directory).is_err() {
+        // Commands can take away permissions, also that to look into a directory.
+        open_up(directory);
+        let _ = fs::remove_dir_all(directory);
+    }
+}
+
+/// Gives back to the user all directories from this one on.
+fn open_up(directory: &Path) {
+    let _ = fs::set_permissions(directory, Permissions::from_mode(0o700));
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|found| found.is_dir()) {
+            open_up(&entry.path());
         }
     }
 }
 
 /// Which variables that name a temporary directory a command gets.
 pub(crate) struct Variables {
-    /// Values below these are passed on.
-    reachable: Vec<PathBuf>,
+    /// These and values below them are passed on.
+    writable: Vec<PathBuf>,
+    /// These are passed on; what the host has below them is not there for a command.
+    private: &'static [&'static str],
     /// What is added.
     added: Option<CString>,
 }
@@ -68,12 +107,18 @@ pub(crate) struct Variables {
 const NAMES: [&[u8]; 3] = [b"TMPDIR=", b"TMP=", b"TEMP="];
 
 impl Variables {
-    /// For commands that can write to `reachable`, and have `private` for their temporary files if
+    /// For commands that can write below `writable`, and whose temporary directories are those of the
+    /// system, which are their own.
+    pub(crate) fn of_tree(writable: Vec<PathBuf>) -> Self {
+        Self { writable, private: &["/tmp", "/var/tmp", "/dev/shm"], added: None }
+    }
+
+    /// For commands that can write below `writable`, and have `directory` for their temporary files if
     /// that is not where everybody looks.
-    pub(crate) fn new(reachable: Vec<PathBuf>, private: Option<&Path>) -> Self {
-        let added = private
+    pub(crate) fn new(writable: Vec<PathBuf>, directory: Option<&Path>) -> Self {
+        let added = directory
             .and_then(|path| CString::new([b"TMPDIR=", path.as_os_str().as_bytes()].concat()).ok());
-        Self { reachable, added }
+        Self { writable, private: &[], added }
     }
 
     /// Whether a variable, as `NAME=value`, is passed on.
@@ -82,7 +127,8 @@ impl Variables {
             return true;
         };
         let value = Path::new(std::ffi::OsStr::from_bytes(value));
-        self.reachable.iter().any(|path| value.starts_with(path))
+        self.writable.iter().any(|path| value.starts_with(path))
+            || self.private.iter().any(|path| value == Path::new(path))
     }
 
     pub(crate) fn added(&self) -> Option<&CString> {

@@ -158,10 +158,7 @@ impl Worker {
         let stack = Stack::new().map_err(at(FailedStep::Other))?;
         let temporary = match (plan.files, mount) {
             (Files::Full, _) => Variables::new(vec!["/".into()], None),
-            (Files::Confined, true) => {
-                let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-                Variables::new([plan.writable.clone(), shared.into()].concat(), None)
-            }
+            (Files::Confined, true) => Variables::of_tree(plan.writable.clone()),
             (Files::Confined, false) => Variables::new(plan.writable.clone(), temporary),
         };
         let watch = match tree.filter(|_| mount) {

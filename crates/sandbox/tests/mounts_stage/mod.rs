@@ -5,6 +5,7 @@
 
 #![expect(dead_code, reason = "each test program uses a part of it")]
 
+pub(crate) mod stepped;
 mod supervisor;
 
 use std::{
@@ -90,6 +91,11 @@ pub(crate) fn write(root: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// Gives a file or directory to that user.
+pub(crate) fn give(user: u32, path: &Path) {
+    chown(path, Some(user), Some(user)).expect("it can be given away");
+}
+
 /// Gives a directory to a group that the user namespace of its owner does not know, so that the
 /// supervisor's capabilities do not count there. Only root can.
 pub(crate) fn give_to_strange_group(directory: &Path) {
@@ -109,6 +115,15 @@ pub(crate) fn confined(root: &Path) -> Plan {
         protected: Vec::new(),
         limits: Limits::default(),
     }
+}
+
+/// This program, started as that user.
+fn program_of(user: u32) -> Command {
+    let mut command = Command::new(env::current_exe().expect("the test program has a path"));
+    if geteuid().as_raw() != user {
+        command.uid(user).gid(user);
+    }
+    command
 }
 
 /// A supervisor.
@@ -135,11 +150,7 @@ impl Stage {
     /// Starts one as that user.
     #[must_use]
     pub(crate) fn try_start(user: u32, plan: &Plan) -> Self {
-        let mut command = Command::new(env::current_exe().expect("the test program has a path"));
-        if geteuid().as_raw() != user {
-            command.uid(user).gid(user);
-        }
-        Self::open(command, plan)
+        Self::open(program_of(user), plan)
     }
 
     /// Starts one after a script has prepared the place, run by root in namespaces of its own, which
@@ -160,7 +171,27 @@ impl Stage {
         Self::open(command, plan)
     }
 
-    fn open(mut command: Command, plan: &Plan) -> Self {
+    /// Starts one as that user that has no worker yet.
+    #[must_use]
+    pub(crate) fn without_workers(user: u32, plan: &Plan) -> Self {
+        let stage = Self::spawn(program_of(user), plan);
+        assert_eq!(stage.error, None);
+        stage
+    }
+
+    fn open(command: Command, plan: &Plan) -> Self {
+        let mut stage = Self::spawn(command, plan);
+        if stage.error.is_some() {
+            return stage;
+        }
+        // The first worker decides on the process namespace.
+        let (_, status) = stage.run("true");
+        assert_eq!(status, 0, "there can be workers");
+        stage.layers = stage.run("@layers").0;
+        stage
+    }
+
+    fn spawn(mut command: Command, plan: &Plan) -> Self {
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
         supervisor::hand_over(plan, &mut command);
@@ -170,13 +201,6 @@ impl Stage {
         let mut stage = Self { child, to, from, layers: String::new(), error: None };
         let error = stage.answer().0;
         stage.error = (!error.is_empty()).then_some(error);
-        if stage.error.is_some() {
-            return stage;
-        }
-        // The first worker decides on the process namespace.
-        let (_, status) = stage.run("true");
-        assert_eq!(status, 0, "there can be workers");
-        stage.layers = stage.run("@layers").0;
         stage
     }
 

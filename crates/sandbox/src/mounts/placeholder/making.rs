@@ -1,0 +1,126 @@
+//! Making what stands for an absent protected path, so that it appears complete.
+
+use std::{
+    ffi::OsStr,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, mkdirat, mknodat,
+        openat, renameat_with, statat, unlinkat, utimensat,
+    },
+    io::Errno,
+    process::{geteuid, getpid},
+};
+
+use super::{MARK, NO_FOLLOW, removal, with_write_access};
+
+/// How the name begins under which one is made: this, the maker's number and the time.
+const HIDDEN: &str = ".toolwright-";
+
+/// How long one may have that name, far longer than it takes to make it.
+const MAKING: Duration = Duration::from_secs(2);
+
+/// Names of files without a dot after the first letter.
+const FILES: [&[u8]; 7] = [
+    b"config",
+    b".env",
+    b".gitmodules",
+    b".gitconfig",
+    b".gitattributes",
+    b".profile",
+    b"Makefile",
+];
+
+/// Makes one in the directory `parent`, which lies at `at`. It appears marked and complete. False:
+/// nothing can be made there, and so nobody else can.
+pub(in crate::mounts) fn make(
+    parent: &OwnedFd,
+    at: &Path,
+    name: &OsStr,
+    last: bool,
+) -> Result<bool, Errno> {
+    let file = last && is_file_name(name);
+    let made = with_write_access(parent, Some(at), || publish(parent, name, file));
+    match made {
+        Ok(()) | Err(Errno::EXIST) => Ok(true),
+        Err(Errno::ROFS | Errno::PERM | Errno::ACCESS) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn publish(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
+    sweep(parent);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let hidden = format!("{HIDDEN}{}-{}", getpid().as_raw_nonzero(), now.as_nanos());
+    create(parent, OsStr::new(&hidden), file)?;
+    let renamed = renameat_with(parent, hidden.as_str(), parent, name, RenameFlags::NOREPLACE);
+    if renamed.is_ok() {
+        return Ok(());
+    }
+    unlinkat(parent, hidden.as_str(), removal(file))?;
+    match renamed {
+        // The file system cannot. Then another supervisor may see it before it is marked, take it
+        // for the user's, and so leave it for ever; that is all.
+        Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, file),
+        renamed => renamed,
+    }
+}
+
+/// Removes what a supervisor that was killed has left before it had its name. Should it be alive after
+/// all, it finds nothing to rename and makes another. Errors are of no use.
+fn sweep(parent: &OwnedFd) {
+    let opened = openat(parent, c".", NO_FOLLOW | OFlags::DIRECTORY, Mode::empty());
+    let Ok(entries) = opened.and_then(Dir::new) else { return };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !is_hidden_name(name.to_bytes()) {
+            continue;
+        }
+        let Ok(stat) = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let made = Duration::from_secs(stat.st_ctime.try_into().unwrap_or_default());
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_ours = stat.st_uid == geteuid().as_raw()
+            && (kind.is_dir() || kind.is_file() && stat.st_size == 0);
+        if is_ours && now.saturating_sub(made) > MAKING {
+            // A directory with something in it stays.
+            let _ = unlinkat(parent, name, removal(kind.is_file()));
+        }
+    }
+}
+
+fn is_hidden_name(name: &[u8]) -> bool {
+    let numbers = name.strip_prefix(HIDDEN.as_bytes()).unwrap_or_default();
+    let mut numbers = numbers.split(|byte| *byte == b'-');
+    let mut is_number = || {
+        numbers.next().is_some_and(|text| !text.is_empty() && text.iter().all(u8::is_ascii_digit))
+    };
+    is_number() && is_number() && numbers.next().is_none()
+}
+
+fn create(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
+    if file {
+        let mode = Mode::from_raw_mode(0o644);
+        mknodat(parent, name, FileType::RegularFile, mode, 0)?;
+    } else {
+        mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
+    }
+    let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
+    let times = Timestamps { last_access: mark, last_modification: mark };
+    // Where the maker is not the owner, as root on a network file system, it stays without a mark.
+    // Then it protects as well, but nobody removes it.
+    let _ = utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+    Ok(())
+}
+
+/// Whether a missing name is more likely that of a file. Programs on the host meet the placeholder:
+/// an empty configuration file does them no harm, a directory in its place does.
+fn is_file_name(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    let rest = name.get(1..).unwrap_or_default();
+    rest.contains(&b'.') || name.ends_with(b"rc") || FILES.contains(&name)
+}
