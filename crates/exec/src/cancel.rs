@@ -212,6 +212,13 @@ mod tests {
     }
 
     #[test]
+    fn few_descriptors_are_kept() {
+        let flags: Vec<Cancel> = (0..3 * MOST_SPARE).map(|_| Cancel::new()).collect();
+        drop(flags);
+        assert!(spare().len() <= MOST_SPARE);
+    }
+
+    #[test]
     fn sources_pass_through_an_arc() {
         let plain = Arc::new(AtomicBool::new(false));
         let source: &dyn CancelSource = &plain;

@@ -175,9 +175,13 @@ mod tests {
         capture.finish()
     }
 
-    /// The same, read as much at once as each of `sizes` says, in turn.
-    fn read(limit: usize, block: usize, input: &[u8], sizes: &[usize]) -> Output {
+    /// The same, read as much at once as each of `sizes` says, in turn, with so much `more` memory at
+    /// first than is needed, as the system may give it.
+    fn read(limit: usize, more: usize, block: usize, input: &[u8], sizes: &[usize]) -> Output {
         let (mut capture, mut block) = (Capture::new(limit), Vec::with_capacity(block));
+        if more > 0 {
+            capture.head.reserve_exact(limit + more);
+        }
         let mut left = input;
         for size in sizes.iter().cycle() {
             let came = capture.read(&mut block, |into| {
@@ -283,9 +287,10 @@ mod tests {
             input in vec(any::<u8>(), 0..6000),
             sizes in vec(1usize..3000, 1..20),
             limit in prop_oneof![0usize..10, 1000usize..1100, 1024usize..9000],
+            more in prop_oneof![Just(0), 1usize..2000],
             block in 1usize..2000,
         ) {
-            prop_assert_eq!(read(limit, block, &input, &sizes), captured(limit, &[&input]));
+            prop_assert_eq!(read(limit, more, block, &input, &sizes), captured(limit, &[&input]));
         }
     }
 

@@ -35,6 +35,10 @@ pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
     // SAFETY: system calls on no memory but a literal.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // A worker that was gone before that is not told of.
+        if rustix::process::getppid() != Some(worker.pid) {
+            libc::_exit(127);
+        }
         libc::setsid();
         // Opened anew: what a command sets for its open files would stay with the worker's.
         let stdin = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);

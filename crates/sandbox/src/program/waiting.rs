@@ -8,13 +8,13 @@
 use std::{
     ffi::{c_char, c_int, c_void},
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
     ptr,
 };
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    io::retry_on_intr,
+    io::{Errno, retry_on_intr},
     pipe::{PipeFlags, pipe_with},
     process::{Pid, Signal, WaitOptions, kill_process, waitpid},
 };
@@ -58,6 +58,8 @@ pub(crate) enum Became {
     Command(Pid),
     /// Nothing: this failed.
     Failed(FailedStep, i32),
+    /// Nothing yet: there was no process, and nobody asked for a command.
+    Nothing,
     /// Nobody wanted a command for as long as told.
     Idle,
     /// The host is gone.
@@ -96,26 +98,24 @@ pub(crate) fn wait_for_command(
     idle_ms: u32,
 ) -> io::Result<Became> {
     let expendable = worker.limits.expendable();
-    let (executing, executed) = pipe_with(PipeFlags::CLOEXEC)?;
     let mut shared = Shared {
         worker,
         inbox,
         idle_ms,
-        executed: executed.as_raw_fd(),
+        executed: -1,
         content: Vec::new(),
         words: Vec::new(),
         stage: Stage::Waiting,
     };
-    let pid = match make_process(&mut shared) {
-        Ok(pid) => pid,
+    let (pid, executing) = match make_process(&mut shared) {
+        Ok(made) => made,
         // There may be room for a process when one is needed.
         Err(_) if !wait_for(shared.inbox.as_fd(), idle_ms.into())? => return Ok(Became::Idle),
         Err(_) => match make_process(&mut shared) {
-            Ok(pid) => pid,
+            Ok(made) => made,
             Err(errno) => return refuse(shared.inbox, errno),
         },
     };
-    drop(executed);
     let left = retry_on_intr(|| poll(&mut [PollFd::new(&executing, PollFlags::IN)], None));
     if left.is_err() {
         // Nothing may be gone that it still uses.
@@ -136,7 +136,10 @@ pub(crate) fn wait_for_command(
     }
 }
 
-fn make_process(shared: &mut Shared<'_>) -> Result<Pid, i32> {
+/// Makes it, and what is closed when it is no longer there.
+fn make_process(shared: &mut Shared<'_>) -> Result<(Pid, OwnedFd), i32> {
+    let (executing, executed) = pipe_with(PipeFlags::CLOEXEC).map_err(Errno::raw_os_error)?;
+    shared.executed = executed.as_raw_fd();
     let flags = libc::CLONE_VM | libc::SIGCHLD;
     // SAFETY: the stack is mapped, as long as said, and used by one process at a time, because the
     // worker sleeps until that has left it. `shared` outlives its use of it likewise.
@@ -144,15 +147,22 @@ fn make_process(shared: &mut Shared<'_>) -> Result<Pid, i32> {
         let top = shared.worker.stack.0.byte_add(STACK);
         libc::clone(in_process, top, flags, ptr::from_mut(shared).cast())
     };
-    (pid > 0).then(|| Pid::from_raw(pid)).flatten().ok_or_else(last_errno)
+    let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten().ok_or_else(last_errno)?;
+    Ok((pid, executing))
 }
 
 /// Takes the request that cannot be met.
 fn refuse(inbox: &mut Inbox, errno: i32) -> io::Result<Became> {
-    while let Some(content) = inbox.wait()? {
-        if let Told::Run(_) = read_request_frame(&content).map_err(io::Error::other)? {
+    let mut content = inbox.wait()?;
+    while let Some(said) = content {
+        if let Told::Run(_) = read_request_frame(&said).map_err(io::Error::other)? {
             while inbox.take_descriptor().is_some() {}
             return Ok(Became::Failed(FailedStep::Fork, errno));
+        }
+        // It came too late for the command before this. There may be room by the next one.
+        content = inbox.take().map_err(io::Error::other)?;
+        if content.is_none() {
+            return Ok(Became::Nothing);
         }
     }
     Ok(Became::Unwanted)

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::{
     broker,
     filter::{self, FilterPlan},
@@ -31,6 +31,7 @@ type Failure = (FailedStep, io::Error);
 
 /// What all commands of a worker have in common.
 pub(crate) struct Worker {
+    pub(crate) pid: Pid,
     /// Whether everything in this process namespace, but for the worker, is the command's.
     pub(crate) alone: bool,
     pub(crate) root: OwnedFd,
@@ -166,6 +167,7 @@ impl Worker {
             None => None,
         };
         Ok(Self {
+            pid: getpid(),
             alone,
             watch,
             temporary,
@@ -203,6 +205,7 @@ impl Worker {
                     Became::Failed(step, errno) => (Reply::NotRun(step, errno), true),
                     Became::Stale => (Reply::Stale, false),
                     Became::Idle => (Reply::Goodbye, false),
+                    Became::Nothing => return Ok(true),
                     Became::Unwanted | Became::Command(_) => return Ok(false),
                 };
                 send(&*inbox, &reply.frame(), &[])?;
