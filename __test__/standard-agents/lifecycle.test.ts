@@ -35,6 +35,39 @@ describe('R16 abort', () => {
     expect(await order(thread)).toEqual(['slow', 'c'])
   })
 
+  test('a call that is being stored is given up as soon as it is', async () => {
+    const store = await openThreadStore('memory:')
+    onTestFinished(() => store.close())
+    const committing = gate()
+    const slowly = new Proxy(store, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name)
+        if (typeof found !== 'function') return found
+        return async (...given: unknown[]): Promise<unknown> => {
+          if (name === 'commit') {
+            committing.open()
+            await sleep(50)
+          }
+          return Reflect.apply(found, target, given)
+        }
+      },
+    })
+    const hold = gate()
+    const thread = await createThread({ tools: { slow: tool(() => hold.opened.then(() => success())), b: nothing }, store: slowly })
+    const controller = new AbortController()
+    const slow = thread.call('slow')
+    const b = thread.call('b', {}, { signal: controller.signal })
+    await committing.opened
+    controller.abort()
+    await expect(b).rejects.toThrow('aborted')
+    const calls = async (): Promise<string[]> => (await store.listCalls(thread.threadId)).map(({ name, status }) => `${name} ${status}`)
+    await vi.waitFor(async () => expect(await calls()).toEqual(['slow running', 'b cancelled']), { timeout: 5_000 })
+    hold.open()
+    await slow
+    expect(await order(thread)).toEqual(['slow'])
+    await thread.close()
+  })
+
   test('a tool that never looks is left behind, and what it queues later is background work', async () => {
     const hold = gate()
     const late = gate()
@@ -166,12 +199,17 @@ describe('close', () => {
   test('calls that wait for their turn are told; what is queued is there for the next one', async () => {
     const box = makeSandbox()
     const options = (tools: CreateThreadOptions['tools']): CreateThreadOptions => ({ tools, store: `file:${box.at('thread.db')}`, threadId: 't' })
-    const hold = gate()
-    const first = await createThread(options({ slow: tool(() => hold.opened.then(() => success())), b: nothing }))
+    const [started, hold] = [gate(), gate()]
+    const runs = tool(() => {
+      started.open()
+      return hold.opened.then(() => success())
+    })
+    const first = await createThread(options({ slow: runs, b: nothing }))
     const slow = first.call('slow')
     const waiting = first.call('b')
     queueTool(first.state, 'b', { n: 1 })
-    await vi.waitFor(async () => expect(await first.queued()).not.toEqual([]), { timeout: 10_000 })
+    await started.opened
+    await vi.waitFor(async () => expect(await first.queued()).toHaveLength(2), { timeout: 10_000 })
     const closing = first.close()
     await expect(waiting).rejects.toThrow('[THREAD_CLOSED]')
     hold.open()

@@ -90,8 +90,14 @@ async function skillsIn(directory: string, owners: TrustedOwners, warnings: stri
     return []
   }
   if (names.length > MAX_SKILLS) warnings.push(`Of the ${names.length} skills in ${directory}, the first ${MAX_SKILLS} are taken.`)
-  const found = await Promise.all(names.slice(0, MAX_SKILLS).map((name) => skillAt(join(directory, name, 'SKILL.md'), owners, warnings)))
-  return found.filter((skill) => skill !== undefined)
+  const looks = names.slice(0, MAX_SKILLS).map(async (name) => {
+    const own: string[] = []
+    return { skill: await skillAt(join(directory, name, 'SKILL.md'), owners, own), own }
+  })
+  const found = await Promise.all(looks)
+  // In the order of the names, whichever was read first.
+  warnings.push(...found.flatMap(({ own }) => own))
+  return found.flatMap(({ skill }) => skill ?? [])
 }
 
 /** `/tmp/.agents/skills` is not to tell the agent what to do, neither by what it is nor by where a link in it leads. */

@@ -198,9 +198,10 @@ export class CallQueue {
 
   #cancel(ticket: Ticket): void {
     const worker = this.#worker.share()
+    // A pump that waits for the right sees to it when it has it.
     if (worker === undefined) return
-    const cancelling = worker
-      .claimCall(ticket.id)
+    const cancelling = this.book.settled
+      .then(() => worker.claimCall(ticket.id))
       .then((call) => this.#run(call, ticket.lane))
       // It has been claimed already, or is when its turn comes, and then ended as it is dropped.
       .catch(() => undefined)
@@ -235,6 +236,7 @@ export class CallQueue {
     await this.book.storeQueued()
     const worker = await this.#worker.acquire(this.#closing.signal)
     try {
+      for (const ticket of this.book.idle(({ dropped }) => dropped)) this.#cancel(ticket)
       while (await this.#step(lane, worker));
     } finally {
       this.#worker.release()
