@@ -10,6 +10,7 @@ use napi::Result;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use toolwright_fs::Root;
+use toolwright_sandbox::limits;
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::plan::Limits;
 use toolwright_sandbox::plan::Network;
@@ -60,10 +61,6 @@ pub struct SandboxRequest {
     pub file_size_bytes: Option<f64>,
 }
 
-/// As many processes and threads as a parallel build on a large machine has, and no more than a
-/// system can bear from one command.
-const PROCESSES: u64 = 4096;
-
 impl SandboxRequest {
     /// What it comes to for a root that is open. `environment` is that of the host.
     pub(crate) fn plan(
@@ -108,7 +105,7 @@ impl SandboxRequest {
         let limit = |given: Option<f64>| given.map(options::bytes).filter(|limit| *limit > 0);
         Limits {
             processes: match self.processes {
-                None => Some(PROCESSES),
+                None => limits::defaults().processes,
                 given => limit(given),
             },
             memory_bytes: limit(self.memory_bytes),

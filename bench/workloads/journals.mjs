@@ -4,7 +4,8 @@ import { defineTool, openJournal, createTools, runWithToolContext } from 'toolwr
 import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
 
-const CALL = { toolCallId: 'call', messages: [] }
+/** As the AI SDK makes a call: each has an id of its own. */
+const nextCall = (n => () => ({ toolCallId: `call-${(n += 1)}`, messages: [] }))(0)
 const ROWS = { quick: 5_000, full: 100_000 }
 
 /** A tool that does nothing: all that is measured is what is around a call. */
@@ -24,7 +25,7 @@ function around(sideEffect) {
     const tool = act(sideEffect)
     const task = { runId: 'bench', nodeId: 'bench' }
     const verify = answer => assert.equal(answer, 'x')
-    const run = context => () => runWithToolContext(context, () => tool.execute({ what: 'x' }, CALL))
+    const run = context => () => runWithToolContext(context, () => tool.execute({ what: 'x' }, nextCall()))
     return { ours: { run: run({ ...task, journal }), verify }, plain: { run: run(task), verify } }
   }
 }
@@ -34,7 +35,7 @@ async function aroundRead({ folder }) {
   writeFileSync(join(folder, 'read.txt'), 'text\n'.repeat(200))
   const reading = options => {
     const { read } = createTools({ rootDir: folder, ...options })
-    return { run: () => read.execute({ path: 'read.txt' }, CALL), verify: answer => assert.equal(answer.length, 1000) }
+    return { run: () => read.execute({ path: 'read.txt' }, nextCall()), verify: answer => assert.equal(answer.length, 1000) }
   }
   return { ours: reading({ journal }), plain: reading({}) }
 }

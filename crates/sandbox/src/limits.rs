@@ -16,7 +16,7 @@ mod namespace;
 mod resource;
 mod score;
 
-use std::{io, num::NonZero, thread};
+use std::io;
 
 pub use self::{
     group::{Group, Groups, Held},
@@ -30,17 +30,15 @@ use crate::{
 
 /// The limits where the caller has none.
 ///
-/// Processes only. A thousand at once, threads included, is more than builds and test runs need
-/// that were seen, but those start some for each processor, so that the number grows with the
-/// machine. What grows without end is stopped long before it harms.
+/// Processes only, threads included: as many as a parallel build on a large machine has, and no more
+/// than a system can bear from one command.
 ///
 /// Memory is not bounded: any number would be wrong for somebody's compiler, a bound for each process
 /// says nothing about their sum, and when memory runs out the kernel is told to kill the command
 /// first. Processor time is bounded by the timeout of the call, and file size by the disk.
 #[must_use]
 pub fn defaults() -> Limits {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get) as u64;
-    Limits { processes: Some((64 * processors).max(1024)), ..Limits::default() }
+    Limits { processes: Some(4096), ..Limits::default() }
 }
 
 /// The limits of a worker's commands.

@@ -135,6 +135,6 @@ fn nothing_is_ever_raised() {
 #[test]
 fn defaults_bound_processes_only() {
     let defaults = defaults();
-    assert!(defaults.processes >= Some(1024));
+    assert_eq!(defaults.processes, Some(4096));
     assert_eq!(Limits { processes: None, ..defaults }, Limits::default());
 }
