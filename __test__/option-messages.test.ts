@@ -2,15 +2,7 @@ import { configureTools, createTools, defineTool, openJournal, revertRun, runTas
 import { openThreadStore } from 'toolwright/standard-agents'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-
-const refused = (summary: RegExp) => expect.objectContaining({ code: 'INVALID_INPUT', summary: expect.stringMatching(summary) })
-const attempt = async (work: () => unknown): Promise<unknown> => {
-  try {
-    return await work()
-  } catch (error) {
-    return error
-  }
-}
+import { attempt, refused } from './support/refused.ts'
 
 test('revertRun: a misspelt nodeId would undo the calls of every task', async () => {
   await using journal = await openJournal('memory:')

@@ -1,16 +1,9 @@
 import { createTools, configureTools, openJournal, runTask, sandboxReport } from 'toolwright'
 import { createSession } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
+import { attempt, refused } from './support/refused.ts'
 
 const manifest = { name: 'test' }
-const refused = (summary: RegExp) => expect.objectContaining({ code: 'INVALID_INPUT', summary: expect.stringMatching(summary) })
-const attempt = async (work: () => unknown): Promise<unknown> => {
-  try {
-    return await work()
-  } catch (error) {
-    return error
-  }
-}
 
 describe('a misspelt option is refused, with the names there are: it would leave open what it was to close', () => {
   test.each<[string, () => unknown, RegExp]>([

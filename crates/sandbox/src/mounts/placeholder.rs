@@ -9,7 +9,7 @@
 mod making;
 
 use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     thread::sleep,
     time::Duration,
@@ -17,8 +17,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps,
-        UTIME_NOW, chmodat, flock, fstat, futimens, open, openat, statat, unlinkat,
+        AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps,
+        UTIME_NOW, chmod, flock, fstat, futimens, open, openat, statat, unlinkat,
     },
     io::Errno,
     mount::{UnmountFlags, unmount},
@@ -113,7 +113,7 @@ impl Placeholder {
             return Ok(());
         }
         let flags = removal(FileType::from_raw_mode(there.st_mode).is_file());
-        with_write_access(&parent, self.path.parent(), || unlinkat(&parent, name, flags))
+        with_write_access(&parent, || unlinkat(&parent, name, flags))
     }
 }
 
@@ -164,19 +164,22 @@ fn removal(file: bool) -> AtFlags {
 /// give it to itself. So it is none here either, for a moment.
 fn with_write_access(
     directory: impl AsFd,
-    path: Option<&Path>,
     act: impl Fn() -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let result = act();
-    let (Err(Errno::ACCESS), Some(path)) = (result, path) else { return result };
-    let stat = fstat(directory)?;
+    if result != Err(Errno::ACCESS) {
+        return result;
+    }
+    let stat = fstat(&directory)?;
     if stat.st_uid != geteuid().as_raw() {
         return result;
     }
     let mode = Mode::from_raw_mode(stat.st_mode);
-    chmodat(CWD, path, mode | Mode::WUSR | Mode::XUSR, AtFlags::empty())?;
+    // What is open, whatever has its name by now.
+    let open = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
+    chmod(&open, mode | Mode::WUSR | Mode::XUSR)?;
     let result = act();
-    chmodat(CWD, path, mode, AtFlags::empty())?;
+    chmod(&open, mode)?;
     result
 }
 

@@ -131,7 +131,7 @@ impl<'a> Protector<'a> {
                 return Ok(Step::Changed);
             }
             Err(Errno::NOENT) => {
-                let made = placeholder::make(&parent, at, name, last)?;
+                let made = placeholder::make(&parent, name, last)?;
                 return Ok(if made { Step::Changed } else { Step::Protected });
             }
             // There is no such name.

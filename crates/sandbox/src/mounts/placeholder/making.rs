@@ -3,7 +3,6 @@
 use std::{
     ffi::OsStr,
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
-    path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -35,16 +34,11 @@ const FILES: [&[u8]; 7] = [
     b"Makefile",
 ];
 
-/// Makes one in the directory `parent`, which lies at `at`. It appears marked and complete. False:
+/// Makes one in the directory `parent`. It appears marked and complete. False:
 /// nothing can be made there, and so nobody else can.
-pub(in crate::mounts) fn make(
-    parent: &OwnedFd,
-    at: &Path,
-    name: &OsStr,
-    last: bool,
-) -> Result<bool, Errno> {
+pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Result<bool, Errno> {
     let file = last && is_file_name(name);
-    let made = with_write_access(parent, Some(at), || publish(parent, name, file));
+    let made = with_write_access(parent, || publish(parent, name, file));
     match made {
         Ok(()) | Err(Errno::EXIST) => Ok(true),
         Err(Errno::ROFS | Errno::PERM | Errno::ACCESS) => Ok(false),
