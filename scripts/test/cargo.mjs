@@ -25,8 +25,9 @@ export async function runCargo({ env, filters, limitMs }) {
     env,
     limitMs,
     onLine(line) {
-      const { reason, executable, manifest_path: manifest, target } = JSON.parse(line)
-      if (reason !== 'compiler-artifact' || executable === null || !isTested(target)) return
+      const { reason, executable, manifest_path: manifest, target, profile } = JSON.parse(line)
+      // A program is built as it is, too, for the tests that run it.
+      if (reason !== 'compiler-artifact' || executable === null || !profile.test || !isTested(target)) return
       const folder = dirname(manifest)
       programs.push({ executable, folder, name: relative(root, target.src_path) })
     },
