@@ -271,7 +271,8 @@ fn a_control_group_bounds_the_memory_of_all_together() {
         assert_eq!(command(&prepared, || use_memory(16 << 20)).exit_status(), Some(0));
         assert_eq!(command(&prepared, hog).terminating_signal(), Some(libc::SIGKILL));
         let killed = command(&prepared, hogs).exit_status();
-        assert!((1..4).contains(&killed.expect("the command itself lives")), "{killed:?}");
+        // How many is the kernel's choice: one that is killed gives its memory back a moment later.
+        assert!((1..=4).contains(&killed.expect("the command itself lives")), "{killed:?}");
         // A file in memory is memory.
         let status = command(&prepared, || {
             let file = rustix::fs::memfd_create("hog", rustix::fs::MemfdFlags::CLOEXEC);
