@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cacheDir } from '../scripts/setup/paths.mjs'
 import { buildFingerprint } from './build.mjs'
+import { buildFloor } from './floor.mjs'
 import { chooseGoals } from './goals.mjs'
 import { loadAverage, machineFacts } from './machine.mjs'
 import { installPeers } from './peers.mjs'
@@ -17,8 +18,9 @@ const HELP = `Usage: npm run bench -- [options]
 Measures the tools of this package against those of smithers-orchestrator 0.32.0, fs.promises,
 ripgrep, jsdiff and pi-natives, which are installed in .cache/bench. All of them run in turns in one
 process, and the ratio of the medians is the result. What a peer answers is compared before it is
-timed. Times are in milliseconds: median / minimum (10th–90th percentile). A full run takes about five
-minutes, and 2 GB of disk for peers and trees, which are kept.
+timed. Times are in milliseconds: median / minimum (10th–90th percentile). "floor" is an addon that does
+nothing but start the program: no tool can be quicker on the machine. A full run takes about five minutes,
+and 2 GB of disk for peers and trees, which are kept.
 
   --quick       few rounds and small trees: does everything work? The numbers are rough
   --only NAME   rows whose id has NAME as a part: read, edit, grep, bun, exec-330 … (repeatable, or a,b)
@@ -49,12 +51,13 @@ async function main({ goals, quick, json, strict }) {
   const loadBefore = loadAverage()
   const build = buildFingerprint()
   const cache = join(cacheDir, 'bench')
+  const chosen = workloads.filter(({ id }) => goals.some(({ workload }) => workload === id))
   const peers = await installPeers(cache, say)
+  if (chosen.some(({ hasFloor }) => hasFloor)) peers.floor = await buildFloor(cache, say)
   const job = { extent: quick ? 'quick' : 'full', installed: peers, cache }
 
   const results = {}
   const processes = []
-  const chosen = workloads.filter(({ id }) => goals.some(({ workload }) => workload === id))
   for (const group of byProcess(chosen)) {
     const { results: some, ...facts } = await runGroup(group, job)
     Object.assign(results, some)

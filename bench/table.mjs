@@ -47,11 +47,17 @@ export function formatTable(rows) {
   return text.join('\n')
 }
 
+/** What could be reached at all where the row was measured. */
+const floorText = ({ atFloor, must }) => {
+  if (atFloor === undefined) return ''
+  return `; the floor is at ${digits(atFloor)}x${atFloor < must ? ', so nothing reaches it here' : ''}`
+}
+
 /** @param {Row[]} rows */
 export function formatSum(rows) {
   const count = verdict => rows.filter(row => row.verdict === verdict).length
   const missed = rows.filter(({ verdict }) => verdict === 'BELOW MUST')
-  const lines = missed.map(row => `BELOW MUST  ${row.operation.trim()}: ${measuredText(row)}, must ${goalText(row.must, row)}`)
+  const lines = missed.map(row => `BELOW MUST  ${row.operation.trim()}: ${measuredText(row)}, must ${goalText(row.must, row)}${floorText(row)}`)
   lines.push(
     `${count('ok')} ok, ${count('below target')} below target, ${missed.length} below must, ` +
       `${count('not yet')} not yet, ${count('FAILED')} failed`,

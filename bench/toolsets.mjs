@@ -35,6 +35,7 @@ export async function loadContenders(installed) {
     problems,
     diff: loaded.diff,
     pi: loaded.pi,
+    floor: loaded.floor,
     rgPath: loaded.rg?.rgPath,
     /** @param {object} context @returns {Record<string, Toolset>} ours, and the original's if it is there */
     toolsets(context) {

@@ -12,6 +12,7 @@ import { summarise } from './statistics.mjs'
  * @property {'ratio' | 'ms'} unit
  * @property {number | null} measured of medians
  * @property {number | null} measuredByMinima which load on the machine moves less
+ * @property {number} [atFloor] the ratio that the least native addon reaches in the same run
  * @property {'ok' | 'below target' | 'BELOW MUST' | 'measured' | 'not yet' | 'FAILED'} verdict
  * @property {string} note
  * @property {Record<string, Summary>} contenders in milliseconds
@@ -44,6 +45,8 @@ export function judge(goal, results, quick) {
     return measure === 'added' ? ours[kind] - other[kind] : ours[kind]
   }
   const measured = by('median')
+  const { floor } = row.contenders
+  if (measure === 'ratio' && floor !== undefined) row.atFloor = other.median / floor.median
   return { ...row, measured, measuredByMinima: by('min'), verdict: verdict(measured, goal, measure === 'ratio'), note }
 }
 

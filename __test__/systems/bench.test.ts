@@ -20,6 +20,7 @@ interface Row {
   unit: 'ratio' | 'ms'
   measured: number | null
   verdict: string
+  atFloor?: number
   contenders: Record<string, Summary>
 }
 
@@ -71,6 +72,22 @@ test('a quick benchmark of read and edit tells ratios, samples and the machine',
       expect(samplesMs.every((ms) => ms > 0), id).toBe(true)
     }
   }
+}, 300_000)
+
+test('beside commands stands the least that an addon takes to start them', async () => {
+  const json = join(folder, 'commands.json')
+  const { stdout } = await run(process.execPath, [bench, '--quick', '--only', '330', '--json', json])
+  const { rows, results } = JSON.parse(readFileSync(json, 'utf8')) as Report
+  expect(rows.map(({ id }) => id)).toEqual(['exec-330', 'exec-small-330'])
+  for (const { id, atFloor = 0, contenders } of rows) {
+    expect(results[id]?.problems, id).toEqual({})
+    const { smithers, floor } = contenders
+    expect(atFloor, id).toBeCloseTo((smithers?.median ?? 0) / (floor?.median ?? 1), 6)
+    expect(atFloor, id).toBeGreaterThan(0)
+  }
+  const [row] = rows
+  // A missed goal says what could be reached on this machine.
+  if (row?.verdict === 'BELOW MUST') expect(stdout).toMatch(/^BELOW MUST .* the floor is at [\d.]+x/mu)
 }, 300_000)
 
 test('a row that does not exist is refused, with those that do', async () => {

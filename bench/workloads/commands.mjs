@@ -22,9 +22,10 @@ const runningSmall = starting(folder => {
 })
 
 function starting(programIn) {
-  return ({ folder, toolsets }) => {
+  return ({ folder, toolsets, floor }) => {
     const cmd = programIn(folder)
     const contenders = { spawn: { run: async () => (await run(cmd, [], { cwd: folder })).stdout, verify: silent } }
+    if (floor) contenders.floor = { run: () => floor.run(cmd, folder), verify: silent }
     for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
       contenders[name] = { run: () => call('bash', { cmd }), verify: silent }
     }
@@ -32,8 +33,14 @@ function starting(programIn) {
   }
 }
 
-function runningMany({ folder, toolsets }) {
+function runningMany({ folder, toolsets, floor }) {
   const contenders = {}
+  if (floor) {
+    contenders.floor = {
+      run: () => Promise.all(Array.from({ length: AT_ONCE }, () => floor.run('true', folder))),
+      verify: answers => answers.forEach(silent),
+    }
+  }
   for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
     contenders[name] = {
       run: () => Promise.all(Array.from({ length: AT_ONCE }, () => call('bash', { cmd: 'true' }))),
@@ -66,15 +73,15 @@ const together = {
 }
 
 export const workloads = [
-  { id: 'exec', alone: true, effort: often, contenders: running },
-  { id: 'exec-filters', alone: true, without: 'namespaces', effort: often, contenders: running },
-  { id: 'exec-330', residentMb: 330, effort: often, contenders: running },
-  { id: 'exec-1800', residentMb: 1_800, effort: often, contenders: running },
-  { id: 'exec-small', alone: true, effort: often, contenders: runningSmall },
-  { id: 'exec-small-330', residentMb: 330, effort: often, contenders: runningSmall },
-  { id: 'exec-small-1800', residentMb: 1_800, effort: often, contenders: runningSmall },
-  { id: 'exec-bun', alone: true, runtime: 'bun', effort: often, contenders: running },
+  { id: 'exec', alone: true, effort: often, hasFloor: true, contenders: running },
+  { id: 'exec-filters', alone: true, without: 'namespaces', effort: often, hasFloor: true, contenders: running },
+  { id: 'exec-330', residentMb: 330, effort: often, hasFloor: true, contenders: running },
+  { id: 'exec-1800', residentMb: 1_800, effort: often, hasFloor: true, contenders: running },
+  { id: 'exec-small', alone: true, effort: often, hasFloor: true, contenders: runningSmall },
+  { id: 'exec-small-330', residentMb: 330, effort: often, hasFloor: true, contenders: runningSmall },
+  { id: 'exec-small-1800', residentMb: 1_800, effort: often, hasFloor: true, contenders: runningSmall },
+  { id: 'exec-bun', alone: true, runtime: 'bun', effort: often, hasFloor: true, contenders: running },
   { id: 'capture-1m', residentMb: 330, effort: seldom, contenders: capturing(1_000_000) },
   { id: 'capture-10m', residentMb: 330, effort: seldom, contenders: capturing(10_000_000) },
-  { id: 'parallel-exec', residentMb: 330, effort: together, contenders: runningMany },
+  { id: 'parallel-exec', residentMb: 330, effort: together, hasFloor: true, contenders: runningMany },
 ]
