@@ -16,16 +16,13 @@ use std::{
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use toolwright_sqlite::{Patience, connection::log_pages};
+use toolwright_sqlite::{LogGrowth, Patience, connection::log_pages};
 
 use crate::{
     JournalError,
     call::{CallRef, Intent},
     statements::{self, End, Written},
 };
-
-/// From so many pages (4 MB) on the log is to be moved into the database.
-const LONG_LOG: u32 = 1000;
 
 /// What is to be written.
 #[derive(Debug)]
@@ -79,6 +76,7 @@ pub(crate) struct Writer {
     /// `None` after closing.
     connection: Mutex<Option<Connection>>,
     queue: Mutex<Queue>,
+    log: LogGrowth,
     log_is_long: AtomicBool,
 }
 
@@ -89,6 +87,7 @@ impl Writer {
             patience,
             connection: Mutex::new(Some(connection)),
             queue: Mutex::default(),
+            log: LogGrowth::default(),
             log_is_long: AtomicBool::new(false),
         }
     }
@@ -245,7 +244,7 @@ impl Writer {
     }
 
     fn note_log(&self) {
-        if log_pages() >= LONG_LOG {
+        if self.log.is_due(log_pages()) {
             self.log_is_long.store(true, Ordering::Relaxed);
         }
     }

@@ -17,7 +17,7 @@ use crate::{SqliteError, busy::Patience};
 /// Statements kept ready on each connection.
 const STATEMENTS: usize = 32;
 /// The log is cut back to this size once all of it is in the database.
-const LOG_KEPT: u32 = 8 << 20;
+const LOG_KEPT: u32 = 16 << 20;
 
 /// What a write has survived once it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

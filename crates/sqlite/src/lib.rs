@@ -16,7 +16,7 @@ pub mod lock_file;
 mod readers;
 
 pub use busy::Patience;
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, LogGrowth};
 pub use connection::{Source, Synchronous};
 pub use error::SqliteError;
 pub use location::Location;

@@ -10,15 +10,12 @@ use std::{
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use toolwright_sqlite::{
-    Checkpoint, Identity, Location, LockFile, Patience, Readers, Source, SqliteError,
+    Checkpoint, Identity, Location, LockFile, LogGrowth, Patience, Readers, Source, SqliteError,
     connection::{self, absolute, beside, log_pages},
     lock_file::identity_at,
 };
 
 use crate::{Access, Options, ThreadError, error::Failure, schema, staging};
-
-/// From so many pages (4 MB) on the log is moved into the database.
-const LONG_LOG: u32 = 1000;
 
 /// Threads in a file that several processes share, or in memory. Used from any number of threads of
 /// the process at once.
@@ -34,6 +31,7 @@ pub struct Store {
     /// `None` for a store in memory.
     readers: Option<Readers>,
     checkpoint: Option<Mutex<Checkpoint>>,
+    log: LogGrowth,
     /// Where locks are; `None` in memory.
     locks: Option<PathBuf>,
     /// Which file is open for writing.
@@ -104,6 +102,7 @@ impl Store {
             writer: None,
             readers: None,
             checkpoint: None,
+            log: LogGrowth::default(),
             locks: None,
             file: None,
             memory_locks: Mutex::default(),
@@ -189,9 +188,9 @@ impl Store {
                 Err(Failure::Told(error)) => Ok(Err(error)),
             }
         });
-        let is_long = log_pages() >= LONG_LOG;
+        let is_due = self.log.is_due(log_pages());
         drop(guard);
-        if is_long && let Some(checkpoint) = &self.checkpoint {
+        if is_due && let Some(checkpoint) = &self.checkpoint {
             // One does it; the others need not wait.
             if let Ok(mut checkpoint) = checkpoint.try_lock() {
                 checkpoint.run();
