@@ -119,6 +119,21 @@ describe('sidecars', () => {
     expect(new Set([...paths].map(dirname)).size).toBe(1)
   })
 
+  test('R20 a call that makes no file leaves its name to the next one', async () => {
+    let text = 'short'
+    const { call, put } = await openScene({ tools: [testTool('long', () => text)], limits: { outputBytes: 100, bashBytes: 100 } })
+    put('a.txt', 'needle\n')
+    for (const [tool, args] of [['long', {}], ['bash', { command: 'true' }], ['grep', { pattern: 'needle' }], ['glob', { pattern: '*' }]] as const) {
+      whole(await call(tool, args, { callId: 'same' }))
+    }
+    text = 'x'.repeat(200)
+    const names: string[] = []
+    for (let nth = 0; nth < 3; nth += 1) names.push(basename((await call('long', {}, { callId: 'same' })).metadata.output_path ?? ''))
+    const printed = await Promise.all([1, 2].map(() => call('bash', { command: 'printf %0200d 1' }, { callId: 'same' })))
+    names.push(...printed.map(({ metadata }) => basename(metadata.output_path ?? '')).sort())
+    expect(names).toEqual(['long-output-same', 'long-output-same.2', 'long-output-same.3', 'bash-output-same', 'bash-output-same.2'])
+  })
+
   test('R21 the session reads its own sidecars without a rule; the manifest can still close them', async () => {
     const tools = [testTool('long', () => 'x'.repeat(200))]
     const open = await openScene({ ...noRules, tools, limits: { outputBytes: 100 } })

@@ -48,16 +48,17 @@ export function callRuntime(scope: CallScope): ToolRuntime {
   }
 }
 
-function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFiles {
+function callFiles(scope: CallScope): RuntimeFiles {
+  const { core, authority, tool, signal } = scope
   const { limits, rules } = core
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
-  const searching = (agreed: boolean): Omit<ContractGlobRequest, 'pattern' | 'maxEntries'> => ({
+  const searching = (agreed: boolean, sidecar: SidecarRequest): Omit<ContractGlobRequest, 'pattern' | 'maxEntries'> => ({
     agreed,
     timeoutMs: limits.searchMs,
     toolId: tool,
-    sidecar: sidecarOf(core, tool, id),
+    sidecar,
   })
   return {
     async read(path, { offset = 0, limit = limits.readBytes } = {}) {
@@ -93,29 +94,34 @@ function callFiles({ core, authority, id, tool, signal }: CallScope): RuntimeFil
     },
     async glob(pattern, path = '.') {
       const { target, agreed } = await authority.search(path)
-      const request = { ...searching(agreed), pattern, maxEntries: limits.globEntries }
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { entries = [], sidecar } = await callInTurn(most, (_, cancel) => target.glob(request, [...rules.forSearches], cancel))
+      const { entries = [], sidecar } = await withSidecar(scope, (file) => {
+        const request = { ...searching(agreed, file), pattern, maxEntries: limits.globEntries }
+        return callInTurn(most, (_, cancel) => target.glob(request, [...rules.forSearches], cancel))
+      })
       return { items: entries, output_path: sidecar?.path }
     },
     async grep(pattern, { path = '.', glob, case_insensitive: caseInsensitive = false } = {}) {
       const { target, agreed } = await authority.search(path)
-      const request = {
-        ...searching(agreed),
-        ...(glob === undefined ? {} : { glob }),
-        pattern,
-        caseInsensitive,
-        maxMatches: limits.grepMatches,
-        maxLineBytes: LINE_BYTES,
-      }
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], filesScanned = 0, sidecar } = await callInTurn(most, (_, cancel) => target.grep(request, [...rules.forSearches], cancel))
+      const { matches = [], filesScanned = 0, sidecar } = await withSidecar(scope, (file) => {
+        const request = {
+          ...searching(agreed, file),
+          ...(glob === undefined ? {} : { glob }),
+          pattern,
+          caseInsensitive,
+          maxMatches: limits.grepMatches,
+          maxLineBytes: LINE_BYTES,
+        }
+        return callInTurn(most, (_, cancel) => target.grep(request, [...rules.forSearches], cancel))
+      })
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
     },
   }
 }
 
-function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShell {
+function callShell(scope: CallScope): RuntimeShell {
+  const { core, authority, signal } = scope
   const { limits, policy, sandbox, directory, scratch } = core
   return {
     async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
@@ -134,10 +140,9 @@ function callShell({ core, authority, id, tool, signal }: CallScope): RuntimeShe
         ...(required === undefined ? {} : { required }),
         timeoutMs,
         headBytes: limits.bashBytes,
-        sidecar: sidecarOf(core, tool, id),
       }
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
-      const ended = await policy.bash(target, request, most)
+      const ended = await withSidecar(scope, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
       const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
       const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut }
       const told = { ...end, stderr: withNotes(stderr, refusalNotes(policy.grants, ended)) }
@@ -187,6 +192,8 @@ function callSession({ core, id, signal }: CallScope): RuntimeSession {
   }
 }
 
-function sidecarOf({ directory, limits }: SessionCore, tool: string, callId: string): SidecarRequest {
-  return { directory: directory.path, name: directory.name(tool, callId), limitBytes: limits.sidecarBytes }
+/** Has a call into the addon know where it may put what is too long. */
+function withSidecar<T>({ core, tool, id }: CallScope, use: (sidecar: SidecarRequest) => Promise<T>): Promise<T> {
+  const { directory, limits } = core
+  return directory.withName(tool, id, (name) => use({ directory: directory.path, name, limitBytes: limits.sidecarBytes }))
 }

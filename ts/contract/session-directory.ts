@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -13,7 +13,8 @@ export class SessionDirectory {
   readonly path: string
   /** Where the directories of all sessions of this user are. */
   readonly base: string
-  readonly #names = new Map<string, number>()
+  /** Of files, and of calls that may still make one. */
+  readonly #names = new Set<string>()
   #removed = false
 
   constructor() {
@@ -23,12 +24,21 @@ export class SessionDirectory {
     watchExit()
   }
 
-  /** A name that no other file of the session has: `<tool>-output-<call id>`. */
-  name(tool: string, callId: string): string {
-    const name = `${tool}-output-${plainName(callId)}`
-    const taken = this.#names.get(name) ?? 0
-    this.#names.set(name, taken + 1)
-    return taken === 0 ? name : `${name}.${taken + 1}`
+  /**
+   * Runs what may make a file, with a name for it that no other file of the session has:
+   * `<tool>-output-<call id>`. Most calls make none, and a session is to forget them.
+   */
+  async withName<T>(tool: string, callId: string, make: (name: string) => Promise<T>): Promise<T> {
+    const plain = `${tool}-output-${plainName(callId)}`
+    let name = plain
+    // A call may do so several times, and a model may give two calls one id.
+    for (let nth = 2; this.#names.has(name); nth += 1) name = `${plain}.${nth}`
+    this.#names.add(name)
+    try {
+      return await make(name)
+    } finally {
+      if (!existsSync(join(this.path, name))) this.#names.delete(name)
+    }
   }
 
   /**
@@ -36,16 +46,18 @@ export class SessionDirectory {
    *
    * @returns the file's path.
    */
-  async write(name: string, text: string, limitBytes: number): Promise<string> {
-    const path = join(this.path, name)
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    try {
-      await file.writeFile(fitText(text, limitBytes))
-    } finally {
-      await file.close()
-    }
-    return path
+  write(tool: string, callId: string, text: string, limitBytes: number): Promise<string> {
+    return this.withName(tool, callId, async (name) => {
+      const path = join(this.path, name)
+      const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+      const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+      try {
+        await file.writeFile(fitText(text, limitBytes))
+      } finally {
+        await file.close()
+      }
+      return path
+    })
   }
 
   /** The beginning of a file of the directory, at most `limitBytes`, ending between two characters. */

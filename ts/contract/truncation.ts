@@ -31,7 +31,7 @@ export async function fitOutput(
   const { directory, tool, callId } = sidecar
   const head = headOf(text, limits.outputBytes)
   try {
-    const path = await directory.write(directory.name(tool, callId), text, limits.sidecarBytes)
+    const path = await directory.write(tool, callId, text, limits.sidecarBytes)
     return { data: { head }, outcome: { truncated: true, output_path: path } }
   } catch (error) {
     // The tool has done its work: told as a failure, it would be done again.

@@ -35,7 +35,7 @@ export function callNet({
       })
       const { text } = page
       if (text.length * 3 <= limits.webFetchBytes || Buffer.byteLength(text) <= limits.webFetchBytes) return page
-      const path = await directory.write(directory.name(tool, id), text, limits.sidecarBytes)
+      const path = await directory.write(tool, id, text, limits.sidecarBytes)
       return { ...page, text: headOf(text, limits.webFetchBytes), output_path: path }
     },
     async search(query, { max_results = DEFAULT_RESULTS } = {}) {
