@@ -53,20 +53,25 @@ pub struct Checkpoint {
     synchronous: Synchronous,
     patience: Patience,
     connection: Option<Connection>,
+    closed: bool,
 }
 
 impl Checkpoint {
     /// Opens nothing yet.
     #[must_use]
     pub fn new(path: &Path, synchronous: Synchronous, patience: Patience) -> Self {
-        Self { path: path.to_owned(), synchronous, patience, connection: None }
+        Self { path: path.to_owned(), synchronous, patience, connection: None, closed: false }
     }
 
     /// Moves what no reader needs any more, and hinders neither readers nor writers, unless the log has
     /// become too long: then writers wait while the rest is moved. Nothing is lost when it fails: the log
     /// goes on growing, and is moved another time.
     pub fn run(&mut self) {
-        if self.connection.is_none() {
+        if self.closed {
+            return;
+        }
+        // A file that was removed is not made again.
+        if self.connection.is_none() && self.path.exists() {
             self.connection = connection::writer(&self.path, self.synchronous, self.patience).ok();
         }
         let Some(connection) = &self.connection else { return };
@@ -79,8 +84,9 @@ impl Checkpoint {
         }
     }
 
-    /// Closes the connection, if there is one.
+    /// Closes the connection, if there is one, and opens none any more.
     pub fn close(&mut self) {
+        self.closed = true;
         self.connection = None;
     }
 }

@@ -5,6 +5,7 @@ use std::{
     collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -30,7 +31,7 @@ pub struct Store {
     writer: Option<Mutex<Option<Connection>>>,
     /// `None` for a store in memory.
     readers: Option<Readers>,
-    checkpoint: Option<Mutex<Checkpoint>>,
+    checkpoint: Option<Arc<Mutex<Checkpoint>>>,
     log: LogGrowth,
     /// Where locks are; `None` in memory.
     locks: Option<PathBuf>,
@@ -75,7 +76,8 @@ impl Store {
         let mut store = Self::assembled(path.clone(), options);
         store.writer = Some(Mutex::new(Some(connection)));
         store.readers = Some(Readers::new(path.clone(), Source::File(path.clone()), patience));
-        store.checkpoint = Some(Mutex::new(Checkpoint::new(&path, synchronous, patience)));
+        let checkpoint = Checkpoint::new(&path, synchronous, patience);
+        store.checkpoint = Some(Arc::new(Mutex::new(checkpoint)));
         store.locks = Some(beside(&path, ".locks"));
         store.file = identity_at(&path);
         staging::sweep(&store);
@@ -190,17 +192,31 @@ impl Store {
         });
         let is_due = self.log.is_due(log_pages());
         drop(guard);
-        if is_due && let Some(checkpoint) = &self.checkpoint {
-            // One does it; the others need not wait.
-            if let Ok(mut checkpoint) = checkpoint.try_lock() {
-                checkpoint.run();
-            }
+        if is_due {
+            self.move_log();
         }
         match written {
             Err(SqliteError::Busy { path, .. }) => {
                 Err(SqliteError::Busy { path, waited: started.elapsed() }.into())
             }
             written => written?,
+        }
+    }
+
+    /// Has the log moved into the database, on a thread of its own: it waits for the disk, and who has
+    /// written need not.
+    fn move_log(&self) {
+        let Some(checkpoint) = &self.checkpoint else { return };
+        let run = |checkpoint: &Mutex<Checkpoint>| {
+            // One does it. After closing there is nothing left to do.
+            if let Ok(mut checkpoint) = checkpoint.try_lock() {
+                checkpoint.run();
+            }
+        };
+        let shared = Arc::clone(checkpoint);
+        let thread = thread::Builder::new().name("toolwright-log".to_owned());
+        if thread.spawn(move || run(&shared)).is_err() {
+            run(checkpoint);
         }
     }
 

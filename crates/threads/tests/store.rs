@@ -257,3 +257,29 @@ fn a_file_that_was_removed_is_not_written_to() {
     std::fs::remove_file(&file).unwrap();
     assert_eq!(store.commit("t", &Changes::default()).unwrap_err().code(), "THREAD_REMOVED");
 }
+
+/// The log is moved on a thread of its own, which may begin when the store is closed already.
+#[test]
+fn nothing_stands_beside_the_file_of_a_store_that_wrote_much_and_is_closed() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("t.db");
+    for round in 0..8 {
+        let store = open(&path);
+        store.open_thread("t", "f").unwrap();
+        let body_json = format!("\"{}\"", "x".repeat(60_000));
+        for n in 0..100 {
+            let message =
+                NewMessage { body_json: body_json.clone(), ..message(&format!("{round}-{n}")) };
+            store.commit("t", &Changes { messages: vec![message], ..Changes::default() }).unwrap();
+        }
+        store.close().unwrap();
+        let names: Vec<_> = std::fs::read_dir(place.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["t.db"], "after {round} rounds");
+        drop(store);
+    }
+    let store = open(&path);
+    assert_eq!(store.list_messages("t", Part::default()).unwrap().len(), 800);
+}
