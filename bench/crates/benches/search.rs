@@ -1,0 +1,75 @@
+//! Searches of generated trees that are in memory.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+
+use divan::Bencher;
+use tempfile::TempDir;
+use toolwright_benches::{FREQUENT, tree};
+use toolwright_search::{GlobRequest, GrepRequest, glob, grep};
+
+const SIZES: [usize; 2] = [20, 2_000];
+const NOWHERE: &str = "thisIsNowhere";
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn main() {
+    divan::main();
+}
+
+fn place(files: usize) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path().canonicalize().expect("its path");
+    tree(&root, files).expect("a tree");
+    (directory, root)
+}
+
+fn search(root: &Path, pattern: &str, max_output_bytes: usize) {
+    let request = GrepRequest {
+        root,
+        start: Path::new(""),
+        display: Path::new(""),
+        pattern,
+        max_output_bytes,
+        deadline: None,
+        cancel: &NEVER,
+    };
+    let found = grep(&request, &|path| File::open(root.join(path))).expect("a pattern");
+    divan::black_box(found);
+}
+
+#[divan::bench(args = SIZES)]
+fn grep_for_nothing(bencher: Bencher<'_, '_>, files: usize) {
+    let (_directory, root) = place(files);
+    bencher.bench(|| search(&root, NOWHERE, 10 << 20));
+}
+
+#[divan::bench(args = SIZES)]
+fn grep_whole(bencher: Bencher<'_, '_>, files: usize) {
+    let (_directory, root) = place(files);
+    bencher.bench(|| search(&root, FREQUENT, 100 << 20));
+}
+
+#[divan::bench(args = SIZES)]
+fn grep_stopped_at_10_kb(bencher: Bencher<'_, '_>, files: usize) {
+    let (_directory, root) = place(files);
+    bencher.bench(|| search(&root, FREQUENT, 10_000));
+}
+
+#[divan::bench(args = SIZES)]
+fn glob_all(bencher: Bencher<'_, '_>, files: usize) {
+    let (_directory, root) = place(files);
+    let request = GlobRequest {
+        root: &root,
+        start: Path::new(""),
+        patterns: &["*.ts"],
+        hidden: false,
+        max_results: u64::MAX,
+        deadline: None,
+        cancel: &NEVER,
+    };
+    bencher.bench(|| glob(&request, &|path| File::open(root.join(path))).expect("patterns"));
+}
