@@ -60,6 +60,7 @@ mod hunk;
 mod index;
 mod lines;
 mod newline;
+mod newlines;
 mod parse;
 mod place;
 mod replace;

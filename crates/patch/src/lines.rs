@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::newlines;
+
 /// What a byte sequence that is not UTF-8 is shown as.
 pub(crate) const REPLACEMENT: char = '\u{fffd}';
 
@@ -34,9 +36,10 @@ pub(crate) struct Lines<'f> {
 
 impl<'f> Lines<'f> {
     pub(crate) fn new(bytes: &'f [u8]) -> Self {
-        // Source text averages some forty bytes a line; a low guess costs one more growth.
-        let mut ends = Vec::with_capacity(bytes.len() / 32 + 1);
-        ends.extend(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1));
+        let mut ends = newlines::positions(bytes);
+        for end in &mut ends {
+            *end += 1;
+        }
         let terminated = bytes.last().is_none_or(|&last| last == b'\n');
         if !terminated {
             ends.push(bytes.len());
