@@ -449,8 +449,10 @@ fn no_descriptor_is_left_open() {
     }
     // The last replaced files are closed soon after their calls.
     let patience = Instant::now() + Duration::from_secs(5);
-    while open() != before && Instant::now() < patience {
+    while open() > before && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(open(), before, "after {} calls", rounds * 8);
+    // Fewer, if one of the first round was still open.
+    let left = open();
+    assert!(left <= before, "{left} of {before} after {} calls", rounds * 8);
 }
