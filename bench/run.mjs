@@ -19,8 +19,8 @@ Measures the tools of this package against those of smithers-orchestrator 0.32.0
 ripgrep, jsdiff and pi-natives, which are installed in .cache/bench. All of them run in turns in one
 process, and the ratio of the medians is the result. What a peer answers is compared before it is
 timed. Times are in milliseconds: median / minimum (10th–90th percentile). "floor" is an addon that does
-nothing but start the program: no tool can be quicker on the machine. A full run takes about five minutes,
-and 2 GB of disk for peers and trees, which are kept.
+nothing but start the program. A full run takes about five minutes, and 2 GB of disk for peers and trees,
+which are kept.
 
   --quick       few rounds and small trees: does everything work? The numbers are rough
   --only NAME   rows whose id has NAME as a part: read, edit, grep, bun, exec-330 … (repeatable, or a,b)

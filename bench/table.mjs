@@ -47,10 +47,10 @@ export function formatTable(rows) {
   return text.join('\n')
 }
 
-/** What could be reached at all where the row was measured. */
+/** What the least native addon reaches where the row was measured. */
 const floorText = ({ atFloor, must }) => {
   if (atFloor === undefined) return ''
-  return `; the floor is at ${digits(atFloor)}x${atFloor < must ? ', so nothing reaches it here' : ''}`
+  return `; the floor is at ${digits(atFloor)}x${atFloor < must ? ', below it as well' : ''}`
 }
 
 /** @param {Row[]} rows */

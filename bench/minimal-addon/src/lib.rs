@@ -2,8 +2,9 @@
 //! runtime's pool, with the standard library, which uses `posix_spawn`. Without confinement,
 //! timeout, abort, limits, or an environment of its own.
 //!
-//! No tool can be quicker where it runs. The benchmark measures it beside the others, so that a ratio
-//! which is out of reach on a machine is told apart from one that is missed.
+//! What it takes is the program and the ways there and back; a process that is made beforehand could save
+//! a little of it. The benchmark measures it beside the others, so that a ratio which is out of reach on a
+//! machine is told apart from one that is missed.
 
 use std::{
     os::unix::process::CommandExt,
