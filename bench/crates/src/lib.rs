@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::Path};
 /// Lines of context on either side of a hunk.
 const CONTEXT: usize = 3;
 /// A line like this one is in every file of a [`tree`].
-pub const FREQUENT: &str = "FIXME";
+pub const FREQUENT: &str = "has to drain before";
 
 /// Lines that look like a program, the same ones for the same seed, with `bytes` bytes together.
 #[must_use]
@@ -20,7 +20,7 @@ pub fn source_lines(seed: usize, bytes: usize) -> Vec<String> {
         let line = match number >> 50 & 7 {
             0 => "  }".to_owned(),
             1 => String::new(),
-            2 => format!("  // {FREQUENT}: the {noun} has to drain before its {other} does"),
+            2 => format!("  // The {noun} {FREQUENT} its {other} does"),
             3 => format!("  if ({noun}.length > {}) return next({other})", number >> 53),
             _ => format!("    const {noun}{} = await {other}.load({noun}, options)", number >> 57),
         };

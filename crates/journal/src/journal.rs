@@ -36,7 +36,6 @@ use crate::{
 pub struct Journal {
     path: PathBuf,
     pub(crate) options: Options,
-    patience: Patience,
     /// `None` for a journal that is only read.
     writer: Option<Arc<Writer>>,
     /// `None` for a journal in memory.
@@ -110,7 +109,6 @@ impl Journal {
 
     fn assembled(path: PathBuf, options: Options, columns: &[String]) -> Self {
         Self {
-            patience: Patience(options.patience),
             behind: Arc::new(Behind::new(path.clone(), options.flush_within, options.queue_rows)),
             path,
             options,
@@ -281,10 +279,8 @@ impl Journal {
         if self.behind.is_running() {
             return true;
         }
-        let checkpoint = self
-            .locks
-            .is_some()
-            .then(|| Checkpoint::new(&self.path, self.options.synchronous, self.patience));
+        let checkpoint =
+            self.locks.is_some().then(|| Checkpoint::new(&self.path, self.options.synchronous));
         self.behind.start(writer, checkpoint).is_ok() && self.behind.is_running()
     }
 

@@ -3,7 +3,7 @@
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::hunk::Ranges;
-use crate::newlines;
+use crate::line_feeds;
 
 /// One line of the patch text, without its ending.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct PatchText<'p> {
 impl<'p> PatchText<'p> {
     pub(crate) fn new(text: &'p str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut ends = newlines::positions(text.as_bytes());
+        let mut ends = line_feeds::positions(text.as_bytes());
         if !text.is_empty() && !text.ends_with('\n') {
             ends.push(text.len());
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::newlines;
+use crate::line_feeds;
 
 /// What a byte sequence that is not UTF-8 is shown as.
 pub(crate) const REPLACEMENT: char = '\u{fffd}';
@@ -36,7 +36,7 @@ pub(crate) struct Lines<'f> {
 
 impl<'f> Lines<'f> {
     pub(crate) fn new(bytes: &'f [u8]) -> Self {
-        let mut ends = newlines::positions(bytes);
+        let mut ends = line_feeds::positions(bytes);
         for end in &mut ends {
             *end += 1;
         }

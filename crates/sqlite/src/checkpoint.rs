@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::{Synchronous, busy::Patience, connection};
+use crate::{Synchronous, connection};
 
 /// By so many pages (4 MB) the log grows before it is moved, and moved again.
 const STEP: u32 = 1000;
@@ -51,7 +51,6 @@ impl LogGrowth {
 pub struct Checkpoint {
     path: PathBuf,
     synchronous: Synchronous,
-    patience: Patience,
     connection: Option<Connection>,
     closed: bool,
 }
@@ -59,8 +58,8 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// Opens nothing yet.
     #[must_use]
-    pub fn new(path: &Path, synchronous: Synchronous, patience: Patience) -> Self {
-        Self { path: path.to_owned(), synchronous, patience, connection: None, closed: false }
+    pub fn new(path: &Path, synchronous: Synchronous) -> Self {
+        Self { path: path.to_owned(), synchronous, connection: None, closed: false }
     }
 
     /// Moves what no reader needs any more, and hinders neither readers nor writers, unless the log has
@@ -70,9 +69,8 @@ impl Checkpoint {
         if self.closed {
             return;
         }
-        // A file that was removed is not made again.
-        if self.connection.is_none() && self.path.exists() {
-            self.connection = connection::writer(&self.path, self.synchronous, self.patience).ok();
+        if self.connection.is_none() {
+            self.connection = connection::mover(&self.path, self.synchronous).ok();
         }
         let Some(connection) = &self.connection else { return };
         // What was written meanwhile is left, and who writes next goes on behind it.
@@ -108,7 +106,10 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::connection::{log_pages, writer};
+    use crate::{
+        Patience,
+        connection::{log_pages, writer},
+    };
 
     /// However fast one write follows another. Without holding writers up, the log begins anew only
     /// where a pause happens to be.
@@ -122,7 +123,7 @@ mod tests {
         connection.execute_batch("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)").expect("create");
 
         let (ask, asked) = mpsc::channel::<()>();
-        let mut checkpoint = Checkpoint::new(&path, Synchronous::Normal, patience);
+        let mut checkpoint = Checkpoint::new(&path, Synchronous::Normal);
         let mover = thread::spawn(move || {
             while asked.recv().is_ok() {
                 while asked.try_recv().is_ok() {}
@@ -149,6 +150,23 @@ mod tests {
         assert!(longest < written / 2, "the log had {longest} of {written} pages at once");
         let rows = connection.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, u32>(0));
         assert_eq!(rows.expect("count"), COMMITS);
+    }
+
+    /// Neither made again nor changed: it is not this process's file any more.
+    #[test]
+    fn what_has_come_in_place_of_the_file_is_left_alone() {
+        let directory = tempfile::tempdir().expect("dir");
+        let path = directory.path().join("gone.db");
+        Checkpoint::new(&path, Synchronous::Normal).run();
+        assert_eq!(std::fs::read_dir(directory.path()).expect("dir").count(), 0);
+
+        let other = Connection::open(&path).expect("open");
+        other.execute_batch("CREATE TABLE t(a)").expect("create");
+        let before = std::fs::read(&path).expect("read");
+        Checkpoint::new(&path, Synchronous::Normal).run();
+        assert!(std::fs::read(&path).expect("read") == before);
+        let mode = other.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+        assert_eq!(mode.expect("mode"), "delete");
     }
 
     #[test]

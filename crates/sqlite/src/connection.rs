@@ -71,6 +71,30 @@ pub fn writer(
         let reason = "the file system does not support a write-ahead log".to_owned();
         return Err(SqliteError::CannotOpen { path: path.to_owned(), reason });
     }
+    keep_to(&connection, path, synchronous)?;
+    // Instead of moving the log into the database within a commit (with waits for the disk of many
+    // milliseconds, every few hundred calls), the size of the log is noted: see `log_pages`.
+    connection.wal_hook(Some(note_log_pages));
+    Ok(connection)
+}
+
+/// Opens what a [`writer`] has open, to move its log. A file that was removed is not made again, and one
+/// that has come in its place stays as it is.
+pub(crate) fn mover(path: &Path, synchronous: Synchronous) -> Result<Connection, SqliteError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
+    prepare(&connection, path)?;
+    keep_to(&connection, path, synchronous)?;
+    Ok(connection)
+}
+
+/// When to wait for the disk, and how much of the log to keep.
+fn keep_to(
+    connection: &Connection,
+    path: &Path,
+    synchronous: Synchronous,
+) -> Result<(), SqliteError> {
     let level = match synchronous {
         Synchronous::Normal => "NORMAL",
         Synchronous::Full => "FULL",
@@ -79,11 +103,7 @@ pub fn writer(
         .execute_batch(&format!(
             "PRAGMA synchronous = {level}; PRAGMA journal_size_limit = {LOG_KEPT}"
         ))
-        .map_err(|error| SqliteError::of(path, "opening", error))?;
-    // Instead of moving the log into the database within a commit (with waits for the disk of many
-    // milliseconds, every few hundred calls), the size of the log is noted: see `log_pages`.
-    connection.wal_hook(Some(note_log_pages));
-    Ok(connection)
+        .map_err(|error| SqliteError::of(path, "opening", error))
 }
 
 /// A database that nobody else sees.

@@ -76,7 +76,7 @@ impl Store {
         let mut store = Self::assembled(path.clone(), options);
         store.writer = Some(Mutex::new(Some(connection)));
         store.readers = Some(Readers::new(path.clone(), Source::File(path.clone()), patience));
-        let checkpoint = Checkpoint::new(&path, synchronous, patience);
+        let checkpoint = Checkpoint::new(&path, synchronous);
         store.checkpoint = Some(Arc::new(Mutex::new(checkpoint)));
         store.locks = Some(beside(&path, ".locks"));
         store.file = identity_at(&path);

@@ -9,7 +9,7 @@ pub(crate) fn positions(bytes: &[u8]) -> Vec<usize> {
     let mut found = Vec::with_capacity(bytes.len() / 32 + 2);
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     for (number, block) in blocks.iter().enumerate() {
-        let mut here = newlines(block);
+        let mut here = mask(block);
         while here != 0 {
             found.push(number * BLOCK + here.trailing_zeros() as usize);
             here &= here - 1;
@@ -24,21 +24,21 @@ const BLOCK: usize = 64;
 
 /// A bit for each line feed of a block, the lowest for its first byte.
 #[cfg(target_arch = "x86_64")]
-fn newlines(block: &[u8; BLOCK]) -> u64 {
+fn mask(block: &[u8; BLOCK]) -> u64 {
     // SAFETY: there is no x86_64 without SSE2.
-    unsafe { newlines_with_sse2(block) }
+    unsafe { mask_with_sse2(block) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
-fn newlines_with_sse2(block: &[u8; BLOCK]) -> u64 {
+fn mask_with_sse2(block: &[u8; BLOCK]) -> u64 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
-    let newline = _mm_set1_epi8(b'\n'.cast_signed());
+    let line_feed = _mm_set1_epi8(b'\n'.cast_signed());
     let (parts, _) = block.as_chunks::<16>();
     parts.iter().rev().fold(0, |bits, part| {
         let [low, high] =
             [0, 8].map(|at| part[at..].first_chunk().map_or(0, |half| i64::from_le_bytes(*half)));
-        let equal = _mm_cmpeq_epi8(_mm_set_epi64x(high, low), newline);
+        let equal = _mm_cmpeq_epi8(_mm_set_epi64x(high, low), line_feed);
         // Sixteen bits, so the sign is not among them.
         bits << 16 | u64::from(_mm_movemask_epi8(equal).cast_unsigned())
     })
@@ -46,7 +46,7 @@ fn newlines_with_sse2(block: &[u8; BLOCK]) -> u64 {
 
 /// A bit for each line feed of a block, the lowest for its first byte.
 #[cfg(not(target_arch = "x86_64"))]
-fn newlines(block: &[u8; BLOCK]) -> u64 {
+fn mask(block: &[u8; BLOCK]) -> u64 {
     block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(*byte == b'\n'))
 }
 
