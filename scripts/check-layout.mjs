@@ -89,6 +89,18 @@ function* lockfileGaps() {
   }
 }
 
+/**
+ * A package without a hash is installed unchecked. npm writes none for what it cannot see in its registry,
+ * which may be so for other platforms' binaries of development tools. No user installs those.
+ */
+function* packagesWithoutHash() {
+  const { packages } = JSON.parse(read('package-lock.json'))
+  for (const [path, { integrity, link, dev, optional }] of Object.entries(packages)) {
+    if (path === '' || link || integrity !== undefined || (dev && optional)) continue
+    yield `package-lock.json: ${path} has no integrity`
+  }
+}
+
 report('layout', [
   ...vagueNames(),
   ...longFiles(),
@@ -97,4 +109,5 @@ report('layout', [
   ...cratesThatNameNapi(),
   ...versions(),
   ...lockfileGaps(),
+  ...packagesWithoutHash(),
 ])
