@@ -1,6 +1,6 @@
 /** A glob of paths, relative to each root of the workspace, or absolute; may hold variables. */
 export type PathPattern = string
-/** A host, `*.host` or `host:port`; may hold variables. */
+/** A host: `example.com`, `*.example.com`, `api*`, `10.0.0.*` or `*`, with a port (`:8443`) or without. */
 export type HostPattern = string
 /** A capability that the other fields do not cover. */
 export type CapabilityName = string

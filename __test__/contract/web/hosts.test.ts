@@ -128,6 +128,39 @@ describe('R15 R33 addresses', () => {
     expect(failureOf(await elsewhere.call('web_fetch', { url })).code).toBe('capability_refused')
   })
 
+  test('R15 the beginning of a private address names it, and that of a name names no address', async () => {
+    const server = await serve(send('home'))
+    const { lookup } = names({ 'home.test': ['127.0.0.1'], '127.test': ['127.0.0.1'] })
+    const byAddress = `${server.origin}/`
+    const byName = `http://home.test:${server.port}/`
+    const open = await openScene({ ...reaching(['127.0.0.*', 'home*']), host: { lookup } })
+    expect(dataOf(await open.call('web_fetch', { url: byAddress })).text).toBe('home')
+    expect(dataOf(await open.call('web_fetch', { url: byName })).text).toBe('home')
+    const before = server.connections()
+    // A name alone, a beginning with another port, one that holds public addresses too, and a name that looks like an address.
+    for (const [hosts, url] of [
+      [['home*'], byName],
+      [['home*', '127.0.0.*:1'], byName],
+      [['home*', '128.*'], byName],
+      [['1.*', '12.*'], byAddress],
+      [['127.*'], `http://127.test:${server.port}/`],
+    ] as const) {
+      const { call } = await openScene({ ...reaching([...hosts]), host: { lookup } })
+      expect(failureOf(await call('web_fetch', { url })).code, `${hosts.join(' ')} ${url}`).toBe('capability_refused')
+    }
+    expect(server.connections()).toBe(before)
+  })
+
+  test('R15 only a beginning without public addresses in it is one of special addresses', async () => {
+    const classes = await loadAddressClasses()
+    for (const start of ['10.', '127.0.', '172.16.', '192.168.1.', '169.254.', '0.', '224.', '192.0.2.']) {
+      expect(classes.isSpecialAsAWhole(start), start).toBe(true)
+    }
+    for (const start of ['172.', '192.', '169.', '100.', '198.', '8.8.', '192.0.', '1', '10', '', '.', '10.0.0.0.', 'a.', '300.']) {
+      expect(classes.isSpecialAsAWhole(start), start).toBe(false)
+    }
+  })
+
   test('R10 R15 a ceiling has to name the address, too', async () => {
     const server = await serve(send('x'))
     const url = `${server.origin}/`

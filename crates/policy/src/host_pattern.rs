@@ -1,143 +1,14 @@
-//! Hosts, and patterns for them.
+//! Patterns for hosts.
 
 use std::net::IpAddr;
-use std::net::Ipv4Addr;
-use std::net::Ipv6Addr;
 
+use crate::Host;
 use crate::error::Problem;
 use crate::error::quoted;
+use crate::host::is_private_v4;
+use crate::host::normal;
+use crate::host::split_port;
 use crate::path_pattern::Specificity;
-
-/// A host as it is compared: lower case, in punycode, without a dot at its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
-    name: String,
-    port: Option<u16>,
-}
-
-impl Host {
-    /// Takes the host of a URL, with or without a port. `None` for what is no host.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (name, port) = split_port(text)?;
-        Some(Self { name: normal(name)?, port })
-    }
-
-    /// With the port, if there is none yet.
-    #[must_use]
-    pub fn with_port(mut self, port: Option<u16>) -> Self {
-        self.port = self.port.or(port);
-        self
-    }
-
-    /// The name as it is compared.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether it is this machine, a network of its own, or a place that only machines on the same
-    /// wire have: what a pattern for all hosts does not stand for.
-    #[must_use]
-    pub fn is_private(&self) -> bool {
-        if self.name == "localhost" || self.name.ends_with(".localhost") {
-            return true;
-        }
-        match self.address() {
-            Some(IpAddr::V4(address)) => is_private_v4(address),
-            Some(IpAddr::V6(address)) => is_private_v6(address),
-            None => false,
-        }
-    }
-
-    fn address(&self) -> Option<IpAddr> {
-        let name = self.name.trim_start_matches('[').trim_end_matches(']');
-        name.parse().ok()
-    }
-}
-
-impl std::fmt::Display for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.port {
-            Some(port) => write!(f, "{}:{port}", self.name),
-            None => f.write_str(&self.name),
-        }
-    }
-}
-
-/// Whether an address is one that needs a grant of its own.
-#[must_use]
-pub fn is_private_address(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_private_v4(address),
-        IpAddr::V6(address) => is_private_v6(address),
-    }
-}
-
-fn is_private_v4(address: Ipv4Addr) -> bool {
-    let [a, b, ..] = address.octets();
-    address.is_loopback()
-        || address.is_private()
-        || address.is_link_local()
-        || address.is_unspecified()
-        || address.is_broadcast()
-        || address.is_multicast()
-        || a == 0
-        || (a == 100 && (64..128).contains(&b)) // carriers' own
-        || (a == 198 && (b == 18 || b == 19)) // for measurements
-        || a >= 240
-}
-
-fn is_private_v6(address: Ipv6Addr) -> bool {
-    if let Some(inside) = address.to_ipv4_mapped().or_else(|| address.to_ipv4()) {
-        return address.is_loopback() || is_private_v4(inside);
-    }
-    let first = address.segments()[0];
-    address.is_loopback()
-        || address.is_unspecified()
-        || address.is_multicast()
-        || first & 0xfe00 == 0xfc00
-        || first & 0xffc0 == 0xfe80
-        || (first == 0x64 && address.segments()[1] == 0xff9b) // IPv4 behind a translator
-        || first == 0x2002 // and inside of it
-}
-
-fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
-    let behind_bracket = text.rfind(']').map_or(0, |at| at + 1);
-    match text[behind_bracket..].split_once(':') {
-        None => Some((text, None)),
-        // More than one colon without brackets: an address of IPv6.
-        Some((_, port)) if behind_bracket == 0 && port.contains(':') => Some((text, None)),
-        Some((name, port)) => {
-            let name = &text[..behind_bracket + name.len()];
-            let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-            Some((name, Some(port.parse().ok().filter(|_| digits)?)))
-        }
-    }
-}
-
-fn normal(name: &str) -> Option<String> {
-    let name = name.strip_suffix('.').unwrap_or(name);
-    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    if let Ok(address) = bare.parse::<IpAddr>() {
-        return Some(match address {
-            IpAddr::V4(address) => address.to_string(),
-            IpAddr::V6(address) => format!("[{address}]"),
-        });
-    }
-    let name = idna::domain_to_ascii(name).ok()?.to_ascii_lowercase();
-    let name = name.strip_suffix('.').unwrap_or(&name).to_owned();
-    let fits = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    };
-    // A name whose last part is a number is an address in an odd spelling.
-    let last = name.rsplit('.').next().unwrap_or("");
-    let is_number = last.bytes().all(|b| b.is_ascii_digit())
-        || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-    (name.len() <= 253 && name.split('.').all(fits) && !is_number).then_some(name)
-}
 
 /// A pattern for hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,29 +24,46 @@ enum Which {
     Public,
     /// `*.example.com`: with the dot in front.
     Below(String),
+    /// `api*`: names that begin so, with whatever dots follow. Never an address.
+    NamePrefix(String),
+    /// `10.0.*`: addresses of IPv4 that begin so.
+    AddressPrefix(AddressPrefix),
     /// This one.
     Exact(String),
+}
+
+/// The first numbers of an address, with a dot behind each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct AddressPrefix {
+    text: String,
+    /// All of its addresses are private: then it names them, as a whole address would.
+    is_private: bool,
 }
 
 impl HostPattern {
     pub(crate) fn compile(text: &str) -> Result<Self, Problem> {
         let bad = || {
             let said = format!(
-                "{} is no host: write `example.com`, `*.example.com` or `*`, with a port or without",
+                "{} is no host: write `example.com`, `*.example.com`, `api*`, `10.0.0.*` or `*`, with a port or without",
                 quoted(text)
             );
             Problem::new(said)
         };
         let (name, port) = split_port(text).ok_or_else(bad)?;
-        let which = match name.strip_prefix("*.") {
-            _ if name == "*" => Which::Public,
-            Some(rest) => Which::Below(format!(".{}", normal(rest).ok_or_else(bad)?)),
-            None => Which::Exact(normal(name).ok_or_else(bad)?),
+        let which = match (name.strip_prefix("*."), name.strip_suffix('*')) {
+            (_, Some("")) => Which::Public,
+            (Some(rest), None) => Which::Below(format!(".{}", normal(rest).ok_or_else(bad)?)),
+            (None, Some(start)) => prefix(start, text)?,
+            (None, None) => Which::Exact(normal(name).ok_or_else(bad)?),
+            (Some(_), Some(_)) => return Err(bad()),
         };
         let port_length = port.map_or(0, |port| port.to_string().len() + 1);
         let specificity = match &which {
             Which::Public => Specificity::new(port_length, 1),
-            Which::Below(name) => Specificity::new(name.len() + port_length, 1),
+            Which::Below(name) | Which::NamePrefix(name) => {
+                Specificity::new(name.len() + port_length, 1)
+            }
+            Which::AddressPrefix(start) => Specificity::new(start.text.len() + port_length, 1),
             Which::Exact(name) => Specificity::new(name.len() + port_length, 0),
         };
         Ok(Self { which, port, specificity })
@@ -186,26 +74,118 @@ impl HostPattern {
         self.which == Which::Public && self.port.is_none()
     }
 
+    /// Whether it opens the host. What is private is opened by its own name or address, and by
+    /// nothing that only happens to fit.
     pub(crate) fn matches(&self, host: &Host) -> bool {
-        let port_fits = self.port.is_none() || self.port == host.port;
-        port_fits
+        self.fits_port(host)
             && match &self.which {
                 Which::Public => !host.is_private(),
-                Which::Below(suffix) => {
-                    host.name.len() > suffix.len() && host.name.ends_with(suffix.as_str())
+                Which::Below(suffix) => is_below(host, suffix),
+                Which::NamePrefix(start) => {
+                    !host.is_private() && begins(host, start) && is_cut_between_letters(host, start)
                 }
-                Which::Exact(name) => host.name == *name,
+                Which::AddressPrefix(start) => {
+                    is_in(host, start) && (start.is_private || !host.is_private())
+                }
+                Which::Exact(name) => host.name() == *name,
             }
+    }
+
+    /// Whether it may close the host, or have it asked for: whatever its text fits.
+    pub(crate) fn covers(&self, host: &Host) -> bool {
+        self.fits_port(host)
+            && match &self.which {
+                Which::Public => true,
+                Which::Below(suffix) => is_below(host, suffix),
+                Which::NamePrefix(start) => begins(host, start),
+                Which::AddressPrefix(start) => is_in(host, start),
+                Which::Exact(name) => host.name() == *name,
+            }
+    }
+
+    fn fits_port(&self, host: &Host) -> bool {
+        self.port.is_none() || self.port == host.port()
     }
 
     pub(crate) fn text(&self) -> String {
         let name = match &self.which {
             Which::Public => "*".to_owned(),
             Which::Below(suffix) => format!("*{suffix}"),
+            Which::NamePrefix(start) => format!("{start}*"),
+            Which::AddressPrefix(start) => format!("{}*", start.text),
             Which::Exact(name) => name.clone(),
         };
         self.port.map_or_else(|| name.clone(), |port| format!("{name}:{port}"))
     }
+}
+
+fn is_below(host: &Host, suffix: &str) -> bool {
+    host.name().len() > suffix.len() && host.name().ends_with(suffix)
+}
+
+fn begins(host: &Host, start: &str) -> bool {
+    host.address().is_none() && host.name().starts_with(start)
+}
+
+fn is_in(host: &Host, start: &AddressPrefix) -> bool {
+    matches!(host.address(), Some(IpAddr::V4(_))) && host.name().starts_with(&start.text)
+}
+
+/// Whether a beginning ends in letters of a name, and not in the middle of what encodes other ones:
+/// `x*` fits the spelling of `xn--…`, and no name that anybody sees. One that spells the encoding
+/// out means it.
+fn is_cut_between_letters(host: &Host, start: &str) -> bool {
+    let label = start.rfind('.').map_or(0, |dot| dot + 1);
+    let cut = &start[label..];
+    cut.is_empty() || cut.starts_with("xn--") || !host.name()[label..].starts_with("xn--")
+}
+
+/// What stands before a `*` at the end.
+fn prefix(start: &str, text: &str) -> Result<Which, Problem> {
+    let start = start.to_ascii_lowercase();
+    if start.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return address_prefix(&start).map(Which::AddressPrefix).ok_or_else(|| {
+            let said = format!(
+                "{} is no beginning of an address: write one to three of its numbers, each with a dot behind it, as in `10.0.0.*`",
+                quoted(text)
+            );
+            Problem::new(said)
+        });
+    }
+    let labels: Vec<&str> = start.split('.').collect();
+    let fits = labels.iter().enumerate().all(|(at, label)| {
+        let is_whole = at + 1 < labels.len();
+        (!is_whole || !label.is_empty())
+            && label.len() <= 63
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    });
+    if !fits || start.len() > 253 {
+        let said = format!(
+            "{} is no beginning of a host: only letters of ASCII, digits, `-`, `_` and single dots can stand before a `*` at the end",
+            quoted(text)
+        );
+        return Err(Problem::new(said));
+    }
+    Ok(Which::NamePrefix(start))
+}
+
+fn address_prefix(start: &str) -> Option<AddressPrefix> {
+    let numbers: Vec<&str> = start.strip_suffix('.')?.split('.').collect();
+    if numbers.len() > 3 {
+        return None;
+    }
+    let mut first = [0; 4];
+    for (number, octet) in numbers.iter().zip(&mut first) {
+        *octet = number.parse().ok()?;
+        // `010` is eight to some.
+        if octet.to_string() != *number {
+            return None;
+        }
+    }
+    let mut last = first;
+    last[numbers.len()..].fill(255);
+    let is_private = is_private_v4(first.into()) && is_private_v4(last.into());
+    Some(AddressPrefix { text: start.to_owned(), is_private })
 }
 
 /// All patterns that `text` comes to, its braces and variables written out. Variables are

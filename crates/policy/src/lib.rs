@@ -10,13 +10,16 @@
 
 mod capability;
 mod error;
+mod glob;
 mod grants;
+mod host;
 mod host_pattern;
 mod path_pattern;
 mod requirements;
 mod rules;
 pub mod shell;
 mod variables;
+mod wildcards;
 
 pub use capability::Access;
 pub use capability::Declared;
@@ -24,8 +27,8 @@ pub use capability::Effective;
 pub use capability::Union;
 pub use error::CompileError;
 pub use grants::Grants;
-pub use host_pattern::Host;
-pub use host_pattern::is_private_address;
+pub use host::Host;
+pub use host::is_private_address;
 pub use requirements::ArgPattern;
 pub use requirements::FsRequirements;
 pub use requirements::NetRequirements;

@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use globset::GlobBuilder;
-use globset::GlobMatcher;
-
 use crate::error::Problem;
 use crate::error::quoted;
+use crate::glob::Glob;
 use crate::variables::Anchored;
 use crate::variables::Base;
 use crate::variables::Variables;
@@ -48,7 +46,7 @@ enum How {
     /// `base` alone.
     Exact,
     /// What is left of a path below `base` is matched.
-    Glob(GlobMatcher),
+    Glob(Glob),
 }
 
 impl PathGlob {
@@ -70,14 +68,10 @@ impl PathGlob {
             "" => (How::Exact, 0),
             "**" => (How::Subtree, 1),
             _ => {
-                let glob = GlobBuilder::new(rest)
-                    .literal_separator(true)
-                    .backslash_escape(true)
-                    .build()
-                    .map_err(|error| Problem::new(error.kind().to_string()))?;
-                let (more, wildcards) = counted(rest);
-                literals += more;
-                (How::Glob(glob.compile_matcher()), wildcards)
+                let glob = Glob::new(rest)?;
+                literals += glob.literals;
+                let wildcards = glob.wildcards;
+                (How::Glob(glob), wildcards)
             }
         };
         let specificity = Specificity::new(literals, wildcards);
@@ -90,7 +84,7 @@ impl PathGlob {
             How::Subtree => path.starts_with(&self.base),
             How::Glob(glob) => path
                 .strip_prefix(&self.base)
-                .is_ok_and(|rest| !rest.as_os_str().is_empty() && glob.is_match(rest)),
+                .is_ok_and(|rest| !rest.as_os_str().is_empty() && glob.matches(rest)),
         }
     }
 
@@ -189,36 +183,4 @@ fn plain(name: &str) -> Option<String> {
         }
     }
     Some(plain)
-}
-
-/// Literal characters and wildcards of a glob without braces.
-fn counted(glob: &str) -> (usize, usize) {
-    let (mut literals, mut wildcards) = (0, 0);
-    let mut characters = glob.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' => {
-                characters.next();
-                literals += 1;
-            }
-            '*' => {
-                while characters.next_if_eq(&'*').is_some() {}
-                wildcards += 1;
-            }
-            '?' => wildcards += 1,
-            '[' => {
-                // A `]` at the beginning of a class belongs to it.
-                characters.next_if(|c| matches!(c, '!' | '^'));
-                characters.next_if_eq(&']');
-                for c in characters.by_ref() {
-                    if c == ']' {
-                        break;
-                    }
-                }
-                wildcards += 1;
-            }
-            _ => literals += 1,
-        }
-    }
-    (literals, wildcards)
 }

@@ -39,7 +39,8 @@ pub struct FsRequirements {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetRequirements {
-    /// `example.com`, `*.example.com` (without `example.com` itself), `example.com:8443`, `*`.
+    /// `example.com`, `*.example.com` (without `example.com` itself), `api*`, `10.0.0.*`, `*`, each
+    /// with a port or without: `example.com:8443`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
 }

@@ -36,4 +36,12 @@ export class AddressClasses {
     const [first = 0] = parsed instanceof this.#library.IPv6 ? parsed.parts : [0x2000]
     return (first & 0xe000) === 0x2000 ? undefined : 'reserved'
   }
+
+  /** Whether no address of IPv4 that begins so, as `10.0.`, is one of the public internet. */
+  isSpecialAsAWhole(start: string): boolean {
+    if (!/^(?:\d+\.){1,3}$/u.test(start)) return false
+    const count = start.split('.').length - 1
+    const edges = ['0', '255'].map((fill) => [...start.split('.').slice(0, count), ...Array<string>(4 - count).fill(fill)].join('.'))
+    return edges.every((edge) => this.normal(edge) !== undefined && this.special(edge) !== undefined)
+  }
 }

@@ -63,11 +63,14 @@ async function systemAddresses(host: string): Promise<string[]> {
   return found.map(({ address }) => address)
 }
 
-/** Whether every set names the address; `*` and names do not. */
+/** Whether every set names the address, or the beginning of it; `*` and names do not. */
 function isGranted(address: string, port: number, effective: readonly RequirementSet[], classes: AddressClasses): boolean {
   const names = (pattern: string): boolean => {
     const [, host = '', only] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/u.exec(pattern) ?? []
-    return classes.normal(host) === address && (only === undefined || Number(only) === port)
+    if (only !== undefined && Number(only) !== port) return false
+    if (!host.endsWith('.*')) return classes.normal(host) === address
+    const start = host.slice(0, -1)
+    return address.startsWith(start) && classes.isSpecialAsAWhole(start)
   }
   return effective.length > 0 && effective.every((set) => (set.net?.hosts ?? []).some(names))
 }

@@ -82,7 +82,10 @@ impl Pattern {
                 fits.map(|glob| glob.specificity).max()
             }
             Thing::Host(host) => {
-                let fits = hosts.iter().filter(|pattern| pattern.matches(host));
+                let fits = hosts.iter().filter(|pattern| match action {
+                    Action::Allow => pattern.matches(host),
+                    Action::Ask | Action::Deny => pattern.covers(host),
+                });
                 fits.map(|pattern| pattern.specificity).max()
             }
             Thing::Command(it) if action == Action::Allow => {

@@ -1,0 +1,164 @@
+//! Globs of relative paths, compared name by name: no wildcard but `**` crosses a slash.
+//!
+//! Compiled by hand and not to a regular expression: a session has thousands of them, most of which
+//! are never asked about anything.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::error::Problem;
+use crate::wildcards;
+use crate::wildcards::Part;
+
+/// A glob, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Glob {
+    steps: Vec<Step>,
+    /// Characters that stand for themselves.
+    pub(crate) literals: usize,
+    pub(crate) wildcards: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    /// `**` as a whole name: any number of names; at the end at least one.
+    AnyDepth,
+    /// One name.
+    Name(Vec<Part>),
+}
+
+impl Glob {
+    pub(crate) fn new(text: &str) -> Result<Self, Problem> {
+        let names: Vec<&str> = text.split('/').collect();
+        let mut steps = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            if *name == "**" {
+                // More of them say the same.
+                if steps.last() != Some(&Step::AnyDepth) {
+                    steps.push(Step::AnyDepth);
+                }
+            } else {
+                steps.push(Step::Name(parts(name, at + 1 == names.len())?));
+            }
+        }
+        let mut glob = Self { literals: steps.len() - 1, wildcards: 0, steps };
+        for step in &glob.steps {
+            let (literals, all) = match step {
+                Step::AnyDepth => (0, 1),
+                Step::Name(parts) => {
+                    (parts.iter().filter(|part| part.is_literal()).count(), parts.len())
+                }
+            };
+            glob.literals += literals;
+            glob.wildcards += all - literals;
+        }
+        Ok(glob)
+    }
+
+    pub(crate) fn matches(&self, path: &Path) -> bool {
+        let names: Vec<&OsStr> = path.iter().collect();
+        // As for characters: it is enough to go back to the last `**`.
+        let (mut at, mut name) = (0, 0);
+        let mut any_depth = None;
+        loop {
+            match (self.steps.get(at), names.get(name)) {
+                // The way here was the shortest: another one leaves no more behind it.
+                (Some(Step::AnyDepth), given) if at + 1 == self.steps.len() => {
+                    return given.is_some();
+                }
+                (Some(Step::AnyDepth), _) => {
+                    any_depth = Some((at, name));
+                    at += 1;
+                    continue;
+                }
+                (Some(Step::Name(parts)), Some(given)) if fits(parts, given) => {
+                    at += 1;
+                    name += 1;
+                    continue;
+                }
+                (None, None) => return true,
+                _ => {}
+            }
+            let Some((before, from)) = &mut any_depth else { return false };
+            if *from >= names.len() {
+                return false;
+            }
+            *from += 1;
+            at = *before + 1;
+            name = *from;
+        }
+    }
+}
+
+fn fits(parts: &[Part], name: &OsStr) -> bool {
+    if let Some(text) = name.to_str() {
+        return wildcards::matches(parts, text.chars().map(Some));
+    }
+    let chunks = name.as_bytes().utf8_chunks();
+    let characters: Vec<Option<char>> = chunks
+        .flat_map(|chunk| {
+            let odd = chunk.invalid().iter().map(|_| None);
+            chunk.valid().chars().map(Some).chain(odd)
+        })
+        .collect();
+    wildcards::matches(parts, characters.iter().copied())
+}
+
+/// One name of a pattern, taken apart.
+fn parts(name: &str, is_last: bool) -> Result<Vec<Part>, Problem> {
+    let mut parts = Vec::with_capacity(name.len());
+    let mut characters = name.chars().peekable();
+    while let Some(c) = characters.next() {
+        parts.push(match c {
+            '*' => {
+                while characters.next_if_eq(&'*').is_some() {}
+                Part::Any
+            }
+            '?' => Part::One,
+            '[' => class(&mut characters)?,
+            '\\' => match characters.next() {
+                Some(c) => Part::Exactly(c),
+                // The slash behind it is one with or without.
+                None if !is_last => break,
+                None => return Err(Problem::new("a `\\` at the end escapes nothing")),
+            },
+            '}' => {
+                return Err(Problem::new(
+                    "a `}` closes nothing; write `\\}` for the character itself",
+                ));
+            }
+            c => Part::Exactly(c),
+        });
+    }
+    Ok(parts)
+}
+
+/// What follows a `[`, up to its `]`.
+fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Part, Problem> {
+    let negated = characters.next_if(|c| matches!(c, '!' | '^')).is_some();
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    loop {
+        let Some(c) = characters.next() else {
+            let said = "a `[` is not closed by a `]` in the same name; write `\\[` for the character itself";
+            return Err(Problem::new(said));
+        };
+        match c {
+            // At the beginning it is a character as any other.
+            ']' if !ranges.is_empty() => return Ok(Part::Class { negated, ranges }),
+            '-' if !ranges.is_empty() && characters.peek().is_some_and(|next| *next != ']') => {
+                let from = ranges.last().map_or('-', |(_, to)| *to);
+                let to = characters.next().unwrap_or(from);
+                if to < from {
+                    let said =
+                        format!("`{from}-{to}` is no range: its end comes before its beginning");
+                    return Err(Problem::new(said));
+                }
+                if let Some(last) = ranges.last_mut() {
+                    last.1 = to;
+                }
+            }
+            c => ranges.push((c, c)),
+        }
+    }
+}
