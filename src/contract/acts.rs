@@ -11,6 +11,7 @@ use napi::bindgen_prelude::Either;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use toolwright_fs::Durability;
+use toolwright_fs::FsError;
 use toolwright_fs::Held;
 use toolwright_fs::UpdateError;
 use toolwright_fs::WriteOptions;
@@ -285,7 +286,7 @@ fn replace(
     let mut done = (0, 0);
     let updated = held.update(limit, &WriteOptions::from(publish), cancel, |old| {
         let ContractEdit { old_string, new_string, replace_all } = edit;
-        let replaced = toolwright_patch::replace(old, old_string, new_string, *replace_all)?;
+        let replaced = toolwright_patch::replace(old, old_string, new_string, *replace_all, limit)?;
         done = (replaced.replacements, replaced.line);
         Ok::<_, toolwright_patch::ReplaceError>(replaced.bytes)
     });
@@ -297,10 +298,25 @@ fn replace(
             ..ContractEditOutcome::default()
         },
         Err(UpdateError::Fs(error)) => ContractEditOutcome::unfinished(file_error::told(&error)),
-        Err(UpdateError::Refused(error)) => {
-            ContractEditOutcome::failed(not_replaced(held.shown(), &error))
-        }
+        Err(UpdateError::Refused(error)) => not_made(held.shown(), &error),
     }
+}
+
+/// A result that cannot be made is told as a file that cannot be held.
+fn not_made(path: &str, error: &toolwright_patch::ReplaceError) -> ContractEditOutcome {
+    use toolwright_patch::ReplaceError;
+    let path = path.to_owned();
+    let trouble = match *error {
+        ReplaceError::TooLarge { bytes, limit } => {
+            FsError::TooLarge { path, bytes, limit, result: true }
+        }
+        ReplaceError::NoMemory { .. } => {
+            let source = std::io::ErrorKind::OutOfMemory.into();
+            FsError::Io { path, operation: "making the new content", source }
+        }
+        _ => return ContractEditOutcome::failed(not_replaced(&path, error)),
+    };
+    ContractEditOutcome::unfinished(file_error::told(&trouble))
 }
 
 fn not_replaced(path: &str, error: &toolwright_patch::ReplaceError) -> NativeError {

@@ -41,7 +41,7 @@ fn refuse(bencher: Bencher<'_, '_>) {
 fn replace(bencher: Bencher<'_, '_>) {
     let old = text(&LINES[LINES.len() / 2..LINES.len() / 2 + 20]);
     bencher.bench(|| {
-        toolwright_patch::replace(TEXT.as_bytes(), black_box(&old), "new text\n", false)
+        toolwright_patch::replace(TEXT.as_bytes(), black_box(&old), "new text\n", false, u64::MAX)
             .expect("it is there once")
     });
 }

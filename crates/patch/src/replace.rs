@@ -41,6 +41,18 @@ pub enum ReplaceError {
     Same,
     /// The new text holds U+FFFD, which stands for bytes of this file that are no text.
     Lossy,
+    /// The new content would be longer than the limit. It has not been made.
+    TooLarge {
+        /// How long it would be, in bytes; `u64::MAX` where that is not enough.
+        bytes: u64,
+        /// How long it may be.
+        limit: u64,
+    },
+    /// The system has no memory for the new content.
+    NoMemory {
+        /// How long it would be, in bytes.
+        bytes: u64,
+    },
     /// The text is not in the file.
     NotFound {
         /// Lines that come near it, the nearest first.
@@ -60,7 +72,17 @@ pub enum ReplaceError {
 }
 
 /// Replaces `old` by `new` in `original`: the only place where it is, or with `all` every one.
-pub fn replace(original: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, ReplaceError> {
+///
+/// The new content has at most `limit` bytes: its size is known before any of it is made. A short text
+/// that stands in many places and a long one to take its place would otherwise ask for more memory than
+/// any machine has.
+pub fn replace(
+    original: &[u8],
+    old: &str,
+    new: &str,
+    all: bool,
+    limit: u64,
+) -> Result<Replaced, ReplaceError> {
     if old.is_empty() {
         return Err(ReplaceError::Empty);
     }
@@ -86,25 +108,44 @@ pub fn replace(original: &[u8], old: &str, new: &str, all: bool) -> Result<Repla
     let next = |place: usize| {
         original.get(place + 1..).and_then(|rest| finder.find(rest)).map(|at| place + 1 + at)
     };
-    let mut places = vec![first];
-    let mut last = first;
+    // Counted and not kept: a place takes more memory than the character that stands there.
+    let (mut count, mut last) = (1, first);
     while let Some(place) = next(last) {
         if !all || place < last + wanted.len() {
             return Err(ambiguous(original, &finder, wanted.len(), first));
         }
-        places.push(place);
+        count += 1;
         last = place;
     }
-    let grown = given.len().saturating_sub(wanted.len()).saturating_mul(places.len());
-    let mut bytes = Vec::with_capacity(original.len().saturating_add(grown));
+    let mut bytes = room(original.len(), wanted.len(), given.len(), count, limit)?;
     let mut from = 0;
-    for &place in &places {
+    for place in std::iter::successors(Some(first), |&place| next(place)) {
         bytes.extend_from_slice(&original[from..place]);
         bytes.extend_from_slice(given);
         from = place + wanted.len();
     }
     bytes.extend_from_slice(&original[from..]);
-    Ok(Replaced { bytes, replacements: places.len(), line: line_of(original, first) })
+    Ok(Replaced { bytes, replacements: count, line: line_of(original, first) })
+}
+
+/// Memory for the new content, if that is within the limit. The `count` places do not overlap.
+fn room(
+    original: usize,
+    wanted: usize,
+    given: usize,
+    count: usize,
+    limit: u64,
+) -> Result<Vec<u8>, ReplaceError> {
+    let kept = original - count * wanted;
+    let length = count.checked_mul(given).and_then(|added| added.checked_add(kept));
+    let bytes = length.map_or(u64::MAX, |length| length as u64);
+    if bytes > limit {
+        return Err(ReplaceError::TooLarge { bytes, limit });
+    }
+    let mut room = Vec::new();
+    room.try_reserve_exact(length.unwrap_or(usize::MAX))
+        .map_err(|_| ReplaceError::NoMemory { bytes })?;
+    Ok(room)
 }
 
 fn ambiguous(original: &[u8], finder: &Finder<'_>, length: usize, first: usize) -> ReplaceError {
@@ -169,6 +210,8 @@ impl ReplaceError {
             Self::Empty => "old_string is empty".to_owned(),
             Self::Same => "old_string and new_string are the same".to_owned(),
             Self::Lossy => "new_string holds U+FFFD".to_owned(),
+            Self::TooLarge { bytes, .. } => format!("Result too large ({bytes} bytes)"),
+            Self::NoMemory { bytes } => format!("no memory for the result ({bytes} bytes)"),
             Self::NotFound { .. } => "old_string not found".to_owned(),
             Self::Ambiguous { count, at_least, .. } => {
                 let at_least = if *at_least { "at least " } else { "" };
@@ -186,6 +229,10 @@ impl ReplaceError {
             Self::Lossy => {
                 "The file holds bytes that are not UTF-8 and are shown as U+FFFD; choose texts without it."
             }
+            Self::TooLarge { .. } => {
+                "Nothing was changed. Make new_string shorter, or replace fewer places."
+            }
+            Self::NoMemory { .. } => "Nothing was changed. Try again later, or with shorter texts.",
             Self::NotFound { .. } => {
                 "Nothing was changed. Read the file again and copy the text exactly, white space included."
             }

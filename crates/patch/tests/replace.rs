@@ -3,7 +3,14 @@
 
 use proptest::prelude::*;
 use toolwright_patch::ReplaceError;
-use toolwright_patch::replace;
+use toolwright_patch::Replaced;
+
+/// More than any test's texts come to.
+const LIMIT: u64 = 1 << 20;
+
+fn replace(original: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, ReplaceError> {
+    toolwright_patch::replace(original, old, new, all, LIMIT)
+}
 
 fn done(original: &str, old: &str, new: &str, all: bool) -> String {
     String::from_utf8(replace(original.as_bytes(), old, new, all).unwrap().bytes).unwrap()
@@ -117,6 +124,45 @@ fn r26b_a_text_that_is_not_there_is_explained_by_what_comes_near() {
     assert!(near("nothing of the kind is here").is_empty() && near("\n\n\n").is_empty());
     let said = refused(file, "let totals = sum(values)", "x", false).to_string();
     assert_eq!(said, "old_string not found; near line 2: \"    let total = sum(&values);\"");
+}
+
+#[test]
+fn r25_a_result_over_the_limit_is_refused_before_it_is_made() {
+    let result = |file: &str, old: &str, new: &str, limit: u64| {
+        toolwright_patch::replace(file.as_bytes(), old, new, true, limit)
+    };
+    // 100 kB of places times 9 MB: 900 GB, which no machine gives.
+    let started = std::time::Instant::now();
+    let (file, new) = ("a".repeat(100_000), "b".repeat(9_000_000));
+    assert_eq!(
+        result(&file, "a", &new, 10_000_000).unwrap_err(),
+        ReplaceError::TooLarge { bytes: 900_000_000_000, limit: 10_000_000 }
+    );
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    // At the limit, and one byte above it.
+    assert_eq!(result("a-a", "a", "bb", 5).unwrap().bytes, b"bb-bb");
+    assert_eq!(
+        result("a-a", "a", "bb", 4).unwrap_err(),
+        ReplaceError::TooLarge { bytes: 5, limit: 4 }
+    );
+    // Carriage returns that are added count too.
+    assert_eq!(result("a\r\n", "a", "b\nb", 6).unwrap().bytes, b"b\r\nb\r\n");
+    assert!(matches!(
+        result("a\r\n", "a", "b\nb", 5),
+        Err(ReplaceError::TooLarge { bytes: 6, .. })
+    ));
+    // What becomes shorter is judged by what it becomes.
+    assert_eq!(result("aaaa", "a", "", 0).unwrap().bytes, b"");
+}
+
+#[test]
+fn what_the_system_has_no_memory_for_is_an_error() {
+    // More than any address space, with a host that sets no limit.
+    let file = "a".repeat(3_000_000);
+    let new = "b".repeat(100_000_000);
+    let error = toolwright_patch::replace(file.as_bytes(), "a", &new, true, u64::MAX).unwrap_err();
+    assert_eq!(error, ReplaceError::NoMemory { bytes: 300_000_000_000_000 });
+    assert!(!error.hint().is_empty());
 }
 
 #[test]
