@@ -1,6 +1,7 @@
+import { structureCopy } from './argument-copy.js'
 import type { DefinedToolContext } from './call-context.js'
 import { nextToolSeq, type ToolCallRecord, type ToolContext } from './context.js'
-import { asJson } from './journal/recorded-json.js'
+import { recordedInput } from './journal/recorded-json.js'
 import { journalRecorder } from './journal/find-recorder.js'
 import type { Awaitable } from './journal/journal-store.js'
 import { nativeCallKeys } from './native.js'
@@ -48,8 +49,10 @@ export function startRecord<ARGS>(
 ): Awaitable<OpenRecord> {
   const recorder = journalRecorder(ambient, call.bound)
   if (recorder === undefined) return recordWithHost(call, ctx, ambient)
+  const start = (input: unknown): Awaitable<OpenRecord> =>
+    recorder.start({ metadata: call.metadata, input, builtIn: call.builtIn, ctx, ambient })
   const input = call.recordedInput?.(call.args) ?? call.args
-  return recorder.start({ metadata: call.metadata, input, builtIn: call.builtIn, ctx, ambient })
+  return input instanceof Promise ? input.then(start) : start(input)
 }
 
 type Ending = Pick<ToolCallRecord, 'phase' | 'effectStatus' | 'output' | 'error'>
@@ -67,7 +70,8 @@ async function recordWithHost<ARGS>(
   const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = call.metadata
   const entry = {
     seq,
-    input: call.recordedInput?.(call.args) ?? call.args,
+    // The recorder's own: the tool may change its arguments. The same one to the end, by which recorders know the call.
+    input: ownStructure((await call.recordedInput?.(call.args)) ?? call.args),
     kind: 'tool',
     sideEffect,
     idempotent,
@@ -98,11 +102,22 @@ async function recordWithHost<ARGS>(
   return {
     seq,
     key,
-    succeeded: (output) => end({ phase: 'finished', effectStatus: 'succeeded', output }),
+    succeeded: (output) => end({ phase: 'finished', effectStatus: 'succeeded', output: ownStructure(output) }),
     failed: (error, { output }) =>
       end({ phase: 'failed', effectStatus: 'unknown', error, ...(output === undefined ? {} : { output }) }),
   }
 }
+
+/** A copy for a recorder, which may change it; of what cannot be copied it is told itself. */
+function ownStructure(value: unknown): unknown {
+  try {
+    return structureCopy(value, noLimits).value
+  } catch {
+    return value
+  }
+}
+
+const noLimits = { values: Infinity, characters: Infinity, depth: 1_000 }
 
 type CallKeys = Awaited<ReturnType<typeof nativeCallKeys>>
 
@@ -116,6 +131,8 @@ async function keyWithoutJournal<ARGS>(
 ): Promise<string | null> {
   if (builtIn || !metadata.sideEffect || !metadata.acceptsIdempotencyKey) return null
   if (!ambient?.runId || !ambient.nodeId) return null
+  // Before anybody may change them.
+  const input = recordedInput(args)
   let keys = keysOf.get(ambient)
   if (keys === undefined) {
     const { runId, nodeId, iteration = 0 } = ambient
@@ -123,5 +140,6 @@ async function keyWithoutJournal<ARGS>(
     keys = nativeCallKeys({ runId, nodeId, iteration }).catch(() => undefined)
     keysOf.set(ambient, keys)
   }
-  return (await keys)?.take(metadata.name, asJson(args) ?? 'null').key ?? null
+  const { identity } = await input
+  return (await keys)?.take(metadata.name, identity).key ?? null
 }

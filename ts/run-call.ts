@@ -1,5 +1,7 @@
+import { ArgumentProblem, structureCopy } from './argument-copy.js'
 import { completeContext, type DefinedToolContext } from './call-context.js'
 import { getToolContext, runWithToolContext, type ToolContext } from './context.js'
+import { ToolError } from './errors.js'
 import { startRecord } from './record-call.js'
 import { checked, checkSignal, invalid } from './option-checks.js'
 import type { BoundToolOptions } from './settings.js'
@@ -131,9 +133,26 @@ function checkedCall<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): 
     if (toolCallId !== undefined && typeof toolCallId !== 'string') throw invalid('toolCallId must be a string.')
     checkSignal(abortSignal ?? undefined, 'abortSignal')
     checkSignal(ambient?.signal ?? undefined, 'The signal of the context')
-    // What a tool of somebody else takes is theirs to say.
-    return { ...call, args: builtIn ? { ...call.args } : call.args, callOptions: { toolCallId, abortSignal } }
+    return { ...call, args: takenArguments(metadata.name, call.args), callOptions: { toolCallId, abortSignal } }
   })
+}
+
+/**
+ * As large as arguments may be. A schema can make anything of what a model has written, and a host can call a tool with
+ * more than a model would write.
+ */
+const limits = { values: 100_000, characters: 200_000_000, depth: 100 }
+
+/** The tool's own copy: what is recorded is what it is called with, whatever the caller does with its object. */
+function takenArguments<ARGS>(name: string, args: ARGS): ARGS {
+  try {
+    return structureCopy(args, limits).value as ARGS
+  } catch (error) {
+    if (!(error instanceof ArgumentProblem)) throw error
+    const move = error.limit === undefined ? 'Correct it and call again.' : 'Call again with less at once.'
+    const summary = `${name}: the input cannot be taken: ${error.message}`
+    throw new ToolError({ code: 'INVALID_INPUT', summary, hint: move, cause: error })
+  }
 }
 
 interface StartedCall {

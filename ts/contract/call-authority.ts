@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
 import type { OpenedTarget } from '../../index.js'
+import { ownCopyOf } from '../argument-copy.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
 import { thrownText } from './envelope.js'
+import { enter, leave, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionVerdict, Subject } from './permissions/rule-store.js'
@@ -35,6 +37,8 @@ export class CallAuthority {
   readonly #callId: string
   readonly #signal: AbortSignal
   readonly #held: Held[] = []
+  /** Whether it is counted among those that hold files. */
+  #entered = false
   #over = false
 
   constructor(core: SessionCore, tool: ContractTool, args: unknown, callId: string, signal: AbortSignal) {
@@ -54,7 +58,12 @@ export class CallAuthority {
     for (const name of this.#tool.requires.capabilities ?? []) {
       asRefusal(() => this.#core.policy.checkCapability(name))
     }
-    for (const target of this.#tool.targets?.(this.#args) ?? []) this.#held.push({ ...(await this.#hold(target)), agreed: true })
+    const targets = this.#tool.targets?.(this.#args) ?? []
+    if (targets.length > 0) {
+      await enter(this.#signal)
+      this.#entered = true
+    }
+    for (const target of targets) this.#held.push({ ...(await this.#hold(target)), agreed: true })
   }
 
   /**
@@ -115,6 +124,8 @@ export class CallAuthority {
   /** Closes everything that was opened. What a tool goes on with when its call is over, it may not do. */
   release(): void {
     this.#over = true
+    if (this.#entered) leave()
+    this.#entered = false
     for (const { opened } of this.#held.splice(0)) opened?.close()
   }
 
@@ -154,7 +165,7 @@ export class CallAuthority {
     const path = target.kind === 'command' ? (target.workdir ?? '.') : target.path
     const access = target.kind === 'command' ? 'workdir' : target.access
     try {
-      const opened = await policy.open(path, access, this.#signal)
+      const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
       return { ...undecided, opened, subjects: subjectsOf(target, opened.realPath) }
@@ -209,7 +220,7 @@ export class CallAuthority {
     )
     const call = {
       tool: this.#tool.id,
-      args: structuredClone(this.#args),
+      args: ownCopyOf(this.#args),
       manifest,
       session_id: id,
       call_id: this.#callId,
@@ -242,7 +253,7 @@ export class CallAuthority {
     const { host, limits, id: session_id, policy, roots } = this.#core
     const rules = suggestedRules(policy.addon, tool, touched, roots)
     const subjects = verdict.subjects.map(({ capability, resource, restricted: why }) => ({ capability, resource, why }))
-    const args: unknown = structuredClone(this.#args)
+    const args: unknown = ownCopyOf(this.#args)
     const asked = { session_id, call_id: this.#callId, tool, args, subjects, reason: watched.reason, rules }
     const late = (): Error => unanswered(tool, limits.promptMs)
     let answer: ReturnType<typeof checkAnswer>

@@ -28,6 +28,30 @@ const WAIT_MS = 60_000
 /** The most of a matching line that is shown. */
 const LINE_BYTES = 2_000
 
+/**
+ * A runtime for a tool of somebody else: what it does not wait for fails for itself when the call is over, and must
+ * not end the host, as a rejection that nobody handles would.
+ */
+export function forgivingRuntime(runtime: ToolRuntime): ToolRuntime {
+  const { fs, shell, net, session, mcp } = runtime
+  return { ...runtime, fs: forgiving(fs), shell: forgiving(shell), net: forgiving(net), session: forgiving(session), mcp: forgiving(mcp) }
+}
+
+function forgiving<T extends object>(part: T): T {
+  const wrapped = Object.entries(part).map(([name, value]: [string, unknown]) => {
+    if (typeof value !== 'function') return [name, value]
+    return [
+      name,
+      (...args: unknown[]): unknown => {
+        const given: unknown = Reflect.apply(value, part, args)
+        if (given instanceof Promise) given.catch(() => undefined)
+        return given
+      },
+    ]
+  })
+  return Object.fromEntries(wrapped) as T
+}
+
 /** The runtime of one call: every access goes through its authority. */
 export function callRuntime(scope: CallScope): ToolRuntime {
   const { core, authority, id, tool, signal } = scope

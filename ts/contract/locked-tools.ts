@@ -1,5 +1,5 @@
 /** The ids that mean the same in every host: no other tool may take one, whether it is offered or not. */
-export const lockedToolIds = [
+export const lockedToolIds = Object.freeze([
   'read',
   'write',
   'edit',
@@ -13,7 +13,7 @@ export const lockedToolIds = [
   'web_fetch',
   'skill',
   'tool_search',
-] as const
+] as const)
 
 /** An id that is locked. */
 export type LockedToolId = (typeof lockedToolIds)[number]

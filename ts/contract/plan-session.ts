@@ -100,7 +100,10 @@ export async function planSession(id: string, options: SessionOptions, openChild
     }
     const team = new AgentTeam(core, openChild)
     const registry = new Map(
-      all.map((tool) => [tool.id, { tool, check: makeCheck(tool.id, tool.parameters), effect: hasEffect(tool) }]),
+      all.map((tool) => {
+        const builtIn = isLockedToolId(tool.id)
+        return [tool.id, { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasEffect(tool), builtIn }]
+      }),
     )
     return { core, registry, requirements: requirementsOf(policy, all, ceiling, manifest.requires), makeCheck }
   } catch (error) {

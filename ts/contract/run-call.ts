@@ -1,19 +1,23 @@
+import { ownCopyOf } from '../argument-copy.js'
 import { unlessAborted } from '../unless-aborted.js'
 import type { CheckArguments } from './argument-checks.js'
 import { CallAuthority } from './call-authority.js'
-import { callRuntime } from './call-runtime.js'
+import { callRuntime, forgivingRuntime } from './call-runtime.js'
 import { ContractFailure } from './codes.js'
 import type { ContractTool } from './contract-tool.js'
 import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from './envelope.js'
 import type { CallRecord, SessionRecorder } from './journal/session-recorder.js'
 import type { SessionCore } from './session-core.js'
-import { fitOutput } from './truncation.js'
+import { takeArguments, type TakenArguments } from './taken-arguments.js'
+import { fitError, fitOutput } from './truncation.js'
 
 /** A tool of a session, with the check of its arguments. */
 export interface RegisteredTool {
   tool: ContractTool
   check: CheckArguments
   effect: boolean
+  /** Whether it is one of ours, which leave their arguments as they are. */
+  builtIn: boolean
 }
 
 /** One call. */
@@ -33,14 +37,17 @@ const GRACE_MS = 500
  */
 export async function runCall(core: SessionCore, recorder: SessionRecorder, call: SessionCall): Promise<Envelope> {
   const start = performance.now()
-  const record = recorder.open({ callId: call.id, tool: call.registered.tool.id, args: call.args, effect: call.registered.effect })
+  const { tool, effect } = call.registered
+  // What is judged from here on is what is used, whatever the caller does with its object.
+  const taken = takeArguments(tool.id, call.args, core.limits.textBytes)
+  const record = recorder.open({ callId: call.id, tool: tool.id, args: taken.args, effect })
   const progress: Progress = { acted: false }
   let envelope: Envelope
   try {
-    envelope = await attempt(core, record, call, start, progress)
+    envelope = await attempt(core, record, call, taken, start, progress)
   } catch (error) {
     const { code, text } = outcomeOf(error, call.signal)
-    envelope = errorEnvelope(code, text, performance.now() - start)
+    envelope = errorEnvelope(code, fitError(text, core.limits.outputBytes), performance.now() - start)
   }
   await record.end(envelope, progress.acted)
   return envelope
@@ -54,14 +61,16 @@ interface Progress {
 async function attempt(
   core: SessionCore,
   record: CallRecord,
-  { id, registered, args, signal }: SessionCall,
+  { id, registered, signal }: SessionCall,
+  { args, refusal, ...size }: TakenArguments,
   start: number,
   progress: Progress,
 ): Promise<Envelope> {
-  const { tool, check } = registered
+  const { tool, check, builtIn } = registered
   await recorded(() => record.announce())
   signal.throwIfAborted()
-  check(args)
+  if (refusal !== undefined) throw refusal
+  await check(args, size, signal)
   const authority = new CallAuthority(core, tool, args, id, signal)
   try {
     await authority.prepare()
@@ -70,7 +79,8 @@ async function attempt(
     signal.throwIfAborted()
     progress.acted = true
     const runtime = callRuntime({ core, authority, id, tool: tool.id, signal })
-    const returned = await settled(Promise.resolve().then(() => tool.execute(args, runtime)), signal)
+    const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
+    const returned = await settled(Promise.resolve().then(execute), signal)
     const { data, outcome } = await fitOutput(returned, core.limits, { directory: core.directory, tool: tool.id, callId: id })
     return outputEnvelope(data, performance.now() - start, outcome)
   } finally {

@@ -1,7 +1,7 @@
 import type { LanguageModel } from 'ai'
 import { checkJournal } from '../journal/check-journal.js'
 import type { Journal } from '../journal/journal.js'
-import { checkNames, invalid, isNames } from '../option-checks.js'
+import { checkNames, invalid, isNames, isPlain } from '../option-checks.js'
 import { checkSandbox } from '../sandbox.js'
 import { checkModel } from './agents/child-agent.js'
 import type { ContractTool } from './contract-tool.js'
@@ -85,6 +85,8 @@ export function checkSessionOptions(options: SessionOptions): void {
   // A host may have a state and functions of its own, but there these would see nothing.
   const misplaced = ofSession.find((name) => name in host)
   if (misplaced !== undefined) throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
+  // An object of a class may have names of its own.
+  if (isPlain(host)) checkNames('host.', host, ofHost)
   checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
   checkProviders(host.webSearch)
   checkFunctions('', options, ofSession)

@@ -59,10 +59,9 @@ export class SessionTools {
     const { tools, warnings } = mcp.tools(new Set(this.#fixed.keys()))
     for (const warning of warnings) if (!this.warnings.includes(warning)) this.warnings.push(warning)
     const registry = new Map(this.#fixed)
-    const { boundedCheck } = await import('./mcp/bounded-check.js')
     for (const tool of tools) {
       const known = this.#registry.get(tool.id)
-      registry.set(tool.id, known?.tool === tool ? known : { tool, check: boundedCheck(this.#makeCheck(tool.id, tool.parameters)), effect: hasEffect(tool) })
+      registry.set(tool.id, known?.tool === tool ? known : { tool, check: this.#makeCheck(tool.id, tool.parameters), effect: hasEffect(tool), builtIn: false })
     }
     const isSame = registry.size === this.#registry.size && [...registry].every(([id, one]) => this.#registry.get(id) === one)
     if (isSame) return
@@ -88,5 +87,5 @@ function refusing(id: string, text: string): RegisteredTool {
     throw new ContractFailure('unknown_tool', text)
   }
   const tool: ContractTool = { id, description: id, parameters: {}, requires: {}, execute: check }
-  return { tool, check, effect: false }
+  return { tool, check, effect: false, builtIn: true }
 }

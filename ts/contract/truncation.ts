@@ -39,6 +39,12 @@ export async function fitOutput(
   }
 }
 
+/** The text of a failure, cut like an output; it says so. */
+export function fitError(text: string, limitBytes: number): string {
+  if (text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes) return text
+  return `${headOf(text, limitBytes)}\n[The rest of the ${text.length} characters is left out.]`
+}
+
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)

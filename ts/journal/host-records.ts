@@ -1,6 +1,6 @@
 import type { ToolCallRecord } from '../context.js'
 import type { CallRecorder, OpenRecord, StartingCall } from '../record-call.js'
-import { recordedText } from '../tools/recorded-text.js'
+import { recordedChange } from '../tools/recorded-text.js'
 import { registerRecorder } from './find-recorder.js'
 
 /**
@@ -11,7 +11,7 @@ export function recordToolCallIn(recorder: CallRecorder): (record: ToolCallRecor
   const open: { record: ToolCallRecord; started: OpenRecord }[] = []
   const record = async (told: ToolCallRecord): Promise<void> => {
     if (told.phase === 'started') {
-      open.push({ record: told, started: await recorder.start(asStarting(told)) })
+      open.push({ record: told, started: await recorder.start(await asStarting(told)) })
       return
     }
     // By the very arguments where they are the same: numbers can repeat in copies of a context.
@@ -26,11 +26,11 @@ export function recordToolCallIn(recorder: CallRecorder): (record: ToolCallRecor
   return record
 }
 
-function asStarting(record: ToolCallRecord): StartingCall {
+async function asStarting(record: ToolCallRecord): Promise<StartingCall> {
   const { toolName: name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = record
   return {
     metadata: { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert },
-    input: withoutContents(name, record.input),
+    input: await withoutContents(name, record.input),
     builtIn: false,
     ctx: { idempotencyKey: record.idempotencyKey, toolCallId: record.toolCallId, signal: undefined, seq: 0 },
     ambient: undefined,
@@ -38,10 +38,10 @@ function asStarting(record: ToolCallRecord): StartingCall {
 }
 
 /** Other packages' tools of these names hand over the contents as they are. */
-function withoutContents(name: string, input: unknown): unknown {
+async function withoutContents(name: string, input: unknown): Promise<unknown> {
   if (typeof input !== 'object' || input === null) return input
-  const { content, patch, ...rest } = input as { content?: unknown; patch?: unknown }
-  if (name === 'write' && content !== undefined) return { ...rest, ...recordedText('content', content) }
-  if (name === 'edit' && patch !== undefined) return { ...rest, ...recordedText('patch', patch) }
+  const { content, patch, ...rest } = input as { path?: unknown; content?: unknown; patch?: unknown }
+  if (name === 'write' && content !== undefined) return { ...rest, ...(await recordedChange(rest.path, 'content', content)) }
+  if (name === 'edit' && patch !== undefined) return { ...rest, ...(await recordedChange(rest.path, 'patch', patch)) }
   return input
 }

@@ -1,5 +1,7 @@
 import { ToolError, type ToolErrorCode, toolErrorCodes } from '../errors.js'
-import type { ToolCallEnd } from './journal-store.js'
+import { checked } from '../option-checks.js'
+import type { Awaitable, ToolCallEnd } from './journal-store.js'
+import { beginningOf, isLarge, type LargeValue, largeValue } from './large-values.js'
 
 /** A value as JSON: what has none (cycles, big integers) is put into words. */
 export function asJson(value: unknown): string | undefined {
@@ -22,14 +24,45 @@ function describingOddities(): (key: string, value: unknown) => unknown {
   }
 }
 
-/**
- * What a tool returned, for its row. What JSON cannot give back as it was (a date, a class) is framed, so
- * that nobody takes it for the output itself.
- */
-export function recordedOutput(output: unknown): Pick<ToolCallEnd, 'outputJson' | 'outputText'> {
-  if (typeof output === 'string') return { outputText: output }
-  return { outputJson: asJson(output === undefined || isExact(output) ? output : { inexact: true, value: output }) }
+/** Arguments as a row shows them, and what they are known by. */
+export interface RecordedInput {
+  shown: string | undefined
+  identity: string
 }
+
+/** Arguments for their row: all of them, or the size and hash of what is too large for one. */
+export function recordedInput(input: unknown): Awaitable<RecordedInput> {
+  return checked('The record of a call', () => {
+    if (isLarge(input)) return largeValue(input).then(largeInput)
+    const shown = asJson(input)
+    return { shown, identity: shown ?? 'null' }
+  })
+}
+
+/** What is shown is not the arguments themselves, and its hash must not say that it is. */
+export function largeInput(large: LargeValue): RecordedInput {
+  const { bytes, sha256 } = large
+  return { shown: JSON.stringify(large), identity: JSON.stringify({ bytes, sha256 }) }
+}
+
+/**
+ * What a tool returned, for its row. What JSON cannot give back as it was (a date, a class), and what is too large
+ * for a row, is framed, so that nobody takes it for the output itself.
+ */
+export function recordedOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'outputJson' | 'outputText'>> {
+  try {
+    if (isLarge(output)) return largeValue(output).then(framed, () => framed(unreadable))
+    if (typeof output === 'string') return { outputText: output }
+    return { outputJson: asJson(output === undefined || isExact(output) ? output : { inexact: true, value: output }) }
+  } catch {
+    // The tool has done its work, whatever its output does to whoever looks at it.
+    return framed(unreadable)
+  }
+}
+
+const framed = (told: object): { outputJson: string } => ({ outputJson: JSON.stringify({ inexact: true, ...told }) })
+
+const unreadable = { left_out: 'It cannot be read.' }
 
 /** The output of a row, if the row holds all of it. */
 export function wholeOutput(row: { outputJson: string | null; isCut: boolean }): { output: unknown } | undefined {
@@ -60,7 +93,18 @@ function isExact(value: unknown, depth = 0): boolean {
 /** What was thrown, as JSON; `output` is what an aborted command had printed. */
 export function errorAsJson(error: unknown, output?: unknown): string {
   const told = described(error, 0)
-  return asJson(output === undefined ? told : { ...told, output }) ?? 'null'
+  const whole = output === undefined ? told : { ...told, output }
+  return asJson(isLarge(whole) ? cutError(whole) : whole) ?? 'null'
+}
+
+/** The most of a text of an error that is too large for a row. */
+const MOST_OF_A_TEXT = 100_000
+
+/** The texts of an error, each up to a limit; what else it has is left out. */
+function cutError(told: Record<string, unknown>): Record<string, unknown> {
+  const texts = Object.entries(told).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const cut = texts.map(([name, text]) => [name, text.length > MOST_OF_A_TEXT ? `${beginningOf(text, MOST_OF_A_TEXT)} […]` : text])
+  return { ...Object.fromEntries(cut), left_out: 'The rest is too large for a row.' }
 }
 
 /** An error with the name, message, code and details of the one that was recorded, if all is there. */

@@ -7,7 +7,7 @@ import { unlessAborted } from '../unless-aborted.js'
 import { rememberTrouble, warnOnce, whenTroubled } from './journal-trouble.js'
 import type { Journal } from './journal.js'
 import type { Awaitable, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
-import { asJson, errorAsJson, recordedOutput, wholeOutput } from './recorded-json.js'
+import { errorAsJson, type RecordedInput, recordedInput, recordedOutput, wholeOutput } from './recorded-json.js'
 import { steadyNow } from './steady-time.js'
 
 /** Records the calls of one attempt of a task in a journal. */
@@ -75,18 +75,23 @@ export class TaskRecorder implements CallRecorder {
   }
 
   #start(call: StartingCall, keys: CallKeys): Awaitable<OpenRecord> {
+    const input = recordedInput(call.input)
+    return isPromise(input) ? input.then((told) => this.#startWith(call, keys, told)) : this.#startWith(call, keys, input)
+  }
+
+  #startWith(call: StartingCall, keys: CallKeys, input: RecordedInput): Awaitable<OpenRecord> {
     const { metadata, builtIn } = call
     const { name } = metadata
     if (this.#ended) throw this.#taskEnded(name)
-    const json = asJson(call.input)
     // A built-in tool uses no key, and its row holds what the hash would be of.
-    const identity = builtIn && !this.givesRecorded ? undefined : keys.take(name, json ?? 'null')
-    const redact = json !== undefined && !builtIn && this.journal.redactKeys
+    const identity = builtIn && !this.givesRecorded ? undefined : keys.take(name, input.identity)
+    const { shown } = input
+    const redact = shown !== undefined && !builtIn && this.journal.redactKeys
     const row = {
       ...this.task,
       attempt: this.attempt,
       toolName: name,
-      inputJson: redact ? keys.withoutSecrets(json) : json,
+      inputJson: redact ? keys.withoutSecrets(shown) : shown,
       sideEffect: metadata.sideEffect,
       idempotent: metadata.idempotent,
       acceptsIdempotencyKey: metadata.acceptsIdempotencyKey,
@@ -213,7 +218,11 @@ export class TaskRecorder implements CallRecorder {
     return {
       seq: row.seq,
       key,
-      succeeded: (output) => end({ status: 'success', ...recordedOutput(output) }),
+      succeeded: (output) => {
+        const told = recordedOutput(output)
+        const ended = (kept: Awaited<typeof told>): Awaitable<void> => end({ status: 'success', ...kept })
+        return isPromise(told) ? told.then(ended) : ended(told)
+      },
       failed: (error, ending) => {
         const acted = ending.acted && !(builtIn && wasRefused(error))
         if (!acted) giveBack()

@@ -73,7 +73,7 @@ function localTool(
     execute: async (input: unknown, sdk: ExecuteOptions = {}): Promise<ToolResult> => {
       const { toolCallId, abortSignal, messages = [] } = sdk
       isMajor6 = 'experimental_context' in sdk
-      return thread.make(name, JSON.stringify(input ?? {}), {
+      return thread.make(name, typeof input === 'string' ? JSON.stringify(input) : ((input ?? {}) as Record<string, unknown>), {
         signal: abortSignal,
         context,
         state,

@@ -5,7 +5,7 @@ import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
-import { recordedText } from './recorded-text.js'
+import { recordedChange } from './recorded-text.js'
 
 /** Input of the `edit` tool. */
 export interface EditInput {
@@ -33,7 +33,7 @@ export function createEditTool(bound: BoundToolOptions): EditTool {
       execute: ({ path, patch }, ctx) => editFile(path, patch, ctx, bound),
     },
     bound,
-    ({ path, patch }) => ({ path, ...recordedText('patch', patch) }),
+    ({ path, patch }) => recordedChange(path, 'patch', patch),
   )
 }
 

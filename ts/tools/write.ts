@@ -5,7 +5,7 @@ import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
-import { recordedText } from './recorded-text.js'
+import { recordedChange } from './recorded-text.js'
 
 /** Input of the `write` tool. */
 export interface WriteInput {
@@ -33,7 +33,7 @@ export function createWriteTool(bound: BoundToolOptions): WriteTool {
       execute: ({ path, content }, ctx) => writeFile(path, content, ctx, bound),
     },
     bound,
-    ({ path, content }) => ({ path, ...recordedText('content', content) }),
+    ({ path, content }) => recordedChange(path, 'content', content),
   )
 }
 

@@ -3,14 +3,16 @@ import { ToolError } from '../../errors.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/check-journal.js'
-import { asJson } from '../../journal/recorded-json.js'
 import { checked, checkText, givenOptions, invalid } from '../../option-checks.js'
 import { nativeArgsHash } from '../../native.js'
 import { builtInTools } from '../built-in-tools.js'
 import { checkTool, type ContractTool } from '../contract-tool.js'
 import type { Envelope } from '../envelope.js'
+import { defaultLimits } from '../limits.js'
 import { modelTools } from '../model-tools.js'
+import { takeArguments } from '../taken-arguments.js'
 import { foundBy, toolsFoundLater } from './found-tools.js'
+import { recordedArguments } from './recorded-arguments.js'
 import { keptEnvelope, type KeptEnvelope } from './recorded-envelope.js'
 import { SESSION_NODE } from './session-recorder.js'
 
@@ -104,7 +106,9 @@ class RecordedSession implements SessionReplay {
   }
 
   async call(id: string, args: unknown, { callId }: { callId?: string | undefined } = {}): Promise<Envelope> {
-    const argsHash = await nativeArgsHash(asJson(args) ?? 'null')
+    // As the session took them.
+    const taken = takeArguments(id, args, defaultLimits.textBytes)
+    const argsHash = await nativeArgsHash((await recordedArguments(id, taken.args)).identity)
     if (this.#difference !== undefined) throw this.#difference
     const found = this.#take(id, argsHash, callId)
     if (found === undefined) throw this.#stop(this.#differs(this.#left()[0], id))

@@ -1,20 +1,24 @@
-import { createHash } from 'node:crypto'
 import type { CallKeys } from '../../../index.js'
+import { ownCopyOf } from '../../argument-copy.js'
 import { rememberTrouble, warnOnce, whenTroubled } from '../../journal/journal-trouble.js'
 import type { Journal } from '../../journal/journal.js'
-import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../../journal/journal-store.js'
-import { asJson } from '../../journal/recorded-json.js'
+import type { Awaitable, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../../journal/journal-store.js'
+import type { RecordedInput } from '../../journal/recorded-json.js'
 import { nativeCallKeys } from '../../native.js'
 import { contractCodes } from '../codes.js'
 import type { Envelope } from '../envelope.js'
 import { isLockedToolId } from '../locked-tools.js'
 import { BackgroundRecord } from './background-record.js'
+import { recordedArguments } from './recorded-arguments.js'
 import { recordedEnvelope } from './recorded-envelope.js'
 
 /** The task under which a session's calls stand in a journal; the run is the session. */
 export const SESSION_NODE = 'contract'
 
-/** What a host's own store is told of a call, first when it begins and then when it is over. */
+/**
+ * What a host's own store is told of a call, first when it begins and then when it is over. All of it is a copy, which
+ * the store may change. Of arguments that the call could not be made with there is a text, `{ refused: … }`.
+ */
 export type RecordPart =
   | { type: 'call'; session_id: string; call_id: string; tool: string; args: unknown }
   | { type: 'result'; session_id: string; call_id: string; tool: string; args: unknown; envelope: Envelope }
@@ -23,6 +27,7 @@ export type RecordPart =
 export interface RecordedCall {
   callId: string
   tool: string
+  /** Frozen. */
   args: unknown
   /** Whether it is recorded before it is made, too. */
   effect: boolean
@@ -86,12 +91,12 @@ export class SessionRecorder {
     this.#seq += 1
     const journal = this.#journal
     const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
-    const part = { session_id: this.#sessionId, call_id: callId, tool, args }
+    const part = () => ({ session_id: this.#sessionId, call_id: callId, tool, args: ownCopyOf(args) })
     const beganAfter = this.#ended
     let ref: ToolCallRef | undefined
     return {
       announce: async () => {
-        await this.#onRecord?.({ type: 'call', ...part })
+        await this.#onRecord?.({ type: 'call', ...part() })
       },
       begin: async () => {
         if (journal === undefined || row === undefined) return
@@ -100,7 +105,7 @@ export class SessionRecorder {
           return
         }
         try {
-          ref = await journal.insertToolCall(row)
+          ref = await journal.insertToolCall(await row)
         } catch (error) {
           if (journal.onFailure === 'fail') throw error
           warnOnce(journal, error, `${tool} is called without a record`)
@@ -110,10 +115,10 @@ export class SessionRecorder {
         this.#ended += 1
         if (journal !== undefined && row !== undefined) {
           const kept = recordedEnvelope(envelope, [beganAfter, this.#ended])
-          await this.#finish(journal, row, ref, { ...endOf(envelope, kept, acted && effect), acted })
+          await this.#finish(journal, await row, ref, { ...endOf(envelope, kept, acted && effect), acted })
         }
         try {
-          await this.#onRecord?.({ type: 'result', ...part, envelope })
+          await this.#onRecord?.({ type: 'result', ...part(), envelope: ownCopyOf(envelope) })
         } catch (error) {
           process.emitWarning(`toolwright: onRecord failed for ${tool}: ${String(error)}`)
         }
@@ -130,24 +135,26 @@ export class SessionRecorder {
     }
   }
 
-  #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): NewToolCall {
-    const whole = asJson(args) ?? 'null'
-    const identity = this.#keys?.take(tool, whole)
-    const shown = asJson(withoutTexts(tool, args)) ?? 'null'
-    return {
-      runId: this.#place.runId,
-      nodeId: this.#place.nodeId,
-      attempt: this.#attempt,
-      seq: this.#seq,
-      toolName: tool,
-      inputJson: journal.redactKeys && !isLockedToolId(tool) ? this.#keys?.withoutSecrets(shown) : shown,
-      startedAtMs: Date.now(),
-      sideEffect: effect,
-      idempotent: !effect,
-      callToken: callId,
-      argsHash: identity?.argsHash,
-      ordinal: identity?.ordinal,
+  #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): Awaitable<NewToolCall> {
+    const place = { runId: this.#place.runId, nodeId: this.#place.nodeId, attempt: this.#attempt, seq: this.#seq }
+    const startedAtMs = Date.now()
+    const row = ({ shown, identity }: RecordedInput): NewToolCall => {
+      const known = this.#keys?.take(tool, identity)
+      const redacts = journal.redactKeys && !isLockedToolId(tool)
+      return {
+        ...place,
+        toolName: tool,
+        inputJson: redacts ? this.#keys?.withoutSecrets(shown ?? 'null') : shown,
+        startedAtMs,
+        sideEffect: effect,
+        idempotent: !effect,
+        callToken: callId,
+        argsHash: known?.argsHash,
+        ordinal: known?.ordinal,
+      }
     }
+    const input = recordedArguments(tool, args)
+    return 'then' in input ? input.then(row) : row(input)
   }
 }
 
@@ -157,20 +164,3 @@ function endOf(envelope: Envelope, kept: string, hasActed: boolean): ToolCallEnd
   const isUnknown = hasActed && contractCodes[envelope.metadata.code] === 'stopped'
   return { status: isUnknown ? 'unknown' : 'error', errorJson: kept, whole: true }
 }
-
-/** The texts of files, by size and hash: a journal is not where they are kept. */
-function withoutTexts(tool: string, args: unknown): unknown {
-  const names = texts[tool]
-  if (names === undefined || typeof args !== 'object' || args === null) return args
-  const told: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(args)) {
-    if (!names.includes(name) || typeof value !== 'string') told[name] = value
-    else {
-      told[`${name}_bytes`] = Buffer.byteLength(value)
-      told[`${name}_sha256`] = createHash('sha256').update(value).digest('hex')
-    }
-  }
-  return told
-}
-
-const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'], edit: ['old_string', 'new_string'] }

@@ -41,18 +41,26 @@ export class McpConnection {
   readonly #client: Client
   readonly #timeoutMs: number
   readonly #end: () => void
+  readonly #output: ServerOutput
 
-  private constructor(client: Client, timeoutMs: number, end: () => void) {
+  private constructor(client: Client, timeoutMs: number, end: () => void, output: ServerOutput) {
     this.#client = client
     this.#timeoutMs = timeoutMs
     this.#end = end
+    this.#output = output
+  }
+
+  /** Whether it is over because the server sent a message that is too long. */
+  get wasTooLong(): boolean {
+    return this.#output.isTooLong
   }
 
   /** Connects. The client is loaded here, since most sessions have no server. */
   static async open(server: McpServerConfig, events: ConnectionEvents, signal: AbortSignal): Promise<McpConnection> {
     const timeoutMs = server.timeout_ms ?? MCP_TIMEOUT_MS
     const { createMCPClient } = await import('@ai-sdk/mcp')
-    const { transport, end } = await transportOf(server)
+    const output: ServerOutput = { isTooLong: false }
+    const { transport, end } = await transportOf(server, output)
     try {
       const client = await createMCPClient({
         transport: transport as never,
@@ -62,7 +70,7 @@ export class McpConnection {
         onUncaughtError: () => events.onNotice(),
       })
       if ('start' in transport) whenClosed(transport, () => events.onDown())
-      return new McpConnection(client as unknown as Client, timeoutMs, end)
+      return new McpConnection(client as unknown as Client, timeoutMs, end, output)
     } catch (error) {
       end()
       throw error
@@ -105,7 +113,12 @@ interface Transport {
   onclose?: (() => void) | undefined
 }
 
-async function transportOf(server: McpServerConfig): Promise<{ transport: Transport; end: () => void }> {
+/** What a process has written. */
+interface ServerOutput {
+  isTooLong: boolean
+}
+
+async function transportOf(server: McpServerConfig, output: ServerOutput): Promise<{ transport: Transport; end: () => void }> {
   if ('url' in server) {
     const { url, headers = {} } = server
     // Another address is another server: what it may not have must not follow there.
@@ -123,7 +136,12 @@ async function transportOf(server: McpServerConfig): Promise<{ transport: Transp
     // An abort is told by an error event that may come when nobody listens any more.
     child?.on('error', () => undefined)
     const { stdout } = child ?? {}
-    if (stdout) whenLineTooLong(stdout, () => void child?.kill('SIGKILL'))
+    if (stdout) {
+      whenLineTooLong(stdout, () => {
+        output.isTooLong = true
+        child?.kill('SIGKILL')
+      })
+    }
     await started
   }
   return { transport: transport as unknown as Transport, end: () => endProcess(child) }

@@ -3,6 +3,7 @@ import { ContractFailure } from '../codes.js'
 import { withinTime } from '../within-time.js'
 import { connectionTrouble } from './connection-trouble.js'
 import type { McpConnection, ServerTool } from './mcp-connection.js'
+import { MAX_MESSAGE_BYTES } from './message-limit.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
 
@@ -25,6 +26,7 @@ export class McpServer {
   readonly #closing = new AbortController()
   #connection: McpConnection | undefined
   #connecting: Promise<void> | undefined
+  #restarting: Promise<void> | undefined
   #listed = 0
   #isStale = false
   #failures = 0
@@ -63,6 +65,8 @@ export class McpServer {
    * @throws {ContractFailure} unavailable where it is down, also when it goes down meanwhile; timeout; tool_failed.
    */
   async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
+    // It was ended for what it sent, and not for being down.
+    if (this.#restarting !== undefined) await unlessAborted(this.#restarting, signal)
     const connection = this.#connection
     if (connection === undefined) throw this.#unavailable()
     const limitMs = this.#config.timeout_ms ?? MCP_TIMEOUT_MS
@@ -146,7 +150,7 @@ export class McpServer {
     // A server that answers with an error is there.
     if (!isAnswer(error)) {
       this.#down(connection)
-      return this.#unavailable()
+      return connection.wasTooLong ? tooLong(this.name) : this.#unavailable()
     }
     const text = withoutSecrets(error instanceof Error ? error.message : 'it gave no reason', this.#secrets)
     return new ContractFailure('tool_failed', `mcp server ${this.name} refused the call: ${text.slice(0, 2_000)}`)
@@ -160,7 +164,10 @@ export class McpServer {
     if (connection === undefined || this.#connection !== connection) return
     this.#connection = undefined
     void connection.close()
-    this.#tryLater()
+    if (!connection.wasTooLong) return this.#tryLater()
+    this.#restarting = this.#connect().finally(() => {
+      this.#restarting = undefined
+    })
   }
 
   #tryLater(): void {
@@ -171,6 +178,11 @@ export class McpServer {
     this.#timer = setTimeout(() => void this.#connect(), delay)
     this.#timer.unref()
   }
+}
+
+function tooLong(name: string): ContractFailure {
+  const text = `mcp server ${name} sent more than ${MAX_MESSAGE_BYTES} bytes at once and was started anew. Ask for less at once. What this call did there is unknown.`
+  return new ContractFailure('too_large', text)
 }
 
 /** Whether the server itself said no, by the protocol: such errors have its number. */

@@ -23,7 +23,7 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
     'Run one command line with sh -c. Nothing carries over to the next call: neither directory nor variables. stdin is closed. A non-zero exit_code is a result, not an error.',
   parameters: parameters(
     {
-      command: { type: 'string', minLength: 1, maxLength: 65_536, pattern: '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$', description: 'The command line' },
+      command: { type: 'string', minLength: 1, maxLength: 65_536, pattern: '^\\s*[^\\u0000\\s][^\\u0000]*$', description: 'The command line' },
       workdir: pathParameter('The directory to run in. Default: the workspace'),
       timeout_ms: { type: 'integer', minimum: 1, maximum: 3_600_000, description: 'When to stop it. Default 60000' },
       description: { type: 'string', maxLength: 1000, description: 'What it does, in a few words, for the user' },

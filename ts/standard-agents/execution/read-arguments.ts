@@ -1,8 +1,15 @@
 import type { core } from 'zod/v4'
+import { ArgumentProblem, structureCopy } from '../../argument-copy.js'
 import type { AnyTool } from '../tool-definition.js'
 
 /** What does not fit a schema. */
 export type Issues = readonly Pick<core.$ZodIssue, 'path' | 'message'>[]
+
+/** As large as arguments may be, before a schema goes through them. */
+const limits = { values: 100_000, characters: 20_000_000, depth: 100 }
+
+/** A copy of arguments that are to become JSON. @throws {ArgumentProblem} at the first limit. */
+export const boundedArguments = (args: unknown): unknown => structureCopy(args, limits).value
 
 /**
  * The arguments of a call as `execute` is given them: defaults filled in, unknown keys taken out.
@@ -13,11 +20,21 @@ export async function readArguments(
   tool: AnyTool,
   argumentsJson: string,
 ): Promise<{ value: unknown } | { error: Issues }> {
-  const given: unknown = argumentsJson.trim() === '' ? {} : JSON.parse(argumentsJson)
-  if (tool.args === null) return { value: undefined }
+  if (tool.args === null) return { value: isEmpty(argumentsJson) ? undefined : void JSON.parse(argumentsJson) }
+  const tooMuch = (message: string) => ({ error: [{ path: [], message }] })
+  if (argumentsJson.length > 2 * limits.characters) return tooMuch(`there are more than ${2 * limits.characters} characters. Call again with less at once`)
+  let given: unknown
+  try {
+    given = isEmpty(argumentsJson) ? {} : boundedArguments(JSON.parse(argumentsJson))
+  } catch (error) {
+    if (error instanceof ArgumentProblem) return tooMuch(`${error.message}. Call again with less at once`)
+    throw error
+  }
   const parsed = await tool.args.safeParseAsync(given)
   return parsed.success ? { value: parsed.data } : { error: parsed.error.issues }
 }
+
+const isEmpty = (json: string): boolean => json.trim() === ''
 
 /** What the model is told of arguments that do not fit. */
 export function argumentsError(issues: Issues): string {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ToolSet } from 'ai'
 import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../../option-checks.js'
 import { agentTools, type AgentToolsOptions } from '../agent-tools.js'
+import { boundedArguments } from '../execution/read-arguments.js'
 import { checkToolName } from '../check-tool-name.js'
 import { toToolResult } from '../execution/tool-result.js'
 import type { DurableObjectStorage, ThreadMessage, ThreadState } from '../thread-state.js'
@@ -172,9 +173,9 @@ function asArguments(name: string, args: unknown): string {
   if (typeof args === 'string') return args
   let json: string | undefined
   try {
-    json = JSON.stringify(args)
+    json = JSON.stringify(boundedArguments(args))
   } catch (error) {
-    throw invalid(`The arguments of \`${name}\` have no JSON form: ${error instanceof Error ? error.message : ''}`)
+    throw invalid(`The arguments of \`${name}\` cannot be taken: ${error instanceof Error ? error.message : ''}`)
   }
   if (json === undefined) throw invalid(`The arguments of \`${name}\` have no JSON form.`)
   return json

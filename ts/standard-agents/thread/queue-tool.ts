@@ -1,4 +1,5 @@
 import { ToolError, toolTypeError } from '../../errors.js'
+import { boundedArguments } from '../execution/read-arguments.js'
 import { checkToolName } from '../check-tool-name.js'
 import type { ThreadState } from '../thread-state.js'
 import type { Lane } from './lane.js'
@@ -44,7 +45,7 @@ export function queueTool(state: ThreadState, name: string, args: Record<string,
 
 function jsonOf(args: unknown): string {
   try {
-    const json = JSON.stringify(args) as string | undefined
+    const json = JSON.stringify(boundedArguments(args)) as string | undefined
     if (json !== undefined) return json
   } catch (error) {
     throw toolTypeError(`queueTool: the arguments have no JSON form: ${error instanceof Error ? error.message : String(error)}`, error)

@@ -1,5 +1,7 @@
 import { ToolError } from '../../errors.js'
 import { runCall } from '../../run-call.js'
+import { MOST_CHARACTERS } from '../../journal/large-values.js'
+import { boundedArguments } from '../execution/read-arguments.js'
 import { executeTool } from '../execution.js'
 import { failure, messageContent, storedRefs, thrownResult } from '../execution/tool-result.js'
 import type { CallEnd, NewMessage } from '../store/thread-store.js'
@@ -100,7 +102,7 @@ async function execute(call: RunningCall, signal: AbortSignal): Promise<KeptResu
       // What a tool does nobody knows: it is recorded before it begins.
       metadata: { name, sideEffect: true, idempotent: false, acceptsIdempotencyKey: false, hasRevert: false },
       bound: parts.bound,
-      args: parsed(argumentsJson),
+      args: recordable(argumentsJson),
       builtIn: false,
       callOptions: { toolCallId: ticket.toolCallId, abortSignal: signal },
     })
@@ -181,6 +183,16 @@ export function resultMessage(call: ToldCall, result: ToolResult, callId?: strin
 /** Whether the store was asked for something that it does not take, rather than unable to store. */
 function isAboutContents(error: unknown): boolean {
   return ToolError.isInstance(error) && /_TOO_LARGE$|_DUPLICATE_ID$|_NOT_FOUND$|_REFUSED$|^INVALID_INPUT$/u.test(error.code)
+}
+
+/** Arguments for a record: as text, where they are too much to be looked into. */
+function recordable(json: string): unknown {
+  if (json.length > MOST_CHARACTERS) return json
+  try {
+    return boundedArguments(parsed(json))
+  } catch {
+    return json
+  }
 }
 
 function parsed(json: string): unknown {
