@@ -5,7 +5,7 @@ import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
 import { thrownText } from './envelope.js'
-import { enter, leave, withDescriptor } from './open-calls.js'
+import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionVerdict, Subject } from './permissions/rule-store.js'
@@ -38,7 +38,7 @@ export class CallAuthority {
   readonly #signal: AbortSignal
   readonly #held: Held[] = []
   /** Whether it is counted among those that hold files. */
-  #entered = false
+  #open: OpenCall | undefined
   #over = false
 
   constructor(core: SessionCore, tool: ContractTool, args: unknown, callId: string, signal: AbortSignal) {
@@ -59,10 +59,7 @@ export class CallAuthority {
       asRefusal(() => this.#core.policy.checkCapability(name))
     }
     const targets = this.#tool.targets?.(this.#args) ?? []
-    if (targets.length > 0) {
-      await enter(this.#signal)
-      this.#entered = true
-    }
+    if (targets.length > 0) this.#open = await enter(this.#signal)
     for (const target of targets) this.#held.push({ ...(await this.#hold(target)), agreed: true })
   }
 
@@ -124,8 +121,7 @@ export class CallAuthority {
   /** Closes everything that was opened. What a tool goes on with when its call is over, it may not do. */
   release(): void {
     this.#over = true
-    if (this.#entered) leave()
-    this.#entered = false
+    leave(this.#open)
     for (const { opened } of this.#held.splice(0)) opened?.close()
   }
 
@@ -237,6 +233,8 @@ export class CallAuthority {
       const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
       throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, this.#tool.id, watched.reason)
     }
+    // Nobody waits for a call that waits for a person.
+    leave(this.#open)
     return prompts.inTurn(async () => {
       // An answer to a call before may have answered this one.
       const verdict = this.#verdict(held, named)

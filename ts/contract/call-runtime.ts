@@ -4,6 +4,7 @@ import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
 import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
+import { withDescriptor } from './open-calls.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
@@ -78,6 +79,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
+  const patient = <T>(work: () => Promise<T>): Promise<T> => withDescriptor(work, signal)
   const searching = (agreed: boolean, sidecar: SidecarRequest): Omit<ContractGlobRequest, 'pattern' | 'maxEntries'> => ({
     agreed,
     timeoutMs: limits.searchMs,
@@ -91,7 +93,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
       const whole = offset === 0 ? atOnce(signal, () => target.readAtOnce(most)) : undefined
       if (typeof whole === 'string') return { content: whole, offset, bytes: whole.length }
       if (whole !== undefined) return { content: whole.toString('utf8'), offset, bytes: whole.length }
-      const part = await call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel))
+      const part = await patient(() => call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel)))
       const content = part.text ?? part.bytes?.toString('utf8') ?? ''
       return {
         content,
@@ -103,16 +105,17 @@ function callFiles(scope: CallScope): RuntimeFiles {
     },
     async write(path, content) {
       const target = await authority.open(path, 'write')
-      const { bytes = Buffer.byteLength(content), created = false } = await callInTurn(changing(`write ${path}`), (_, cancel) =>
-        target.write(content, limits.textBytes, publish, cancel),
+      const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
+        callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )
       return { bytes, created }
     },
     async replace(path, change) {
       const target = await authority.open(path, 'edit')
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
-      const { replacements = 0 } = await callInTurn(changing(`edit ${path}`), (_, cancel) =>
-        target.edit(edit, limits.textBytes, publish, cancel),
+      // Without a descriptor nothing has been changed.
+      const { replacements = 0 } = await patient(() =>
+        callInTurn(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
       )
       return { replacements }
     },

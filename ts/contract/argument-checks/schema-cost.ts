@@ -98,6 +98,8 @@ export function patternCost(pattern: string): PatternCost {
       at = endOfClass(pattern, at)
     } else if (rest.startsWith('(?')) {
       at += 1
+    } else if (/^\{\d+\}/u.test(rest)) {
+      at = pattern.indexOf('}', at)
     } else if (rest.startsWith('|')) {
       factor *= 2
     } else if (/^[*+]|^\{\d+,\d*\}/u.test(rest)) {
