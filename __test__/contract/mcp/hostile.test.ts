@@ -207,6 +207,16 @@ describe('servers that flood', () => {
     expect(grown).toBeLessThan(MOST_BYTES)
   })
 
+  test('R62 an answer over stdio that is too long says so, and the server is there for the next call', async () => {
+    const { session, call } = await openScene(withServers({ srv: stdio({ FLOOD: '1' }) }))
+    await session.prepareStep(step)
+    expect(failureOf(await call('srv_floods', { n: 10_000_001 }))).toEqual({ code: 'too_large', text: expect.stringMatching(/more than 10000000 bytes.*Ask for less at once/u) })
+    expect(dataOf(await call('srv_add', { a: 1, b: 2 })).content[0].text).toBe('3')
+    // A call that runs beside it is told as little as is known of it.
+    const [flood, hanging] = await Promise.all([call('srv_floods', { n: 11_000_000 }), call('srv_hangs', {})])
+    expect([flood, hanging].map((envelope) => failureOf(envelope).code)).toEqual(['too_large', 'too_large'])
+  }, 60_000)
+
   test('R62 a line without an end over stdio ends its server', async () => {
     const server = new McpServer('flood', { command: '/bin/sh', args: ['-c', 'exec tr "\\0" x < /dev/zero'], timeout_ms: 20_000 })
     const start = performance.now()

@@ -25,6 +25,7 @@ const tools = {
   dies: [object({}), () => process.exit(3), 'Die'],
   grows: [object({}), async () => { extra = ['fresh']; await server.sendToolListChanged(); return text('grown') }, 'Grow the list'],
 }
+if (process.env.FLOOD !== undefined) tools.floods = [object({ n: { type: 'number' } }), ({ n }) => text('x'.repeat(n)), 'Give a long text']
 for (let index = 0; index < Number(MANY); index += 1) tools[`many_${index}`] = [object({}), () => text(index), `Tool number ${index} of many`]
 
 function makeServer() {

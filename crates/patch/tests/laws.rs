@@ -18,6 +18,8 @@ fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
         max_global_rejects: cases,
+        // A soak throws more away than the usual run makes.
+        max_local_rejects: cases.saturating_mul(50),
         // Failures are printed with their seed; a case worth keeping becomes a fixture.
         failure_persistence: None,
         ..ProptestConfig::default()

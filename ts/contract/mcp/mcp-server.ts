@@ -75,6 +75,10 @@ export class McpServer {
     let result: unknown
     try {
       result = await withinTime((either) => connection.callTool(tool, args, either), limitMs, signal, late)
+      if (connection.wasTooLong) {
+        this.#down(connection)
+        throw tooLong(this.name)
+      }
     } catch (error) {
       signal.throwIfAborted()
       if (ContractFailure.isInstance(error)) throw error

@@ -20,13 +20,14 @@ export async function limitedFetch(...request: Parameters<typeof fetch>): Promis
   return new Response(response.body.pipeThrough(counted), { status, statusText, headers })
 }
 
-/** Tells of an output of lines in which one is longer. */
+/** Tells of an output of lines in which one is longer, before anybody else sees the end of it. */
 export function whenLineTooLong(output: Readable, listener: () => void): void {
   let bytes = 0
-  output.on('data', (chunk: Buffer) => {
-    const end = chunk.lastIndexOf(0x0a)
-    bytes = end === -1 ? bytes + chunk.length : chunk.length - end - 1
-    if (bytes > MAX_MESSAGE_BYTES) listener()
+  output.prependListener('data', (chunk: Buffer) => {
+    const first = chunk.indexOf(0x0a)
+    const longest = bytes + (first === -1 ? chunk.length : first)
+    bytes = first === -1 ? longest : chunk.length - chunk.lastIndexOf(0x0a) - 1
+    if (Math.max(longest, bytes) > MAX_MESSAGE_BYTES) listener()
   })
 }
 
