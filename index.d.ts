@@ -49,8 +49,13 @@ export declare class CommandSettings {
   constructor(options: CommandOptions)
 }
 
-/** What a session may do, compiled. It does not change. */
+/** What a session may do, compiled. It does not change; `withAdHoc` gives another one. */
 export declare class ContractPolicy {
+  /**
+   * The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
+   * given what its parent may do by now.
+   */
+  withAdHoc(adHoc: Array<string>, parent?: ContractPolicy | undefined | null): ContractPolicyOutcome
   /** The sets with their variables and braces written out, in the shape of the request. */
   expanded(): unknown
   /** Why a host may not be reached; nothing when it may. */
@@ -342,11 +347,14 @@ export interface CommandOptions {
   timeoutMs: number
 }
 
-/** Compiles what a session may do. */
-export declare function compilePolicy(request: ContractPolicyRequest): ContractPolicyOutcome
+/** Compiles what a session may do; a child of a session does no more than its parent may. */
+export declare function compilePolicy(request: ContractPolicyRequest, parent?: ContractPolicy | undefined | null): ContractPolicyOutcome
 
-/** Compiles permission rules. */
-export declare function compileRules(variables: ContractVariables, rules: Array<ContractRule>): ContractRulesOutcome
+/**
+ * Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if
+ * not `manifest.permissions`.
+ */
+export declare function compileRules(variables: ContractVariables, rules: Array<ContractRule>, manifest?: string | undefined | null): ContractRulesOutcome
 
 /** Runs a command line in a directory that was opened as `workdir`. */
 export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle): Promise<ContractBashOutcome>

@@ -36,7 +36,7 @@ export type {
   ShellRunRequirement,
 } from './contract/requirements.js'
 export type { AgentManifest } from './contract/manifest.js'
-export { compileManifest, evaluatePermission, type CompiledManifest, type EvaluatedCall } from './contract/compile-manifest.js'
+export { compileManifest, evaluatePermission, type CompiledManifest, type EvaluatedCall, type ManifestVariables } from './contract/compile-manifest.js'
 export type { PermissionAction, Rule, RuleSource, StoredRule } from './contract/permissions/rule.js'
 export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
 export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::Value;
 use toolwright_policy::Access;
@@ -84,13 +85,16 @@ pub struct ContractPolicyOutcome {
     pub error: Option<NativeError>,
 }
 
-/// What a session may do, compiled. It does not change.
+/// What a session may do, compiled. It does not change; `withAdHoc` gives another one.
 #[napi]
 #[derive(Debug, Clone)]
 pub struct ContractPolicy(pub(super) Arc<Policy>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Policy {
+    /// The session's own part of what is effective.
+    own: Vec<OwnSet>,
+    user_data: Vec<PathBuf>,
     pub(super) effective: Effective,
     /// With links followed.
     pub(super) workspace: Vec<PathBuf>,
@@ -104,8 +108,30 @@ pub(super) struct Policy {
     closed: Vec<PathBuf>,
 }
 
+/// One of the sets that all have to allow.
+#[derive(Debug, Clone)]
+struct OwnSet {
+    members: Vec<Declared>,
+    /// All of it but what depends on `{ad-hoc}`.
+    fixed: Union,
+}
+
+impl OwnSet {
+    fn compile(members: Vec<Declared>, variables: &Variables) -> Result<Self, CompileError> {
+        let without = Variables { ad_hoc: Vec::new(), ..variables.clone() };
+        Ok(Self { fixed: Union::compile(&members, &without)?, members })
+    }
+
+    fn with(&self, ad_hoc: &[PathBuf]) -> Result<Union, CompileError> {
+        Ok(self.fixed.or(&Union::ad_hoc(&self.members, ad_hoc)?))
+    }
+}
+
 impl Policy {
-    fn compile(request: &ContractPolicyRequest) -> Result<Self, CompileError> {
+    fn compile(
+        request: &ContractPolicyRequest,
+        parent: Option<&Self>,
+    ) -> Result<Self, CompileError> {
         let variables = request.variables.resolved();
         let sets = request.conjunction.iter().map(|members| {
             let members = members
@@ -115,28 +141,42 @@ impl Policy {
                     Ok(Declared { origin: source.clone(), set })
                 })
                 .collect::<Result<Vec<_>, CompileError>>()?;
-            Union::compile(&members, &variables)
+            OwnSet::compile(members, &variables)
         });
-        let effective = Effective::new(sets.collect::<Result<_, _>>()?);
+        let own: Vec<OwnSet> = sets.collect::<Result<_, _>>()?;
+        let effective = effective(parent, &own, &variables.ad_hoc)?;
         let real = |paths: &Option<Vec<String>>| -> Vec<PathBuf> {
             let paths = paths.iter().flatten().map(PathBuf::from);
             paths.map(|path| std::fs::canonicalize(&path).unwrap_or(path)).collect()
         };
-        let implicit_read = real(&request.implicit_read);
-        let implicit_write = real(&request.implicit_write);
-        let mut roots = effective.roots();
-        roots.extend(implicit_read.iter().chain(&implicit_write).cloned());
-        let others = variables.ad_hoc.iter().chain(&variables.user_data).cloned().collect();
-        Ok(Self {
-            effective,
+        let fixed = Self {
+            own,
+            user_data: variables.user_data,
+            effective: Effective::default(),
             workspace: variables.workspace,
-            others,
-            roots,
+            others: Vec::new(),
+            roots: Vec::new(),
             deny_write: options::protected_paths(request.deny_write.as_deref()),
-            implicit_read,
-            implicit_write,
+            implicit_read: real(&request.implicit_read),
+            implicit_write: real(&request.implicit_write),
             closed: real(&request.closed),
-        })
+        };
+        Ok(fixed.with_effective(effective, &variables.ad_hoc))
+    }
+
+    /// The same for other directories of `{ad-hoc}`, and for what its parent may do by now. Nothing
+    /// else is looked up again: what it led to when the session began still holds.
+    fn with_ad_hoc(&self, ad_hoc: &[PathBuf], parent: Option<&Self>) -> Result<Self, CompileError> {
+        let effective = effective(parent, &self.own, ad_hoc)?;
+        Ok(self.clone().with_effective(effective, ad_hoc))
+    }
+
+    fn with_effective(mut self, effective: Effective, ad_hoc: &[PathBuf]) -> Self {
+        self.roots = effective.roots();
+        self.roots.extend(self.implicit_read.iter().chain(&self.implicit_write).cloned());
+        self.others = ad_hoc.iter().chain(&self.user_data).cloned().collect();
+        self.effective = effective;
+        self
     }
 
     /// Whether a place is one that needs no rule.
@@ -169,11 +209,30 @@ impl Policy {
     }
 }
 
-/// Compiles what a session may do.
+/// All that have to allow what is done: the parent's sets as they are, then its own.
+fn effective(
+    parent: Option<&Policy>,
+    own: &[OwnSet],
+    ad_hoc: &[PathBuf],
+) -> Result<Effective, CompileError> {
+    let above = parent.map_or(&[][..], |parent| parent.effective.sets());
+    let own = own.iter().map(|set| set.with(ad_hoc));
+    let all = above.iter().cloned().map(Ok).chain(own);
+    all.collect::<Result<_, _>>().map(Effective::new)
+}
+
+/// Compiles what a session may do; a child of a session does no more than its parent may.
 #[napi(catch_unwind)]
 #[must_use]
-pub fn compile_policy(request: ContractPolicyRequest) -> ContractPolicyOutcome {
-    match Policy::compile(&request) {
+pub fn compile_policy(
+    request: ContractPolicyRequest,
+    parent: Option<ClassInstance<'_, ContractPolicy>>,
+) -> ContractPolicyOutcome {
+    told(Policy::compile(&request, parent.as_ref().map(|parent| &*parent.0)))
+}
+
+fn told(compiled: Result<Policy, CompileError>) -> ContractPolicyOutcome {
+    match compiled {
         Ok(policy) => ContractPolicyOutcome {
             policy: Some(ContractPolicy(Arc::new(policy))),
             ..ContractPolicyOutcome::default()
@@ -223,6 +282,19 @@ pub struct ContractGrants {
 
 #[napi]
 impl ContractPolicy {
+    /// The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
+    /// given what its parent may do by now.
+    #[napi(catch_unwind)]
+    #[must_use]
+    pub fn with_ad_hoc(
+        &self,
+        ad_hoc: Vec<String>,
+        parent: Option<ClassInstance<'_, ContractPolicy>>,
+    ) -> ContractPolicyOutcome {
+        let ad_hoc: Vec<PathBuf> = ad_hoc.into_iter().map(PathBuf::from).collect();
+        told(self.0.with_ad_hoc(&ad_hoc, parent.as_ref().map(|parent| &*parent.0)))
+    }
+
     /// The sets with their variables and braces written out, in the shape of the request.
     #[napi(catch_unwind, ts_return_type = "unknown")]
     #[must_use]

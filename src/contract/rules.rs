@@ -50,14 +50,16 @@ pub struct ContractRulesOutcome {
 #[derive(Debug, Clone)]
 pub struct ContractRules(pub(super) Arc<Rules>);
 
-/// Compiles permission rules.
+/// Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if
+/// not `manifest.permissions`.
 #[napi(catch_unwind)]
 #[must_use]
 pub fn compile_rules(
     variables: ContractVariables,
     rules: Vec<ContractRule>,
+    manifest: Option<String>,
 ) -> ContractRulesOutcome {
-    let places = places(&rules);
+    let places = places(&rules, manifest.as_deref().unwrap_or("manifest.permissions"));
     let rules = rules.into_iter().enumerate().map(|(index, rule)| understood(index, rule));
     let compiled = rules
         .collect::<Result<Vec<_>, _>>()
@@ -80,11 +82,11 @@ pub fn compile_rules(
 }
 
 /// What the host calls each rule: by the list that it stands in, of which these are put together.
-fn places(rules: &[ContractRule]) -> Vec<String> {
+fn places(rules: &[ContractRule], manifest: &str) -> Vec<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let named = rules.iter().map(|rule| {
         let list = match rule.source.as_deref() {
-            Some("manifest") => "manifest.permissions",
+            Some("manifest") => manifest,
             Some("project") => "permissions.project",
             _ => "permissions.session",
         };

@@ -1,14 +1,15 @@
 import { resolve } from 'node:path'
-import type { OpenedTarget } from '../../index.js'
+import type { ContractRules, OpenedTarget } from '../../index.js'
 import { ownCopyOf } from '../argument-copy.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
 import { thrownText } from './envelope.js'
+import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
-import type { PermissionVerdict, Subject } from './permissions/rule-store.js'
+import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
@@ -31,6 +32,9 @@ interface Held {
 
 /** What one call may do: capabilities, then rules, then the watchdog, then the user. */
 export class CallAuthority {
+  /** What may be done since the call began, whatever is opened and closed meanwhile. */
+  readonly policy: SessionPolicy
+  readonly #rules: PermissionRules
   readonly #core: SessionCore
   readonly #tool: ContractTool
   readonly #args: unknown
@@ -42,6 +46,8 @@ export class CallAuthority {
   #over = false
 
   constructor(core: SessionCore, tool: ContractTool, args: unknown, callId: string, signal: AbortSignal) {
+    this.policy = core.policy
+    this.#rules = core.rules.now()
     this.#core = core
     this.#tool = tool
     this.#args = args
@@ -56,7 +62,7 @@ export class CallAuthority {
    */
   async prepare(): Promise<void> {
     for (const name of this.#tool.requires.capabilities ?? []) {
-      asRefusal(() => this.#core.policy.checkCapability(name))
+      asRefusal(() => this.policy.checkCapability(name))
     }
     const targets = this.#tool.targets?.(this.#args) ?? []
     if (targets.length > 0) this.#open = await enter(this.#signal)
@@ -81,6 +87,11 @@ export class CallAuthority {
   /** The file or directory at a path: as it was opened before the call, or else opened and decided on now. */
   async open(path: string, access: FileAccess): Promise<OpenedTarget> {
     return openedOf(await this.#file(path, access))
+  }
+
+  /** The rules for what a search meets on its way. */
+  get forSearches(): ContractRules[] {
+    return [...this.#rules.forSearches]
   }
 
   /** As {@link open}, for a search; `agreed` when the user has agreed to it, and so to what rules ask about in there. */
@@ -147,7 +158,7 @@ export class CallAuthority {
 
   async #hold(target: CallTarget): Promise<Held> {
     this.#checkRunning()
-    const { policy } = this.#core
+    const { policy } = this
     const undecided = { target, opened: undefined, error: undefined, agreed: false, byUser: false }
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
@@ -175,7 +186,7 @@ export class CallAuthority {
 
   /** What the rules say of files and commands, and of what else the tool requires by name. */
   #verdict(held: readonly Held[], named: readonly Subject[] = []): PermissionVerdict {
-    const { rules } = this.#core
+    const rules = this.#rules
     const { id, requires } = this.#tool
     // Files of the session itself need no rule; only the manifest can close them.
     const implicit = held.filter(({ opened }) => opened?.implicit === true).flatMap(({ subjects }) => subjects)
@@ -209,7 +220,8 @@ export class CallAuthority {
   }
 
   async #watch(): Promise<Verdict> {
-    const { watchdog, manifest, id, limits, policy } = this.#core
+    const { policy } = this
+    const { watchdog, manifest, id, limits } = this.#core
     if (watchdog === undefined) return { action: 'allow' }
     const commands = this.#held.flatMap(({ target }) =>
       target.kind === 'command' ? policy.addon.parseCommandLine(target.command).commands : [],
@@ -248,8 +260,8 @@ export class CallAuthority {
 
   async #prompt(touched: readonly Subject[], verdict: PermissionVerdict, watched: Verdict): Promise<void> {
     const { id: tool } = this.#tool
-    const { host, limits, id: session_id, policy, roots } = this.#core
-    const rules = suggestedRules(policy.addon, tool, touched, roots)
+    const { host, limits, id: session_id, roots } = this.#core
+    const rules = suggestedRules(this.policy.addon, tool, touched, roots)
     const subjects = verdict.subjects.map(({ capability, resource, restricted: why }) => ({ capability, resource, why }))
     const args: unknown = ownCopyOf(this.#args)
     const asked = { session_id, call_id: this.#callId, tool, args, subjects, reason: watched.reason, rules }
@@ -272,7 +284,7 @@ export class CallAuthority {
     if (!answer.decision.endsWith('_always')) return
     const action = answer.decision === 'allow_always' ? 'allow' : 'deny'
     for (const { permission, pattern } of answer.rules ?? suggested ?? []) {
-      const stored = this.#core.rules.record({ permission, pattern, action }, answer.scope)
+      const stored = this.#rules.record({ permission, pattern, action }, answer.scope)
       try {
         this.#core.onRule?.(stored)
       } catch (error) {

@@ -75,7 +75,7 @@ export function callRuntime(scope: CallScope): ToolRuntime {
 
 function callFiles(scope: CallScope): RuntimeFiles {
   const { core, authority, tool, signal } = scope
-  const { limits, rules } = core
+  const { limits } = core
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
@@ -124,7 +124,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const { entries = [], sidecar } = await withSidecar(scope, (file) => {
         const request = { ...searching(agreed, file), pattern, maxEntries: limits.globEntries }
-        return callInTurn(most, (_, cancel) => target.glob(request, [...rules.forSearches], cancel))
+        return callInTurn(most, (_, cancel) => target.glob(request, authority.forSearches, cancel))
       })
       return { items: entries, output_path: sidecar?.path }
     },
@@ -140,7 +140,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
           maxMatches: limits.grepMatches,
           maxLineBytes: LINE_BYTES,
         }
-        return callInTurn(most, (_, cancel) => target.grep(request, [...rules.forSearches], cancel))
+        return callInTurn(most, (_, cancel) => target.grep(request, authority.forSearches, cancel))
       })
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
     },
@@ -149,7 +149,8 @@ function callFiles(scope: CallScope): RuntimeFiles {
 
 function callShell(scope: CallScope): RuntimeShell {
   const { core, authority, signal } = scope
-  const { limits, policy, sandbox, directory, scratch } = core
+  const { limits, sandbox, directory, scratch } = core
+  const { policy } = authority
   return {
     async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
       const target = await authority.command(command, workdir)

@@ -1,17 +1,28 @@
+import { isAbsolute } from 'node:path'
+import { checkAgentMeaning } from './agents/check-agents.js'
 import { checked, checkNames, checkText, givenOptions, invalid, isNames } from '../option-checks.js'
 import { loadContractAddon, SessionPolicy } from './native-policy.js'
 import { type AgentManifest, checkManifest } from './manifest.js'
 import { type PermissionVerdict, RuleStore, type Subject } from './permissions/rule-store.js'
 import { type Rule, type RuleSource, type StoredRule, storedRule } from './permissions/rule.js'
 import type { RequirementSet, RequirementVariables } from './requirements.js'
+import { directoryOrPath, withDeclaredRoots } from './workspace-roots.js'
 
 /** A manifest whose patterns and rules are known to mean something. */
 export interface CompiledManifest {
   name: string
+  /** The roots of its workspace: the given ones, and those that it declares. */
+  workspace: readonly string[]
   /** What it requires, with its variables expanded. */
   requires: RequirementSet
   /** Its rules. */
   permissions: readonly StoredRule[]
+}
+
+/** What the variables of a manifest stand for, and where it may declare roots. */
+export interface ManifestVariables extends RequirementVariables {
+  /** Directories besides the workspace in which it may. @default [] */
+  manifestRoots?: string[] | undefined
 }
 
 /**
@@ -20,17 +31,24 @@ export interface CompiledManifest {
  * @throws {ToolError} CONTRACT_MANIFEST_INVALID for an unknown variable or a pattern that is none, with its
  * place; CONTRACT_RULE_INVALID; INVALID_INPUT; NATIVE_UNAVAILABLE.
  */
-export async function compileManifest(manifest: AgentManifest, variables: RequirementVariables): Promise<CompiledManifest> {
+export async function compileManifest(manifest: AgentManifest, variables: ManifestVariables): Promise<CompiledManifest> {
   const native = checked('compileManifest', () => {
     checkManifest(manifest)
-    return nativeVariables('variables', variables)
+    const { manifestRoots = [], ...given } = givenOptions('compileManifest', variables, [...variableNames, 'manifestRoots'])
+    if (!isNames(manifestRoots)) throw invalid('manifestRoots must be an array of paths.')
+    const own = nativeVariables('variables', given)
+    const real = (paths: readonly string[]): string[] => paths.map((path) => (isAbsolute(path) ? directoryOrPath('', path) : path))
+    const roots = { source: 'manifest.workspace', declared: manifest.workspace, roots: real(own.workspace), within: real(manifestRoots) }
+    return { ...own, workspace: withDeclaredRoots(roots, directoryOrPath) }
   })
   const addon = await loadContractAddon()
   const requires = [{ source: 'manifest.requires', requires: manifest.requires ?? {} }]
   const policy = new SessionPolicy(addon, { variables: native, conjunction: [requires] })
   const rules = new RuleStore(addon, native, { manifest: manifest.permissions })
+  const { workspace: roots, adHoc, userData } = native
+  checkAgentMeaning(addon, { agents: manifest.agents ?? [], roots, adHoc, userData }, directoryOrPath)
   const [expanded = {}] = policy.expanded()
-  return { name: manifest.name, requires: expanded, permissions: rules.rules('manifest') }
+  return { name: manifest.name, workspace: [...roots], requires: expanded, permissions: rules.rules('manifest') }
 }
 
 /** A call, as far as permission rules look at it. */

@@ -40,10 +40,19 @@ export class SessionPolicy {
   readonly #native: ContractPolicy
   #grants: ContractGrants | undefined
 
-  /** @throws {ToolError} CONTRACT_MANIFEST_INVALID with the place of what is wrong. */
-  constructor(addon: ContractAddon, request: ContractPolicyRequest) {
+  /**
+   * Compiles what is asked for, and no more than the parent has.
+   *
+   * @throws {ToolError} CONTRACT_MANIFEST_INVALID with the place of what is wrong.
+   */
+  constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
     this.addon = addon
-    this.#native = unwrap(addon.compilePolicy(request)).policy as ContractPolicy
+    this.#native = 'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native)).policy as ContractPolicy) : request
+  }
+
+  /** The same for other directories of `{ad-hoc}`. Nothing else is looked up again. */
+  withAdHoc(directories: readonly string[], parent: SessionPolicy | undefined): SessionPolicy {
+    return new SessionPolicy(this.addon, unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)).policy as ContractPolicy)
   }
 
   /** The sets with their variables expanded, in the order of the request. */

@@ -1,9 +1,8 @@
-import type { ContractPolicyRequest, ContractVariables } from '../../index.js'
-import { realpathSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { checked, invalid } from '../option-checks.js'
+import { AdHocFiles } from './ad-hoc-files.js'
 import { AgentTeam, type OpenChild } from './agents/agent-team.js'
-import { InheritedRules } from './agents/inherited-rules.js'
+import { checkAgentMeaning } from './agents/check-agents.js'
+import { delegatedRules, InheritedRules } from './agents/inherited-rules.js'
 import type { Lineage } from './agents/lineage.js'
 import { loadArgumentChecks, type MakeCheck } from './argument-checks.js'
 import { builtInTools } from './built-in-tools.js'
@@ -13,11 +12,13 @@ import { resolveLimits } from './limits.js'
 import { isLockedToolId } from './locked-tools.js'
 import { mcpCapability } from './mcp/mcp-tools.js'
 import { McpServers } from './mcp/mcp-servers.js'
-import { loadContractAddon, SessionPolicy } from './native-policy.js'
+import { loadContractAddon, type SessionPolicy } from './native-policy.js'
 import { PromptQueue } from './permissions/prompt.js'
 import { RuleStore } from './permissions/rule-store.js'
+import { unknownPermissions } from './permissions/unknown-permissions.js'
 import { isEmptySet, type RequirementSet, type SessionRequirements, unionOf } from './requirements.js'
 import type { RegisteredTool } from './run-call.js'
+import { type CapabilitySource, SessionCapabilities } from './session-capabilities.js'
 import type { SessionCore } from './session-core.js'
 import { SessionDirectory } from './session-directory.js'
 import { Scratch } from './scratch.js'
@@ -28,6 +29,7 @@ import { resolveToolSearch } from './tool-search/tool-search-options.js'
 import { webSearchTool } from './tools/web-search.js'
 import { chooseProvider } from './web/search-provider.js'
 import { SessionWeb } from './web/session-web.js'
+import { realDirectory, withDeclaredRoots } from './workspace-roots.js'
 
 /** A session that is about to be opened. */
 interface SessionPlan {
@@ -41,39 +43,44 @@ interface SessionPlan {
 export async function planSession(id: string, options: SessionOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
   const { manifest, tools = [], permissions = {}, host = {}, ceiling, userData, sandbox = {} } = options
   const limits = resolveLimits(options.limits)
-  const roots = (typeof options.workspace === 'string' ? [options.workspace] : options.workspace).map((path) => realDirectory('workspace', path))
-  const adHoc = (options.adHoc ?? []).map((path) => realDirectory('adHoc', path))
+  const roots = rootsOf(options, lineage)
+  const adHoc = lineage === undefined ? new AdHocFiles((options.adHoc ?? []).map((path) => realDirectory('adHoc', path))) : new AdHocFiles([], lineage.parent.adHoc)
   const all = toolsOf(lineage, checked('createSession', () => registerTools(tools)))
-  checkAgentTools(manifest.agents ?? [], all, lineage)
   // An agent keeps to the provider of its caller: another one's host its caller may not reach.
   const provider = lineage === undefined ? chooseProvider(id, host.webSearch) : lineage.parent.web.provider
   const search = all.findIndex((tool) => tool.id === 'web_search')
   // What it requires is the host of the session's own provider.
   if (search !== -1) all[search] = Object.freeze(webSearchTool(provider))
   const [addon, makeCheck] = await Promise.all([loadContractAddon(), loadArgumentChecks()])
-  const variables: ContractVariables = { workspace: roots, adHoc, ...(userData === undefined ? {} : { userData: realDirectory('userData', userData) }) }
+  const place = userData === undefined ? undefined : realDirectory('userData', userData)
+  if (lineage === undefined) checkAgentMeaning(addon, { agents: manifest.agents ?? [], tools: all, roots, adHoc: adHoc.directories, userData: place }, realDirectory)
   const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
   const directory = new SessionDirectory()
   try {
     const scratch = new Scratch(directory)
-    const request = policyRequest(variables, { directory, scratch }, all, options, lineage)
-    const policy = new SessionPolicy(addon, request)
+    const parent = lineage?.parent.capabilities
+    const request = policyRequest({ directory, scratch }, all, options)
+    const capabilities = new SessionCapabilities({ addon, roots, adHoc, userData: place, parent, request })
+    const { policy } = capabilities
+    const variables = () => capabilities.variables
     const core: SessionCore = {
       id,
       manifest: checked('createSession', () => ownManifest(manifest)),
       roots,
       tools: new Set(all.map((tool) => tool.id)),
-      policy,
+      adHoc,
+      capabilities,
+      get policy() {
+        return capabilities.policy
+      },
       rules:
         lineage === undefined
           ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions })
-          : new InheritedRules({
-              addon,
-              variables,
-              permissions: lineage.agent.permissions,
-              above: lineage.parent.rules,
-              isFree: (tool) => all.some((one) => one.id === tool && isEmptySet(one.requires)),
-            }),
+          : new InheritedRules(
+              new RuleStore(addon, variables, rulesOfChild(lineage), `permissions of the agent ${lineage.agent.name}`),
+              lineage.parent.rules,
+              (tool) => all.some((one) => one.id === tool && isEmptySet(one.requires)),
+            ),
       onRule: options.onRule,
       watchdog: options.watchdog,
       host,
@@ -85,6 +92,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       // One user answers for all of them, one prompt after the other.
       prompts: lineage?.parent.prompts ?? new PromptQueue(),
       web: new SessionWeb({ limits, provider, effective: policy.expanded(), parent: lineage?.parent.web }),
+      warnings: lineage === undefined ? warningsOf(options, all) : [],
       todos: [],
       skills,
       catalog: new ToolCatalog(all, resolveToolSearch(options.toolSearch ?? {})),
@@ -92,7 +100,6 @@ export async function planSession(id: string, options: SessionOptions, openChild
       model: options.model,
       depth: lineage === undefined ? 0 : lineage.parent.depth + 1,
       tree: lineage?.parent.tree ?? { running: 0 },
-      conjunction: request.conjunction,
       place: lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE },
       get team() {
         return team
@@ -131,15 +138,6 @@ function toolsOf(lineage: Lineage | undefined, all: ContractTool[]): ContractToo
   return all.filter(({ id }) => parent.tools.has(id) && (agent.tools?.includes(id) ?? true))
 }
 
-/** A misspelt tool must not be missed when the agent is called. */
-function checkAgentTools(agents: NonNullable<SessionOptions['manifest']['agents']>, all: readonly ContractTool[], lineage: Lineage | undefined): void {
-  if (lineage !== undefined) return
-  for (const { name, tools = [] } of agents) {
-    const unknown = tools.find((id) => !all.some((tool) => tool.id === id))
-    if (unknown !== undefined) throw invalid(`manifest.agents: ${name} names the tool ${unknown}, which the session does not have.`)
-  }
-}
-
 /** A copy; the models of agents are objects that live on. */
 function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionOptions['manifest'] {
   const own = structuredClone(plain)
@@ -147,13 +145,34 @@ function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionO
   return { ...own, agents: agents.map(({ model, ...agent }) => ({ ...structuredClone(agent), ...(model === undefined ? {} : { model }) })) }
 }
 
+/** What an author or a host will have meant otherwise, and what holds all the same. */
+function warningsOf({ manifest, permissions = {}, ceiling, headless, host }: SessionOptions, tools: readonly ContractTool[]): string[] {
+  const lists = { 'manifest.permissions': manifest.permissions, 'permissions.session': permissions.session, 'permissions.project': permissions.project }
+  const alone = headless === false && host?.prompt === undefined
+  const nobody = 'headless: false says that there is a user, but host.prompt is missing: what a user would be asked for is refused.'
+  return [...(alone ? [nobody] : []), ...unknownPermissions(lists, { tools, manifest, ceiling })]
+}
+
+/** Its own rules; without them, its parent's. */
+const rulesOfChild = ({ agent, parent }: Lineage): ConstructorParameters<typeof RuleStore>[2] =>
+  agent.permissions === undefined ? delegatedRules(parent.rules) : { manifest: agent.permissions }
+
+/** What the host gave, and what the manifest declares in it; a child has its parent's, and what its definition declares in those. */
+function rootsOf({ workspace, manifest, manifestRoots = [] }: SessionOptions, lineage: Lineage | undefined): string[] {
+  if (lineage !== undefined) {
+    const { agent, parent } = lineage
+    return withDeclaredRoots({ source: `workspace of the agent ${agent.name}`, declared: agent.workspace, roots: parent.roots, within: [] }, realDirectory)
+  }
+  const given = (typeof workspace === 'string' ? [workspace] : workspace).map((path) => realDirectory('workspace', path))
+  const within = manifestRoots.map((path) => realDirectory('manifestRoots', path))
+  return withDeclaredRoots({ source: 'manifest.workspace', declared: manifest.workspace, roots: given, within }, realDirectory)
+}
+
 function policyRequest(
-  variables: ContractVariables,
   { directory, scratch }: Pick<SessionCore, 'directory' | 'scratch'>,
   tools: readonly ContractTool[],
   { manifest, ceiling, sandbox, enabledMcpServers = [] }: SessionOptions,
-  lineage: Lineage | undefined,
-): ContractPolicyRequest {
+): CapabilitySource['request'] {
   const declared = [
     { source: 'manifest.requires', requires: manifest.requires ?? {} },
     ...tools.map(({ id, requires }) => ({ source: `tool ${id}`, requires })),
@@ -162,8 +181,7 @@ function policyRequest(
   const bounds = ceiling === undefined ? [] : [[{ source: 'ceiling', requires: ceiling }]]
   const denyWrite = sandbox?.denyWrite
   return {
-    variables,
-    conjunction: [...bounds, ...(lineage?.parent.conjunction ?? []), declared],
+    conjunction: [...bounds, declared],
     implicitRead: [directory.path],
     implicitWrite: [scratch.path],
     // What other sessions keep.
@@ -181,17 +199,4 @@ function requirementsOf(
   const declared = unionOf([manifest, ...tools.map(({ requires }) => requires)])
   const effective = policy.expanded().map((set) => unionOf([set]))
   return Object.freeze(ceiling === undefined ? { declared, effective } : { declared, ceiling, effective })
-}
-
-/** A directory without links in its path, so that what is opened below it can be compared with it. */
-function realDirectory(option: 'workspace' | 'adHoc' | 'userData', path: string): string {
-  const absolute = resolve(path)
-  let real: string
-  try {
-    real = realpathSync(absolute)
-  } catch (cause) {
-    throw invalid(`${option}: there is no directory ${absolute}.`, { path, cause: String(cause) })
-  }
-  if (!statSync(real).isDirectory()) throw invalid(`${option}: ${absolute} is no directory.`, { path })
-  return real
 }

@@ -67,11 +67,12 @@ async function attempt(
   progress: Progress,
 ): Promise<Envelope> {
   const { tool, check, builtIn } = registered
+  // Before anything is waited for: what may be done is what it was when the call was made.
+  const authority = new CallAuthority(core, tool, args, id, signal)
   await recorded(() => record.announce())
   signal.throwIfAborted()
   if (refusal !== undefined) throw refusal
   await check(args, size, signal)
-  const authority = new CallAuthority(core, tool, args, id, signal)
   try {
     await authority.prepare()
     await authority.decide()

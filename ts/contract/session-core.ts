@@ -1,8 +1,7 @@
 import type { LanguageModel } from 'ai'
-import type { ContractPolicyRequest } from '../../index.js'
+import type { AdHocFiles } from './ad-hoc-files.js'
 import type { AgentTeam } from './agents/agent-team.js'
 import type { SpawnAgent } from './agents/child-agent.js'
-import type { PermissionRules } from './agents/inherited-rules.js'
 import type { RecordPlace, SessionTree } from './agents/lineage.js'
 import type { AgentManifest } from './manifest.js'
 import type { McpServers } from './mcp/mcp-servers.js'
@@ -10,8 +9,10 @@ import type { Limits } from './limits.js'
 import type { SessionPolicy } from './native-policy.js'
 import type { Prompt, PromptQueue } from './permissions/prompt.js'
 import type { Rule } from './permissions/rule.js'
+import type { PermissionRules } from './permissions/rule-store.js'
 import type { AskedQuestion } from './questions.js'
 import type { Scratch } from './scratch.js'
+import type { SessionCapabilities } from './session-capabilities.js'
 import type { SessionDirectory } from './session-directory.js'
 import type { SkillIndex } from './skills/skill-index.js'
 import type { Todo } from './todos.js'
@@ -68,6 +69,11 @@ export interface SessionCore {
   readonly roots: readonly string[]
   /** The ids of the tools that it began with. */
   readonly tools: ReadonlySet<string>
+  /** The files that the user has open besides the workspace. */
+  readonly adHoc: AdHocFiles
+  /** What it may do, while files are opened and closed. */
+  readonly capabilities: SessionCapabilities
+  /** What it may do now. */
   readonly policy: SessionPolicy
   readonly rules: PermissionRules
   readonly onRule: ((rule: Rule) => void) | undefined
@@ -81,6 +87,8 @@ export interface SessionCore {
   readonly scratch: Scratch
   readonly prompts: PromptQueue
   readonly web: SessionWeb
+  /** What its options say and cannot mean. */
+  readonly warnings: readonly string[]
   todos: readonly Todo[]
   readonly skills: SkillIndex
   readonly catalog: ToolCatalog
@@ -92,7 +100,5 @@ export interface SessionCore {
   /** How many agents are above it. */
   readonly depth: number
   readonly tree: SessionTree
-  /** What its policy was compiled from: a child may never do more. */
-  readonly conjunction: ContractPolicyRequest['conjunction']
   readonly place: RecordPlace
 }

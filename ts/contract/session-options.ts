@@ -22,8 +22,10 @@ export interface SessionOptions {
   id?: string | undefined
   /** The roots of the workspace; the first one is where relative paths begin. Empty: no workspace is open. */
   workspace: string | string[]
-  /** Directories of files that were opened one by one. @default [] */
+  /** Directories of files that were opened one by one before it began; see {@link Session.openFile}. @default [] */
   adHoc?: string[] | undefined
+  /** Directories besides the workspace in which the manifest may declare roots. @default [] */
+  manifestRoots?: string[] | undefined
   /** The host's directory for its user. */
   userData?: string | undefined
   /** What the agent is. */
@@ -61,17 +63,18 @@ export interface SessionOptions {
 
 /** The names of {@link SessionOptions}. */
 export const sessionOptionNames =
-  `id workspace adHoc userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
+  `id workspace adHoc manifestRoots userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
    onRecord skills toolSearch enabledMcpServers model`.split(/\s+/u)
 const ofSession = ['watchdog', 'onRule', 'onRecord']
 const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
 
 /** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
 export function checkSessionOptions(options: SessionOptions): void {
-  const { id, workspace, adHoc = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
+  const { id, workspace, adHoc = [], manifestRoots = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
   if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace)) throw invalid('workspace must be a path or an array of paths.')
   if (!isNames(adHoc)) throw invalid('adHoc must be an array of paths.')
+  if (!isNames(manifestRoots)) throw invalid('manifestRoots must be an array of paths.')
   if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
   checkManifest(manifest)
   checkSkillOptions(options.skills ?? {})

@@ -3,7 +3,7 @@ import type { OpenChild } from './agents/agent-team.js'
 import { childOptions } from './agents/child-options.js'
 import type { Lineage } from './agents/lineage.js'
 import { uuidV7 } from '../journal/uuid-v7.js'
-import { checked, checkSignal, checkText, givenOptions, invalid } from '../option-checks.js'
+import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../option-checks.js'
 import { unlessAborted } from '../unless-aborted.js'
 import type { MakeCheck } from './argument-checks.js'
 import { ContractFailure } from './codes.js'
@@ -43,7 +43,10 @@ export interface Session extends AsyncDisposable {
   readonly headless: boolean
   /** The skills that were found when it began. */
   readonly skills: readonly SkillEntry[]
-  /** What was left out, and why: skills and tools that are none, and servers that cannot be connected. */
+  /**
+   * What was left out, and why: skills and tools that are none, and servers that cannot be connected. Rules about
+   * tools and capabilities that do not exist.
+   */
   readonly warnings: readonly string[]
   /**
    * Goes between the steps of an agent: `new ToolLoopAgent({ tools: session.tools, prepareStep: session.prepareStep })`.
@@ -61,6 +64,19 @@ export interface Session extends AsyncDisposable {
    * @throws {ToolError} INVALID_INPUT for what is no file of the scratch directory, or for a place that is taken.
    */
   promote(path: string, destination: string): Promise<string>
+  /**
+   * The user has opened a file: from now on its directory is one of `{ad-hoc}`, in this session and its subagents.
+   * Calls that have begun keep what they had. The file need not exist yet, and a link is not followed.
+   *
+   * @throws {ToolError} INVALID_INPUT for a path in no directory, and in a closed session.
+   */
+  openFile(path: string): void
+  /**
+   * The user has closed a file, as often as it was opened: its directory stays while others in it are open.
+   *
+   * @throws {ToolError} INVALID_INPUT for a file that is not open, and in a closed session.
+   */
+  closeFile(path: string): void
   /** What a system prompt says of the skills. Empty where there are none. */
   skillsPrompt(): string
   /** What the project wants every agent to know: `AGENTS.md` and others around the workspace, the nearest last. */
@@ -129,7 +145,7 @@ class ContractSession implements Session {
   }
 
   get warnings(): readonly string[] {
-    return [...this.#core.skills.warnings, ...this.#tools.warnings]
+    return [...this.#core.warnings, ...this.#core.skills.warnings, ...this.#tools.warnings]
   }
 
   get scratch(): string {
@@ -146,6 +162,22 @@ class ContractSession implements Session {
       checkText('destination', destination)
     })
     return this.#core.scratch.promote(path, destination)
+  }
+
+  openFile(path: string): void {
+    this.#changeFiles('session.openFile', path, (file) => this.#core.adHoc.open(file))
+  }
+
+  closeFile(path: string): void {
+    this.#changeFiles('session.closeFile', path, (file) => this.#core.adHoc.close(file))
+  }
+
+  #changeFiles(caller: string, path: string, change: (file: string) => void): void {
+    checked(caller, () => {
+      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      if (!isNames([path])) throw invalid('path must be a non-empty string.')
+      change(path)
+    })
   }
 
   skillsPrompt(): string {

@@ -77,6 +77,40 @@ impl Union {
         Ok(union)
     }
 
+    /// What the patterns of `members` that begin with `{ad-hoc}` come to for these directories: the
+    /// part of their union that changes while a session runs.
+    pub fn ad_hoc(members: &[Declared], directories: &[PathBuf]) -> Result<Self, CompileError> {
+        let only = |patterns: Option<&Vec<String>>| -> Option<Vec<String>> {
+            let is_one = |pattern: &&String| pattern.starts_with("{ad-hoc}");
+            patterns.map(|patterns| patterns.iter().filter(is_one).cloned().collect())
+        };
+        let members: Vec<Declared> = members
+            .iter()
+            .filter_map(|Declared { origin, set }| {
+                let fs = set.fs.as_ref()?;
+                let fs = crate::FsRequirements {
+                    read: only(fs.read.as_ref()),
+                    write: only(fs.write.as_ref()),
+                };
+                let set = RequirementSet { fs: Some(fs), ..RequirementSet::default() };
+                Some(Declared { origin: origin.clone(), set })
+            })
+            .collect();
+        Self::compile(&members, &Variables { ad_hoc: directories.to_vec(), ..Variables::default() })
+    }
+
+    /// What either of them allows.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.read.extend(other.read.iter().cloned());
+        both.write.extend(other.write.iter().cloned());
+        both.hosts.extend(other.hosts.iter().cloned());
+        both.shell.extend(other.shell.iter().cloned());
+        both.capabilities.extend(other.capabilities.iter().cloned());
+        both
+    }
+
     fn paths(&self, access: Access) -> &[PathGlob] {
         match access {
             Access::Read => &self.read,

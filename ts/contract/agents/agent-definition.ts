@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai'
-import { invalid } from '../../option-checks.js'
+import { invalid, isNames } from '../../option-checks.js'
 import type { Rule } from '../permissions/rule.js'
 import { requirementProblem, type RequirementSet } from '../requirements.js'
 
@@ -19,6 +19,8 @@ export interface AgentDefinition {
   inspectable?: boolean | undefined
   /** The ids of the tools that it has, of those that its parent has. @default all but those of servers */
   tools?: string[] | undefined
+  /** Directories that are roots of its workspace besides those of its parent, in which they lie. @default [] */
+  workspace?: string[] | undefined
   /** What it reaches besides its tools; never more than its parent. @default {} */
   requires?: RequirementSet | undefined
   /** What it may do at most. @default no more bounds than its parent has */
@@ -31,7 +33,7 @@ export interface AgentDefinition {
   maxSteps?: number | undefined
 }
 
-const keys = new Set('name description mode instructions caller inspectable tools requires ceiling permissions model maxSteps'.split(' '))
+const keys = new Set('name description mode instructions caller inspectable tools workspace requires ceiling permissions model maxSteps'.split(' '))
 
 /** @throws {ToolError} INVALID_INPUT for what are no agents. */
 export function checkAgents(agents: unknown): asserts agents is AgentDefinition[] {
@@ -49,7 +51,7 @@ export function checkAgents(agents: unknown): asserts agents is AgentDefinition[
 function problemOf(agent: Record<string, unknown>): string | undefined {
   const unknown = Object.keys(agent).find((key) => !keys.has(key))
   if (unknown !== undefined) return `${unknown} is not known`
-  const { name, mode = 'subagent', caller, inspectable = false, tools = [], requires = {}, ceiling = {}, permissions = [], maxSteps = 1 } = agent
+  const { name, mode = 'subagent', caller, inspectable = false, tools = [], workspace = [], requires = {}, ceiling = {}, permissions = [], maxSteps = 1 } = agent
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(name)) return 'name must be 1 to 64 letters, digits, "_" and "-"'
   if (!['primary', 'subagent', 'all'].includes(mode as string)) return 'mode must be primary, subagent or all'
   if (caller !== undefined && caller !== 'agent') return 'caller must be "agent" or absent'
@@ -58,9 +60,10 @@ function problemOf(agent: Record<string, unknown>): string | undefined {
     if (agent[key] !== undefined && typeof agent[key] !== 'string') return `${key} must be a string`
   }
   if (!Array.isArray(tools) || !tools.every((id) => typeof id === 'string')) return 'tools must be ids'
+  if (!isNames(workspace)) return 'workspace must be an array of paths'
   if (!Array.isArray(permissions)) return 'permissions must be an array of rules'
   if (!Number.isSafeInteger(maxSteps) || Number(maxSteps) < 1) return 'maxSteps must be a whole number'
-  return requirementProblem(requires) ?? requirementProblem(ceiling)
+  return requirementProblem(requires) ?? requirementProblem(ceiling)?.replace(/^requires/u, 'ceiling')
 }
 
 /** Those that `task` may call. */

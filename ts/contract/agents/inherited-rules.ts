@@ -1,31 +1,27 @@
-import type { ContractRules, ContractVariables } from '../../../index.js'
-import type { ContractAddon } from '../native-policy.js'
+import type { ContractRules } from '../../../index.js'
 import type { Rule, RuleSource, StoredRule } from '../permissions/rule.js'
-import { type PermissionVerdict, RuleStore, type Subject } from '../permissions/rule-store.js'
-
-/** What a session asks of its rules. */
-export type PermissionRules = Pick<RuleStore, 'evaluate' | 'record' | 'rules' | 'forSearches'>
+import type { PermissionRules, PermissionVerdict, Subject } from '../permissions/rule-store.js'
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const
 
 /** The rules of a child: the strictest of its own and of every session above it. */
 export class InheritedRules implements PermissionRules {
-  readonly #own: RuleStore
+  readonly #own: PermissionRules
   readonly #above: PermissionRules
   readonly #isFree: (toolId: string) => boolean
 
-  constructor(from: {
-    addon: ContractAddon
-    variables: ContractVariables
-    /** The child's own rules; without them, its parent's. */
-    permissions: readonly Rule[] | undefined
-    above: PermissionRules
-    /** Whether a tool reaches nothing, and so needs no rule. */
-    isFree: (toolId: string) => boolean
-  }) {
-    this.#above = from.above
-    this.#isFree = from.isFree
-    this.#own = new RuleStore(from.addon, from.variables, from.permissions === undefined ? delegated(from.above) : { manifest: from.permissions })
+  /**
+   * @param own the child's rules.
+   * @param isFree whether a tool reaches nothing, and so needs no rule.
+   */
+  constructor(own: PermissionRules, above: PermissionRules, isFree: (toolId: string) => boolean) {
+    this.#own = own
+    this.#above = above
+    this.#isFree = isFree
+  }
+
+  now(): PermissionRules {
+    return new InheritedRules(this.#own.now(), this.#above.now(), this.#isFree)
   }
 
   /** Its own first: each of them has its say. */
@@ -54,8 +50,8 @@ export class InheritedRules implements PermissionRules {
   }
 }
 
-/** What a child has of its parent's rules: all but what the user agreed to for that session. */
-function delegated(above: PermissionRules): Record<RuleSource, StoredRule[]> {
+/** What a child without rules of its own has of its parent's: all but what the user agreed to for that session. */
+export function delegatedRules(above: PermissionRules): Record<RuleSource, StoredRule[]> {
   return {
     manifest: [...above.rules('manifest')],
     session: above.rules('session').filter(({ action }) => action !== 'allow'),

@@ -35,40 +35,86 @@ export interface PermissionVerdict {
   subjects: SubjectVerdict[]
 }
 
+/** What a session asks of its rules. */
+export interface PermissionRules {
+  /** For what a search meets on its way. */
+  readonly forSearches: readonly ContractRules[]
+  /** The rules of one scope. */
+  rules(source: RuleSource): readonly StoredRule[]
+  /** What the rules say of a call. */
+  evaluate(toolId: string, subjects: Subject[]): PermissionVerdict
+  /** Adds a rule; one with the same permission and pattern in that scope gives way. */
+  record(rule: Rule, source: 'session' | 'project'): StoredRule
+  /** The same rules, with their variables as they are now; rules that are added later count in it. */
+  now(): PermissionRules
+}
+
 /** The rules of a session, in their three scopes. */
-export class RuleStore {
+export class RuleStore implements PermissionRules {
   readonly #addon: ContractAddon
-  readonly #variables: ContractVariables
+  readonly #variables: () => ContractVariables
+  /** What errors call the list of the manifest's rules. */
+  readonly #manifestList: string
   readonly #manifest: readonly StoredRule[]
   readonly #session: StoredRule[]
   readonly #project: StoredRule[]
   #all: readonly StoredRule[] = []
-  #compiled: ContractRules
+  /** The rules, compiled for what variables stand for: now, and when calls that run began. */
+  #compiled = new WeakMap<ContractVariables, ContractRules>()
 
-  constructor(addon: ContractAddon, variables: ContractVariables, rules: { manifest?: unknown; session?: unknown; project?: unknown }) {
+  /** @throws {ToolError} CONTRACT_RULE_INVALID with the place of what is wrong. */
+  constructor(
+    addon: ContractAddon,
+    variables: ContractVariables | (() => ContractVariables),
+    rules: { manifest?: unknown; session?: unknown; project?: unknown },
+    manifestList = 'manifest.permissions',
+  ) {
     this.#addon = addon
-    this.#variables = variables
-    this.#manifest = storedRules(rules.manifest, 'manifest', 'manifest.permissions')
+    this.#variables = typeof variables === 'function' ? variables : () => variables
+    this.#manifestList = manifestList
+    this.#manifest = storedRules(rules.manifest, 'manifest', manifestList)
     this.#session = storedRules(rules.session, 'session', 'permissions.session')
     this.#project = storedRules(rules.project, 'project', 'permissions.project')
-    this.#compiled = this.#compile()
     this.#all = this.#list()
+    this.#compiledFor(this.#variables())
   }
 
-  /** For what a search meets on its way. */
+  /** @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID with the place of what is wrong. */
+  static check(addon: ContractAddon, variables: ContractVariables, rules: unknown, list: string): void {
+    const store = new RuleStore(addon, variables, { manifest: rules }, list)
+    store.now()
+  }
+
   get forSearches(): readonly ContractRules[] {
-    return [this.#compiled]
+    return [this.#compiledFor(this.#variables())]
   }
 
-  /** The rules of one scope. */
+  now(): PermissionRules {
+    const variables = this.#variables()
+    const compiled = (): ContractRules => this.#compiledFor(variables)
+    const view: PermissionRules = {
+      get forSearches() {
+        return [compiled()]
+      },
+      rules: (source) => this.rules(source),
+      evaluate: (toolId, subjects) => this.#evaluate(variables, toolId, subjects),
+      record: (rule, source) => this.record(rule, source),
+      now: () => view,
+    }
+    return view
+  }
+
   rules(source: RuleSource): readonly StoredRule[] {
     if (source === 'manifest') return this.#manifest
     return [...(source === 'session' ? this.#session : this.#project)]
   }
 
-  /** What the rules say of a call. */
   evaluate(toolId: string, subjects: Subject[]): PermissionVerdict {
-    const { action, matched, userAllowed, subjects: each } = this.#compiled.evaluate(toolId, subjects)
+    return this.#evaluate(this.#variables(), toolId, subjects)
+  }
+
+  #evaluate(variables: ContractVariables, toolId: string, subjects: Subject[]): PermissionVerdict {
+    const { action, matched, userAllowed, subjects: each } = this.#compiledFor(variables).evaluate(toolId, subjects)
     const told = each.map(({ capability, resource, action: own, rule, final, restricted }) => ({
       capability,
       resource,
@@ -80,7 +126,6 @@ export class RuleStore {
     return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
   }
 
-  /** Adds a rule; one with the same permission and pattern in that scope gives way. */
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
     const stored = storedRule({ added_at: new Date().toISOString(), ...rule }, source, 'rule')
     const scope = source === 'session' ? this.#session : this.#project
@@ -88,19 +133,30 @@ export class RuleStore {
     const before = [...scope]
     if (index === -1) scope.push(stored)
     else scope[index] = stored
+    const variables = this.#variables()
+    let compiled: ContractRules
     try {
-      this.#compiled = this.#compile()
+      compiled = this.#compile(variables)
     } catch (error) {
       scope.splice(0, Infinity, ...before)
       throw error
     }
+    this.#compiled = new WeakMap([[variables, compiled]])
     this.#all = this.#list()
     return stored
   }
 
-  #compile(): ContractRules {
+  #compiledFor(variables: ContractVariables): ContractRules {
+    const known = this.#compiled.get(variables)
+    if (known !== undefined) return known
+    const compiled = this.#compile(variables)
+    this.#compiled.set(variables, compiled)
+    return compiled
+  }
+
+  #compile(variables: ContractVariables): ContractRules {
     const told = this.#list().map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
-    return unwrap(this.#addon.compileRules(this.#variables, told)).rules as ContractRules
+    return unwrap(this.#addon.compileRules(variables, told, this.#manifestList)).rules as ContractRules
   }
 
   #list(): StoredRule[] {

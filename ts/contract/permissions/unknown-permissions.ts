@@ -1,0 +1,69 @@
+import type { ContractTool } from '../contract-tool.js'
+import type { AgentManifest } from '../manifest.js'
+import { mcpCapability } from '../mcp/mcp-tools.js'
+import type { RequirementSet } from '../requirements.js'
+import type { Rule } from './rule.js'
+
+/** Capabilities that are not required by name. */
+const capabilities = ['fs.read', 'fs.write', 'shell.run', 'net.fetch']
+
+/** What a permission of a rule may name. */
+export interface KnownPermissions {
+  tools: readonly ContractTool[]
+  manifest: AgentManifest
+  ceiling: RequirementSet | undefined
+}
+
+/** Rules, by the name of their list. */
+export type RuleLists = Readonly<Record<string, readonly Rule[] | undefined>>
+
+/**
+ * Rules whose permission is the name of nothing, as lines for the host: a `deny` that is misspelt closes nothing. Tools of
+ * servers come later; what may be one of theirs is passed over.
+ */
+export function unknownPermissions(lists: RuleLists, { tools, manifest, ceiling }: KnownPermissions): string[] {
+  const { agents = [], mcpServers = {}, requires } = manifest
+  const servers = Object.keys(mcpServers)
+  const sets = [requires, ceiling, ...tools.map((tool) => tool.requires), ...agents.flatMap((agent) => [agent.requires, agent.ceiling])]
+  const named = sets.flatMap((set) => set?.capabilities ?? [])
+  const known = new Set(['*', ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
+  const beginnings = servers.map((server) => `${server.replace(/[^A-Za-z0-9_]/gu, '_')}_`)
+  const all = { ...lists, ...Object.fromEntries(agents.map(({ permissions }, index) => [`manifest.agents[${index}].permissions`, permissions])) }
+  return Object.entries(all).flatMap(([list, rules = []]) =>
+    rules.flatMap(({ permission }, index) => {
+      if (known.has(permission) || beginnings.some((start) => permission.startsWith(start))) return []
+      const near = nearest(permission, known)
+      const hint = near === undefined ? '' : ` Did you mean ${near}?`
+      return [`${list}[${index}] is a rule about nothing: no tool and no capability is called ${JSON.stringify(permission.slice(0, 100))}.${hint}`]
+    }),
+  )
+}
+
+/** The name that takes the fewest changes of letters, where those are few. */
+function nearest(given: string, names: Iterable<string>): string | undefined {
+  let found: string | undefined
+  let fewest = Math.min(3, Math.ceil(given.length / 3)) + 1
+  for (const name of names) {
+    if (Math.abs(name.length - given.length) >= fewest) continue
+    const changes = distance(given, name)
+    if (changes < fewest) {
+      fewest = changes
+      found = name
+    }
+  }
+  return found
+}
+
+/** How many letters have to be changed, put in or taken out. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [at, letter] of [...from].entries()) {
+    const next = [at + 1]
+    for (const [index, other] of [...to].entries()) {
+      const [corner = 0, above = 0] = row.slice(index)
+      next.push(Math.min(corner + (letter === other ? 0 : 1), above + 1, (next[index] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
