@@ -7,6 +7,6 @@ export {
   type ToolSample,
 } from './contract/testing/conformance-suite.js'
 export { envelopeProblem } from './contract/testing/envelope-problem.js'
-export { hostAccessDuring } from './contract/testing/host-access.js'
+export { hostAccessDuring, hostAccessIsSeen } from './contract/testing/host-access.js'
 export { invalidArguments, sampleOf } from './contract/testing/invalid-arguments.js'
 export { recordingRuntime, type RecordingRuntimeOptions, type RuntimeUse } from './contract/testing/recording-runtime.js'

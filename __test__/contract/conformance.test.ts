@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { builtInTools, type Envelope } from 'toolwright/contract'
-import { contractSuite, envelopeProblem, hostAccessDuring, recordingRuntime, type ToolSample } from 'toolwright/contract/testing'
+import { contractSuite, envelopeProblem, hostAccessDuring, hostAccessIsSeen, recordingRuntime, type ToolSample } from 'toolwright/contract/testing'
 import { describe, expect, test } from 'vitest'
 
 const files = { 'a.txt': 'one\ntwo\n' }
@@ -65,6 +65,18 @@ describe('the suite itself', () => {
     expect(String(found.get('reaches reaches the host through its runtime alone'))).toMatch(/node:fs readFileSync/u)
     expect(await hostAccessDuring(async () => void (await fetch('data:,x')))).toContain('fetch')
     expect(await hostAccessDuring(async () => undefined)).toEqual([])
+  })
+
+  test('R3 R67c where the runtime does not show what a tool imports, the suite says that it has not looked', async () => {
+    const title = 'mine reaches the host through its runtime alone'
+    const seen = hostAccessIsSeen()
+    expect(seen).toBe(process.versions.bun === undefined)
+    const titles = [...(await verdicts([tool])).keys()].filter((name) => name.startsWith(title))
+    expect(titles).toEqual([seen ? title : expect.stringMatching(/not checked here: .*run the suite in Node/u)])
+    const skipped: string[] = []
+    const run = Object.assign(() => undefined, { skip: (name: string) => void skipped.push(name) })
+    contractSuite({ describe: (_name, define) => define(), test: run }, { name: 'x', tools: [tool as unknown as (typeof builtInTools)[number]] })
+    expect(skipped).toHaveLength(seen ? 0 : 1)
   })
 
   test('a tool that lacks a field, or whose schema is none, is found', async () => {

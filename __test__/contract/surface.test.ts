@@ -37,7 +37,7 @@ describe('the entry points', () => {
       ].sort(),
     )
     expect(Object.keys(testing).sort()).toEqual(
-      ['contractSuite', 'envelopeProblem', 'hostAccessDuring', 'invalidArguments', 'recordingRuntime', 'sampleOf'].sort(),
+      ['contractSuite', 'envelopeProblem', 'hostAccessDuring', 'hostAccessIsSeen', 'invalidArguments', 'recordingRuntime', 'sampleOf'].sort(),
     )
   })
 

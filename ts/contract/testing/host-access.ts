@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import childProcess from 'node:child_process'
 import dns from 'node:dns'
-import fs from 'node:fs'
+import fs, { existsSync as importedExistsSync } from 'node:fs'
 import fsPromises from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'
@@ -27,8 +27,26 @@ const harmless = new Set(['isIP', 'isIPv4', 'isIPv6', 'promises', 'constants', '
 const within = new AsyncLocalStorage<Set<string>>()
 
 /**
+ * Whether this runtime shows what a module imports from Node's own modules: Node does, and Bun does not.
+ * Asked of the runtime, since a later one may.
+ */
+export function hostAccessIsSeen(): boolean {
+  const { existsSync } = fs
+  const other = (): boolean => false
+  fs.existsSync = other
+  syncBuiltinESMExports()
+  try {
+    return importedExistsSync === other
+  } finally {
+    fs.existsSync = existsSync
+    syncBuiltinESMExports()
+  }
+}
+
+/**
  * Runs `work` and tells which functions of Node's own modules for files, processes and the network it called,
- * also by imports of them. One at a time. Bun gives its modules no such live exports: there the list is empty.
+ * also by imports of them. One at a time. Where {@link hostAccessIsSeen} is false,
+ * as in Bun, the list says nothing.
  */
 export async function hostAccessDuring(work: () => Promise<unknown>): Promise<string[]> {
   checked('hostAccessDuring', () => checkFunction('work', work))
