@@ -4,7 +4,7 @@ import { MockLanguageModelV3 } from 'ai-6/test'
 import { MockLanguageModelV4 } from 'ai/test'
 import { createTools, openJournal, runTask } from 'toolwright'
 import { defineTool, emitThreadEvent, loadTools, queueTool, type NamedTools, type ThreadEvent, type ThreadState } from 'toolwright/standard-agents'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
 import { script, seenBy, type Turn } from '../support/scripted-model.ts'
@@ -183,12 +183,15 @@ describe('a run', () => {
     expect(await thread.call('next')).toEqual(success('next'))
   })
 
-  test('a tool of a provider is the provider’s own, and missing ones throw', async () => {
+  test('a tool of a provider is the provider’s own; a missing one is left out with a warning, and refused where it is listed', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    onTestFinished(() => warn.mockRestore())
     const execute = vi.fn(async () => success())
     const generate_image = defineTool({ description: 'd', execute, executionMode: 'provider', executionProvider: 'openai' })
     const thread = await openThread({ generate_image, search })
-    expect(() => thread.tools()).toThrow(/`generate_image` is executed by openai.*providers: \{ openai: \{ generate_image/u)
-    expect(() => thread.tools({ providers: { openai: {} } })).toThrow('[INVALID_INPUT]')
+    for (const options of [{}, { providers: { openai: {} } }]) expect(Object.keys(thread.tools(options))).toEqual(['search'])
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/generate_image is left out.* executed by openai.*providers: \{ openai: \{ generate_image/u)]])
+    expect(() => thread.tools({ only: ['generate_image'] })).toThrow(/`generate_image` is executed by openai.*\[INVALID_INPUT\]/u)
     expect(() => thread.tools({ only: ['search'] })).not.toThrow()
     expect(() => thread.tools({ only: ['nowhere'] })).toThrow('The thread has no tool `nowhere`')
     const own = { type: 'provider' as const, isProviderExecuted: true as const, id: 'openai.image_generation' as const, args: {}, inputSchema: z.object({}), outputSchema: z.any() }

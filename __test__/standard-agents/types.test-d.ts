@@ -159,6 +159,17 @@ async function useThreads(thread: Thread): Promise<void> {
   expectTypeOf(emitThreadEvent(thread.state, 'started', { a: 1 })).toEqualTypeOf<Promise<void>>()
   expectTypeOf(await thread.storage.get<string>('key')).toEqualTypeOf<string | undefined>()
   expectTypeOf(await thread.storage.get<string>(['key'])).toEqualTypeOf<Map<string, string>>()
+  // As the document's example uses what it has stored.
+  defineTool({
+    description: 'd',
+    args: z.object({ id: z.string() }),
+    execute: async (state, args) => {
+      const cached = await state.storage.get(`customer:${args.id}`)
+      if (cached) return { status: 'success', result: cached }
+      for (const value of (await state.storage.list()).values()) return { status: 'success', result: value.name }
+      return { status: 'success', result: (await state.storage.get(['a'])).get('a') }
+    },
+  })
   // Defined in place they know the same.
   void createThread({
     tools: {

@@ -41,23 +41,39 @@ export function agentTools(thread: OpenThread, options: AgentToolsOptions): Tool
   for (const name of names) {
     const tool = thread.definition(name)
     if (tool === undefined) throw invalid(`The thread has no tool \`${name}\`.`, { toolName: name })
-    set[name] =
-      tool.executionMode === 'provider'
-        ? providerTool(name, tool, options.providers ?? {})
-        : localTool(thread, name, tool, { ...options, context })
+    if (tool.executionMode !== 'provider') {
+      set[name] = localTool(thread, name, tool, { ...options, context })
+      continue
+    }
+    const ofProvider = providerTool(name, tool, options.providers ?? {})
+    if (ofProvider !== undefined) set[name] = ofProvider
+    // Whoever lists it means it. In a folder of tools it must not take the others along.
+    else if (options.only !== undefined) throw invalid(withoutProvider(name, tool), { toolName: name, executionProvider: tool.executionProvider })
+    else warnOnce(thread, name, withoutProvider(name, tool))
   }
   return set
 }
 
-function providerTool(name: string, { executionProvider }: AnyTool, providers: Record<string, ToolSet>): AgentTool {
+/** The provider's own tool, where the host has given it. */
+function providerTool(name: string, { executionProvider }: AnyTool, providers: Record<string, ToolSet>): AgentTool | undefined {
   const ofProvider = executionProvider === undefined ? undefined : providers[executionProvider]
   const given = ofProvider !== undefined && Object.hasOwn(ofProvider, name) ? ofProvider[name] : undefined
-  if (typeof given === 'object' && given !== null) return given
-  const provider = executionProvider ?? 'PROVIDER'
-  throw invalid(
-    `The tool \`${name}\` is executed by ${executionProvider ?? 'a provider that it does not name'}: pass its own tool as thread.tools({ providers: { ${provider}: { ${name}: … } } }).`,
-    { toolName: name, executionProvider },
-  )
+  return typeof given === 'object' && given !== null ? given : undefined
+}
+
+function withoutProvider(name: string, { executionProvider }: AnyTool): string {
+  const pass = `pass its own tool as thread.tools({ providers: { ${executionProvider ?? 'PROVIDER'}: { ${name}: … } } }).`
+  return `The tool \`${name}\` is executed by ${executionProvider ?? 'a provider that it does not name'}: ${pass}`
+}
+
+/** The tools that a thread has been warned of: its tools are asked for in every run. */
+const warned = new WeakMap<OpenThread, Set<string>>()
+
+function warnOnce(thread: OpenThread, name: string, text: string): void {
+  const names = warned.get(thread) ?? new Set()
+  if (names.has(name)) return
+  warned.set(thread, names.add(name))
+  console.warn(`[toolwright] ${name} is left out of the tools of the agent. ${text}`)
 }
 
 function localTool(

@@ -20,7 +20,7 @@ const wrappers = new Set(['optional', 'nullable', 'default'])
  */
 export function checkSchema(schema: unknown, root: 'args' | 'tenvs'): asserts schema is z.ZodObject {
   const def = defOf(schema)
-  if (def?.type !== 'object') throw toolTypeError(`${root}: must be a Zod 4 object, z.object({ … })`)
+  if (def?.type !== 'object') throw toolTypeError(`${root}: must be a Zod 4 object, z.object({ … })${ofZod3(schema)}`)
   checkFields(def, root, 0)
   try {
     toJSONSchema(schema as z.ZodObject, { io: 'input' })
@@ -31,7 +31,7 @@ export function checkSchema(schema: unknown, root: 'args' | 'tenvs'): asserts sc
 
 function checkNode(schema: unknown, path: string, level: number): void {
   const def = defOf(schema)
-  if (def === undefined) throw toolTypeError(`${path}: must be a Zod 4 schema`)
+  if (def === undefined) throw toolTypeError(`${path}: must be a Zod 4 schema${ofZod3(schema)}`)
   if (plain.has(def.type)) return
   if (wrappers.has(def.type)) return checkNode(def['innerType'], path, level)
   if (def.type === 'literal') return checkLiteral(def, path)
@@ -75,6 +75,13 @@ function checkLiteral(def: Def, path: string): void {
       throw toolTypeError(`${path}: unsupported literal of type "${typeof value}"`)
     }
   }
+}
+
+/** What to write instead, where it is a schema of Zod 3: `zod` 3.25 has both, and gives the older one by its plain name. */
+function ofZod3(schema: unknown): string {
+  const name = (schema as { _def?: { typeName?: unknown } } | null | undefined)?.['_def']?.typeName
+  if (typeof name !== 'string') return ''
+  return "; this is one of Zod 3: write import { z } from 'zod/v4', which zod 3.25 has too"
 }
 
 function defOf(schema: unknown): Def | undefined {

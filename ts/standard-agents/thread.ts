@@ -105,7 +105,9 @@ export interface Thread extends AsyncDisposable {
   /**
    * The tools for an agent of the AI SDK. Calls of one step are made one after the other.
    *
-   * @throws {ToolError} INVALID_INPUT for a tool that a provider executes and that `providers` has not.
+   * A tool that a provider executes and that `providers` has not is left out, with one warning.
+   *
+   * @throws {ToolError} INVALID_INPUT for such a tool that `only` lists, and for a name that is no tool.
    */
   tools(options?: AgentToolsOptions): ToolSet
   /** A state for a sub-prompt: with a queue of its own, and the thread's as `rootState`. */

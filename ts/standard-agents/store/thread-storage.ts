@@ -14,10 +14,12 @@ export type StorageListOptions = ValueRange
  * not well-formed, and for more than 128 keys at once.
  */
 export interface ThreadStorage {
-  /** The value, or `undefined`. */
-  get<T = unknown>(key: string): Promise<T | undefined>
+  /** The value, or `undefined`. Whoever put it there knows its type; the compiler does not look. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the document's examples use a value as what it is
+  get<T = any>(key: string): Promise<T | undefined>
   /** The values that there are, by key in ascending order of UTF-8. */
-  get<T = unknown>(keys: readonly string[]): Promise<Map<string, T>>
+  // oxlint-disable-next-line typescript/no-explicit-any -- the same
+  get<T = any>(keys: readonly string[]): Promise<Map<string, T>>
   /**
    * Sets a value.
    *
@@ -34,7 +36,8 @@ export interface ThreadStorage {
   /** Removes every value of the thread. */
   deleteAll(): Promise<void>
   /** The values of a range, by key in ascending order of UTF-8, or descending with `reverse`. */
-  list<T = unknown>(options?: StorageListOptions): Promise<Map<string, T>>
+  // oxlint-disable-next-line typescript/no-explicit-any -- the same
+  list<T = any>(options?: StorageListOptions): Promise<Map<string, T>>
 }
 
 /** The values of a thread. */

@@ -1,7 +1,7 @@
 import { ToolError } from '../../errors.js'
 
 const nextMove =
-  'Work with what is on this machine; if the task cannot be done without the network, say so: it is allowed with allowNetwork: true (--allow-network).'
+  'Work with what is on this machine; if the task cannot be done without the network, say so: the host program can allow it (allowNetwork: true).'
 
 /** The refusal of a command that names a network program or an address. */
 export function networkRefusal(token: string): ToolError {
