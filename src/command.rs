@@ -20,6 +20,7 @@ use toolwright_fs::Located;
 use toolwright_fs::Root;
 use toolwright_sandbox::explain::explain;
 use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::remedy::Reader;
 
 use crate::environment;
 use crate::environment::EnvironmentOptions;
@@ -140,6 +141,7 @@ pub(crate) fn run(
         Ok(plan) => plan,
         Err(error) => return BashOutcome::failed(sandbox::bad_option(&error)),
     };
+    sandbox::tell_of_home(&plan);
     let exec = ExecRequest {
         cwd: &directory,
         sandbox: Some(Sandbox {
@@ -195,7 +197,7 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
         "" => format!("{} It printed nothing.", native.message),
         printed => format!("{} Output:\n{printed}", native.message),
     };
-    if let Some(hint) = explain(&printed, plan) {
+    if let Some(hint) = explain(&printed, plan, Reader::Tools) {
         native.message = format!("{}\n{hint}", native.message.trim_end());
         native.hint = hint;
     }
@@ -218,7 +220,7 @@ fn failed(
     cwd: &Path,
     error: ExecError,
 ) -> NativeError {
-    let hint = error.hint();
+    let hint = error.hint(Reader::Tools);
     // What it was run in is a descriptor of this process; what the caller knows is its path.
     let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
     let described = |native: NativeError| {
@@ -231,7 +233,7 @@ fn failed(
         let ms = timeout.as_millis();
         let summary = format!("Command timed out after {ms}ms");
         let place = format!("{summary}: `{}`", command.cmd);
-        let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, hint);
+        let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, &hint);
         let printed = text(output, limit);
         if !printed.is_empty() {
             native.message = format!("{} Output until then:\n{printed}", native.message);
@@ -243,14 +245,14 @@ fn failed(
     if let ExecError::Unconfined { missing, .. } = &error {
         let summary = format!("Cannot confine {}", command.cmd);
         let place = format!("{summary}: {missing}");
-        return described(NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, hint))
+        return described(NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, &hint))
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());
     }
     let summary = format!("Failed to spawn {}", command.cmd);
     let place = format!("{summary}: {said}");
     let started = matches!(error, ExecError::Lost { .. });
-    described(NativeError::new("PROCESS_FAILED", summary, &place, hint)).with("started", started)
+    described(NativeError::new("PROCESS_FAILED", summary, &place, &hint)).with("started", started)
 }
 
 /// The working directory cannot be had.

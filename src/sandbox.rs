@@ -9,6 +9,7 @@ use napi::Env;
 use napi::Result;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
+use toolwright_exec::Notice;
 use toolwright_fs::Root;
 use toolwright_sandbox::limits;
 use toolwright_sandbox::plan::Files;
@@ -77,6 +78,7 @@ impl SandboxRequest {
         };
         let home = variable("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let deny_write = options::protected_paths(self.deny_write.as_deref());
+        let other_home = policy::stores::home_of_user();
         policy::plan(&policy::Options {
             root,
             network: match (self.network, self.loopback.as_deref()) {
@@ -97,6 +99,8 @@ impl SandboxRequest {
             deny_write: &deny_write,
             limits: self.limits(),
             home: home.as_deref().filter(|home| home.is_absolute()),
+            other_home,
+            variables: environment,
             path: variable("PATH").map(OsStr::new),
         })
     }
@@ -218,6 +222,16 @@ impl From<Row> for SandboxRow {
             Level::None => "none",
         };
         Self { level: level.to_owned(), mechanism: row.mechanism, advice: row.advice.to_owned() }
+    }
+}
+
+/// Says once that commands may write a whole home directory.
+pub(crate) fn tell_of_home(plan: &Plan) {
+    let homes = std::env::home_dir().into_iter();
+    let mut homes = homes.chain(policy::stores::home_of_user().map(Path::to_owned));
+    let home = homes.find(|home| plan.writable.iter().any(|root| home.starts_with(root)));
+    if let Some(home) = home {
+        Notice::WritesHome(&home).say_once();
     }
 }
 

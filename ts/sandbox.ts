@@ -9,15 +9,18 @@ export interface SandboxOptions {
    */
   files?: 'root' | 'full' | undefined
   /**
-   * What commands may read: `all` is everything but credential stores (`~/.ssh`, `~/.gnupg`, `~/.aws`,
-   * `~/.azure`, `~/.config/gcloud`, `~/.config/gh`, `~/.kube`, `~/.netrc`, `~/.git-credentials`,
-   * `~/.docker/config.json`) and `denyRead`; `system` is the system, toolchains and the root.
+   * What commands may read: `all` is everything but credential stores (`~/.ssh`, `~/.aws`, `~/.npmrc`, browsers,
+   * agents and many more: docs/security.md has the list) and `denyRead`; `system` is the system, toolchains and
+   * the root.
    * @default 'all'
    */
   readScope?: 'all' | 'system' | undefined
   /** Directories commands may write besides the root; they must exist. Relative to the root. @default [] */
   writableRoots?: readonly string[] | undefined
-  /** What commands may read in spite of what closes it. Relative to the root, `~/` is the home directory. @default [] */
+  /**
+   * What commands may read in spite of what closes it. Relative to the root, `~/` is the home directory. A
+   * credential store is opened by its own path, and not by what holds it. @default []
+   */
   readable?: readonly string[] | undefined
   /** What commands may not read. @default [] */
   denyRead?: readonly string[] | undefined
@@ -40,7 +43,8 @@ export interface SandboxOptions {
    */
   isolation?: 'shared' | 'call' | undefined
   /**
-   * Whether a command is refused where files cannot be confined or processes not be killed for sure.
+   * Whether a command is refused where the kernel does not hold files, their metadata, shared memory of others,
+   * or the end of all processes: where `sandboxReport()` says less than `kernel` of one of them.
    * A blocked network is never given up, required or not. @default false
    */
   required?: boolean | undefined
@@ -50,7 +54,7 @@ export interface SandboxOptions {
 
 /** Bounds on what a command uses. `sandboxReport()` says by what each is held. */
 export interface SandboxLimits {
-  /** Processes and threads at once; 0 for no limit. @default 4096 */
+  /** Processes and threads of one command at once; 0 for no limit. @default 4096 */
   processes?: number | undefined
   /** Memory, of all processes together where a control group holds it, else of each. @default no limit */
   memoryBytes?: number | undefined

@@ -72,7 +72,7 @@ const samples: Record<Row | 'processes', readonly Attack[]> = {
   loopback: named('network', 'a server that is reached from the host'),
   unixSockets: attacks.network.filter(isUnix),
   files: [
-    ...named('files', 'a file outside', 'by a link in the root', 'append', 'remove', 'a rename over it', 'io_uring', 'by a descriptor of a process of the host'),
+    ...named('files', 'a file outside', 'a named pipe outside', 'by a link in the root', 'append', 'remove', 'a rename over it', 'io_uring', 'by a descriptor of a process of the host'),
     ...named('environment', 'the key: by a link of the command', 'the store ~/.ssh/id_ed25519'),
   ],
   fileMetadata: named('metadata', 'chmod', 'the times of a file opened for reading', 'an extended attribute', 'the flags of a file, by setflags'),

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -78,6 +79,9 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
     expect(await told(process.execPath, '-e', lookUp)).toMatch(/may be the sandbox: the network is blocked; .*allowNetwork/u)
     expect(await told('sh', '-c', `echo x > ${outside}/file`)).toMatch(/may be the sandbox: .*sandbox\./u)
     expect(await told('sh', '-c', 'mkdir -p .git && echo x > .git/config')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
+    const inRepository = (line: string) => told('sh', '-c', `git init -q . 2>/dev/null; ${line}`)
+    spawnSync('git', ['init', '-q', '.'], { cwd: root })
+    expect(await inRepository('git config user.email a@b')).toMatch(/may be the sandbox: `\.git\/config` is protected; .*sandbox\.denyWrite/u)
     // A failure that has nothing to do with it is left alone.
     expect(await told('sh', '-c', 'echo wrong; exit 3')).not.toContain('sandbox')
   })

@@ -25,6 +25,7 @@ use toolwright_exec::StoppedBy;
 use toolwright_exec::Streams;
 use toolwright_sandbox::explain::explain;
 use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::remedy::Reader;
 
 use super::policy::ContractGrants;
 use super::policy::Policy;
@@ -155,6 +156,7 @@ fn run(
         Ok(plan) => plan,
         Err(error) => return ContractBashOutcome::failed(error),
     };
+    sandbox::tell_of_home(&plan);
     let args = ["-c".to_owned(), request.command.clone()];
     let stop = AtomicBool::new(false);
     let mut lazy = request.sidecar.as_ref().map(Lazy::new);
@@ -205,7 +207,8 @@ fn run(
         Some(Err(error)) => outcome.sidecar_failed = Some(error.message),
     }
     if outcome.exit_code != Some(0) {
-        outcome.hint = explain(&stderr, &plan).or_else(|| explain(&stdout, &plan));
+        let explain = |printed: &str| explain(printed, &plan, Reader::Session);
+        outcome.hint = explain(&stderr).or_else(|| explain(&stdout));
     }
     (outcome.stdout, outcome.stderr) = (Some(stdout), Some(stderr));
     outcome
@@ -293,19 +296,19 @@ fn failed(
     cwd: &Path,
     error: &ExecError,
 ) -> NativeError {
-    let hint = error.hint();
+    let hint = error.hint(Reader::Session);
     // What it was run in is a descriptor of this process; what the caller knows is its path.
     let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
     if let ExecError::Unconfined { missing, .. } = error {
         let summary = "Cannot confine the command".to_owned();
         let place = format!("{summary}: {missing}");
-        return NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, hint)
+        return NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, &hint)
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());
     }
     let summary = "The command could not be run".to_owned();
     let place = format!("{summary}: {said}");
-    NativeError::new("PROCESS_FAILED", summary, &place, hint)
+    NativeError::new("PROCESS_FAILED", summary, &place, &hint)
         .with("command", request.command.as_str())
         .with("started", matches!(error, ExecError::Lost { .. }))
 }

@@ -48,6 +48,17 @@ export const files: readonly Attack[] = [
   makes('by /proc/self/cwd', (scene, target) => `/proc/self/cwd/../../outside/${basename(scene.outside)}/${basename(target)}`),
   makes('by /proc/1/root', (_, target) => `/proc/1/root${target}`, { only: 'root', needs: 'a first process that root may look into' }),
   {
+    name: 'a named pipe outside',
+    needs: 'mkfifo',
+    async stage(scene) {
+      const [pipe, got] = [join(scene.outside, 'pipe'), join(scene.outside, 'got')]
+      await scene.host.order({ how: 'plain', argv: ['mkfifo', pipe], cwd: scene.outside })
+      const reading = scene.host.order({ how: 'plain', argv: ['sh', '-c', 'cat pipe > got'], cwd: scene.outside, killAfterMs: 3_000 })
+      scene.afterwards(async () => void (await reading))
+      return { run: `timeout 2 sh -c 'echo ${scene.token} > ${pipe}'`, happened: () => scene.isIn(got) }
+    },
+  },
+  {
     name: 'by a link in the root',
     stage(scene) {
       const run = `ln -s ${scene.outside} link && ${scene.attackProgram} create link/made ${scene.token}`

@@ -1,5 +1,6 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventually } from '../../support/processes.ts'
 import type { Scene } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
 
@@ -73,6 +74,35 @@ export const gitObeys: readonly Attack[] = [
   obeys('hooks of a directory that is shared', SHARED, ({ hook }) => hook('shared/hooks')),
   obeys('another directory to share', SHARED, ({ config }) => `cp -r shared evil; ${config('evil/config')}; echo ../evil > .git/commondir`),
   obeys('another directory to share, by a rename', SHARED, ({ config }) => `cp -r shared evil; ${config('evil/config')}; echo ../evil > c; mv -f c .git/commondir`),
+  obeys('a directory to share where none is', REPOSITORY, ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo ../evil > .git/commondir`),
+  obeys('a directory to share where none is, by a rename', REPOSITORY, ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo ../evil > c; mv -f c .git/commondir`),
+  obeys('a directory to share, of a repository that lies apart', APART, ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo ../evil > .bare/commondir`),
+  obeys(
+    'another directory for a working tree that is said to lie inside',
+    (scene) => `${REPOSITORY} && git worktree add -q ${elsewhere(scene)}`,
+    ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo "$PWD/evil" > .git/worktrees/tree/commondir`,
+    elsewhere,
+    'mkdir in; echo "$PWD/in/.git" > .git/worktrees/tree/gitdir',
+  ),
+  {
+    name: 'git obeys: a configuration that the host replaces while a command runs',
+    ownRoot: true,
+    only: 'others',
+    needs: 'git',
+    async stage(scene) {
+      const byHost = (line: string) => scene.host.order({ how: 'plain', argv: ['sh', '-c', `exec 2>&1; ${line}`], cwd: scene.inside })
+      await byHost(REPOSITORY)
+      void eventually(() => existsSync(join(scene.inside, 'ready')), 10_000).then(() => byHost('git config user.name somebody'))
+      const wait = 'i=0; until grep -q somebody .git/config || [ $i = 300 ]; do i=$((i+1)); sleep 0.02; done; sleep 1'
+      return {
+        run: `exec 2>&1; : > ready; ${wait}; printf '[core]\\n\\tfsmonitor = ${trap(scene)}\\n' >> .git/config`,
+        async happened() {
+          await byHost('git status')
+          return scene.isIn(join(scene.outside, 'ran'))
+        },
+      }
+    },
+  },
   obeys('a hook of a submodule', SUBMODULE, ({ hook }) => hook('.git/modules/sub/hooks'), 'sub'),
   obeys('a hook of a submodule that is moved away', SUBMODULE, ({ hook }) => `mv .git/modules old; cp -r old .git/modules; ${hook('.git/modules/sub/hooks')}`, 'sub'),
   obeys('a hook of a submodule that was hidden before', SUBMODULE, ({ hook }) => `mv HEAD .git/modules/sub/HEAD; mv config .git/modules/sub/config; ${hook('.git/modules/sub/hooks')}`, 'sub', 'mv .git/modules/sub/HEAD HEAD; rm -rf .git/modules/sub/hooks; mv .git/modules/sub/config config'),

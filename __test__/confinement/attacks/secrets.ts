@@ -1,8 +1,9 @@
-import { symlinkSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventually } from '../../support/processes.ts'
 import { LEFT_OPEN } from '../stage/host.ts'
 import type { Scene } from '../stage/scene.ts'
-import { stores } from '../stage/stores.ts'
+import { movedStores, stores } from '../stage/stores.ts'
 import type { Attack } from './attack.ts'
 import { handle } from './files.ts'
 
@@ -42,6 +43,48 @@ export const secrets: readonly Attack[] = [
       }),
     }),
   ),
+  ...movedStores.map(
+    ([variable, , file]): Attack => ({
+      name: `the store of ${variable}`,
+      stage: (scene) => ({
+        run: ['read', join(scene.host.base, 'moved', file)],
+        happened: (output) => output.includes(scene.host.secrets.stores[variable] ?? scene.token),
+      }),
+    }),
+  ),
+  {
+    name: 'a store that the host saves by a rename, while a command runs',
+    async stage(scene) {
+      const saved = scene.beside('saved', scene.token)
+      const path = store(scene, '.yarnrc.yml')
+      const run = `: > ready; i=0; until [ -e saved ] || [ $i = 300 ]; do i=$((i+1)); sleep 0.02; done; sleep 1; cat ${path}`
+      scene.host.secrets.stores['.yarnrc.yml'] = scene.token
+      void eventually(() => existsSync(join(scene.inside, 'ready')), 10_000).then(() => {
+        renameSync(saved, path)
+        scene.within('saved')
+      })
+      return { run, happened: (output) => output.includes(scene.token) }
+    },
+  },
+  {
+    name: 'a store that is not there, where the home directory can be written',
+    ownRoot: true,
+    stage(scene) {
+      scene.sandbox.writableRoots = [join(scene.host.base, 'home')]
+      const path = store(scene, '.oci/config')
+      scene.afterwards(() => rmSync(join(path, '..'), { recursive: true, force: true }))
+      return { run: `mkdir ${join(path, '..')}; echo ${scene.token} > ${path}`, happened: () => scene.isIn(path) }
+    },
+  },
+  {
+    name: 'a store, by a link in the root that is to be readable',
+    ownRoot: true,
+    stage(scene) {
+      symlinkSync(store(scene, '.ssh'), join(scene.inside, 'link'))
+      scene.sandbox.readable = ['link']
+      return { run: 'cat link/*', happened: keyIsOut(scene) }
+    },
+  },
   readsKey('by mapped memory', (_, path) => ['read-mapped', path]),
   readsKey('by /proc/self/root', (_, path) => ['read', `/proc/self/root${path}`]),
   readsKey('by a link of the command', (_, path) => `ln -s ${path} link; cat link`),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { programs, project } from './programs.ts'
 import type { SandboxOptions } from './sandbox-options.ts'
-import { stores } from './stores.ts'
+import { movedStores, stores } from './stores.ts'
 import { token } from './token.ts'
 import type { User } from './users.ts'
 
@@ -47,7 +47,7 @@ interface Secrets {
   argument: string
   /** In a descriptor that it leaves open. */
   descriptor: string
-  /** In the credential stores of its home directory, by file. */
+  /** In the credential stores of its home directory, by file, and elsewhere, by variable. */
   stores: Record<string, string>
 }
 
@@ -94,6 +94,14 @@ export class Host {
       secrets.stores[store] = token()
       writeFileSync(path, secrets.stores[store])
     }
+    const moved: Record<string, string> = {}
+    for (const [variable, value, file] of movedStores) {
+      const path = join(base, 'moved', file)
+      mkdirSync(dirname(path), { recursive: true })
+      secrets.stores[variable] = token()
+      writeFileSync(path, secrets.stores[variable])
+      moved[variable] = value.split(':').map((part) => join(base, 'moved', part)).join(':')
+    }
     copyFileSync(attack, join(base, 'root', 'attack'))
     const held = join(base, 'held')
     writeFileSync(held, secrets.descriptor)
@@ -104,7 +112,7 @@ export class Host {
     const log = openSync(join(base, 'log'), 'a')
     const child = spawn(program, args, {
       cwd: base,
-      env: { ...process.env, ...(ownHome && { HOME: join(base, 'home') }), REDTEAM_API_KEY: secrets.environment, ...(ownTemporary && { TMPDIR: join(base, 'tmp') }) },
+      env: { ...process.env, ...(ownHome && { HOME: join(base, 'home'), ...moved }), REDTEAM_API_KEY: secrets.environment, ...(ownTemporary && { TMPDIR: join(base, 'tmp') }) },
       stdio: ['pipe', log, log, 'ipc'],
     })
     closeSync(log)

@@ -1,4 +1,4 @@
-/** A file in each credential store of decisions.md, below the home directory. */
+/** A file in some of the credential stores, below the home directory; crates/sandbox tests all of them. */
 export const stores = [
   '.ssh/id_ed25519',
   '.gnupg/private-keys-v1.d/key',
@@ -11,4 +11,35 @@ export const stores = [
   '.netrc',
   '.git-credentials',
   '.docker/config.json',
+  '.npmrc',
+  '.yarnrc.yml',
+  '.pypirc',
+  '.cargo/credentials.toml',
+  '.gem/credentials',
+  '.config/git/credentials',
+  '.pgpass',
+  '.my.cnf',
+  '.config/rclone/rclone.conf',
+  '.terraform.d/credentials.tfrc.json',
+  '.vault-token',
+  '.config/op/config',
+  '.password-store/mail.gpg',
+  '.local/share/keyrings/login.keyring',
+  '.mozilla/firefox/p/logins.json',
+  '.config/google-chrome/Default/Login Data',
+  '.claude/.credentials.json',
+  '.claude.json',
+  '.codex/auth.json',
+  '.gemini/oauth_creds.json',
+  '.bitcoin/wallet.dat',
+  '.bash_history',
+] as const
+
+/** Where a variable of the host puts a store, beside its home directory: the variable, its value and a file. */
+export const movedStores = [
+  ['XDG_DATA_HOME', 'data', 'data/keyrings/login.keyring'],
+  ['KUBECONFIG', 'kube-1:kube-2', 'kube-2'],
+  ['AWS_SHARED_CREDENTIALS_FILE', 'aws', 'aws'],
+  ['CLOUDSDK_CONFIG', 'cloud', 'cloud/credentials.db'],
+  ['GOOGLE_APPLICATION_CREDENTIALS', 'key.json', 'key.json'],
 ] as const

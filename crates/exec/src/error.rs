@@ -3,6 +3,8 @@
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
+use toolwright_sandbox::remedy::{Reader, Remedy};
+
 use crate::{
     capture::Output,
     missing::Missing,
@@ -157,7 +159,18 @@ impl ExecError {
 
     /// The next move, in a sentence for a language model.
     #[must_use]
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self, reader: Reader) -> String {
+        match self {
+            Self::Spawn { reason: SpawnReason::Hidden, .. } => format!(
+                "Use a program of the system or below the root directory, or {}.",
+                Remedy::READABLE.words(reader)
+            ),
+            Self::Unconfined { missing, .. } => missing.remedy(reader),
+            _ => self.hint_for_all().to_owned(),
+        }
+    }
+
+    fn hint_for_all(&self) -> &'static str {
         match self {
             Self::InvalidInput { .. } => "Correct that part of the call.",
             Self::Spawn { reason, .. } => match reason {
@@ -179,11 +192,8 @@ impl ExecError {
                 }
                 SpawnReason::PermissionDenied => "Use a program this user may run.",
                 SpawnReason::Resources => "Try again when other commands have ended.",
-                SpawnReason::Hidden => {
-                    "Use a program of the system or below the root directory; the host can add a directory with sandbox.readable."
-                }
                 SpawnReason::Busy => "Try again when whatever writes the file has closed it.",
-                SpawnReason::Other => "See the system's words for the cause.",
+                SpawnReason::Hidden | SpawnReason::Other => "See the system's words for the cause.",
             },
             Self::Unconfined { missing, .. } => missing.remedy,
             Self::TimedOut { .. } => {

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::{
+    remedy::{Reader, Remedy},
+    step::FailedStep,
+};
 
 /// A layer that is missing and that the command is not run without.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +18,21 @@ pub struct Missing {
     pub reason: String,
     /// What would help.
     pub remedy: &'static str,
+    /// What would let it run without.
+    pub instead: Option<&'static Remedy>,
+}
+
+impl Missing {
+    /// What would help, in a sentence.
+    #[must_use]
+    pub fn remedy(&self, reader: Reader) -> String {
+        match self.instead {
+            None => self.remedy.to_owned(),
+            Some(instead) => {
+                format!("{}, or {}.", self.remedy.trim_end_matches('.'), instead.words(reader))
+            }
+        }
+    }
 }
 
 impl Missing {
@@ -27,6 +45,7 @@ impl Missing {
             reason,
             remedy: "Let the process run programs of its own: files in memory (memfd), or a \
                      temporary directory that is not mounted noexec.",
+            instead: None,
         }
     }
 }
@@ -51,6 +70,7 @@ impl Missing {
             purpose: "confining commands",
             reason,
             remedy: "See what the system or its container forbids: `npx toolwright doctor` tells what holds.",
+            instead: None,
         }
     }
 }

@@ -189,6 +189,7 @@ fn a_tree_that_cannot_be_built_is_done_without_by_all() {
     let mut place = Place::confined();
     // No tree of files can close this; Landlock can, and then there is nothing to be run.
     place.plan.closed.push("/".into());
+    place.required = false;
     thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| match place.run("true", &[]) {

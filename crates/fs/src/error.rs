@@ -247,6 +247,9 @@ impl FsError {
             Self::Root { source, .. } => {
                 format!("Root directory cannot be opened ({})", reason_of(source))
             }
+            Self::Io { operation, .. } if *operation == WITHOUT_PROC => {
+                "The file system /proc is not mounted".to_owned()
+            }
             Self::Io { source, .. } => format!("File operation failed ({})", reason_of(source)),
             Self::Cancelled => "Cancelled".to_owned(),
         }
@@ -310,6 +313,9 @@ impl FsError {
             Self::Io { operation, .. } if *operation == IN_PLACE => {
                 "The file may now hold parts of the old and the new content: fix the cause, then write the whole file again."
             }
+            Self::Io { operation, .. } if *operation == WITHOUT_PROC => {
+                "Have the host mount /proc where it runs; no path is at fault."
+            }
             Self::Io { operation, .. } if *operation == AFTER_PUBLISHING => {
                 "The new content is in its place, but may not survive a loss of power; check the disk."
             }
@@ -363,6 +369,9 @@ impl FsError {
         }
     }
 }
+
+/// What fails where `/proc` is not mounted.
+pub(crate) const WITHOUT_PROC: &str = "asking for the name of what is open";
 
 /// Long paths are quoted by their beginning only.
 pub(crate) fn shortened(path: &str) -> String {

@@ -33,6 +33,7 @@ use crate::Updated;
 use crate::WriteOptions;
 use crate::cancel::checkpoint;
 use crate::locate::name_of;
+use crate::locate::unnamed;
 use crate::publish;
 use crate::range;
 use crate::root::PLACE;
@@ -265,7 +266,7 @@ impl Held {
 /// Where a directory lies; `None` when it has been deleted.
 fn place_of(shown: &str, directory: &OwnedFd) -> Result<Option<PathBuf>, FsError> {
     let failed = |errno| FsError::at(shown, "looking at its directory", errno);
-    let place = name_of(directory.as_fd()).map_err(failed)?;
+    let place = name_of(directory.as_fd()).map_err(|errno| unnamed(shown, errno))?;
     // Asked afterwards: only then the name is certain to be that of a directory that is there.
     let links = rustix::fs::fstat(directory).map_err(failed)?.st_nlink;
     Ok((links > 0).then_some(place))

@@ -54,8 +54,8 @@ impl Root {
                 return Err(FsError::NotAFile { path: path.to_owned(), kind });
             }
         };
-        let root = name_of(self.as_fd()).map_err(failed)?;
-        let full = name_of(descriptor.as_fd()).map_err(failed)?;
+        let root = name_of(self.as_fd()).map_err(|errno| unnamed(path, errno))?;
+        let full = name_of(descriptor.as_fd()).map_err(|errno| unnamed(path, errno))?;
         // Moved out of the root since it was opened, or deleted.
         let relative = full
             .strip_prefix(&root)
@@ -96,6 +96,18 @@ impl Root {
             };
         let directory = directory.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
         Ok(rustix::fs::openat(directory, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
+    }
+}
+
+/// Of what is open, the name is missing only where there is no `/proc` to ask.
+pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
+    match errno {
+        Errno::NOENT => FsError::Io {
+            path: path.to_owned(),
+            operation: crate::error::WITHOUT_PROC,
+            source: errno.into(),
+        },
+        errno => FsError::at(path, "looking at it", errno),
     }
 }
 

@@ -4,7 +4,12 @@
 //! known, and the layer that gives that number stands, the reason is added. It may be wrong, so it
 //! says "may": a name that does not resolve may be one that nobody has.
 
-use crate::plan::{Files, Network, Plan};
+use std::path::{Component, Path, PathBuf};
+
+use crate::{
+    plan::{Files, Network, Plan},
+    remedy::{Reader, Remedy},
+};
 
 /// Words of libc, of Node, Python, Go and of common programs, for a network that is not there.
 const NETWORK: [&str; 14] = [
@@ -31,57 +36,64 @@ const REFUSED: [&str; 4] = ["permission denied", "eacces", "operation not permit
 const PROCESSES: [&str; 3] =
     ["resource temporarily unavailable", "cannot fork", "unable to create new native thread"];
 
+/// What a mount gives that is to be replaced: a protected file is one.
+const BUSY: [&str; 4] =
+    ["device or resource busy", "resource busy or locked", "ebusy", "os error 16"];
+
 /// A sentence for a model that explains what a failed command printed, if it was refused something.
 #[must_use]
-pub fn explain(printed: &str, plan: &Plan) -> Option<String> {
+pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
     // What matters stands at the end, and a megabyte need not be searched.
     let start = printed.len().saturating_sub(16 << 10);
     let printed = String::from_utf8_lossy(&printed.as_bytes()[start..]).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| printed.contains(word));
+    let hint = |what: &str, move_of_host: Remedy| {
+        Some(format!("This may be the sandbox: {what} {}.", move_of_host.words(reader)))
+    };
     if plan.network != Network::Open && says(&NETWORK) {
-        return Some(
-            "This may be the sandbox: the network is blocked; work without it, or have the host set allowNetwork."
-                .to_owned(),
-        );
+        return hint("the network is blocked; work without it, or", Remedy::NETWORK);
     }
-    if plan.files == Files::Confined && says(&FILES) {
-        let protected = plan
-            .protected
-            .iter()
-            .filter_map(|path| path.strip_prefix(&plan.root).ok())
-            // Where it is absent, what it would lie in is protected with it.
-            .find(|path| {
-                let first = path.components().next().map(std::path::Component::as_os_str);
-                let first = first.unwrap_or_default().to_string_lossy().to_lowercase();
-                !first.is_empty() && printed.contains(&format!("{first}/"))
-            });
-        return Some(match protected {
-            Some(path) => format!(
-                "This may be the sandbox: `{}` is protected; leave it as it is, or have the host change sandbox.denyWrite.",
-                path.display()
-            ),
-            None => "This may be the sandbox: only the root directory and the temporary directory can be written; work there, or have the host add sandbox.writableRoots.".to_owned(),
-        });
+    let (read_only, busy) = (says(&FILES), says(&BUSY));
+    if plan.files == Files::Confined && (read_only || busy) {
+        match protected(&printed, plan) {
+            Some(path) => {
+                let what = format!("`{}` is protected; leave it as it is, or", path.display());
+                return hint(&what, Remedy::PROTECTED);
+            }
+            None if read_only => {
+                let what = "only the root directory and the temporary directory can be written; work there, or";
+                return hint(what, Remedy::WRITABLE);
+            }
+            // There is much else that is busy.
+            None => {}
+        }
     }
     if plan.limits.processes.is_some() && says(&PROCESSES) {
-        return Some(
-            "This may be the sandbox: the number of processes is limited; start fewer, or have the host raise sandbox.limits.processes."
-                .to_owned(),
-        );
+        return hint("the number of processes is limited; start fewer,", Remedy::PROCESSES);
     }
     if says(&REFUSED) {
-        let closed = plan
-            .closed
-            .iter()
-            .find(|path| printed.contains(&path.to_string_lossy().to_lowercase()));
-        return closed.map(|path| {
-            format!(
-                "This may be the sandbox: `{}` is closed; do without it, or have the host add it to sandbox.readable.",
-                path.display()
-            )
-        });
+        let is_told = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
+        let path = plan.closed.iter().find(is_told)?;
+        let what = format!("`{}` is closed; do without it, or", path.display());
+        return hint(&what, Remedy::READABLE);
     }
     None
+}
+
+/// The protected path that was printed: as such, or else by the first part of it. Where one is absent,
+/// what it would lie in is protected with it.
+fn protected<'a>(printed: &str, plan: &'a Plan) -> Option<&'a Path> {
+    let below = || plan.protected.iter().filter_map(|path| path.strip_prefix(&plan.root).ok());
+    let is_told = |path: &&Path| {
+        let path = path.to_string_lossy().to_lowercase();
+        !path.is_empty() && printed.contains(&path)
+    };
+    let is_near = |path: &&Path| {
+        let first = path.components().next().map(Component::as_os_str);
+        let first = first.unwrap_or_default().to_string_lossy().to_lowercase();
+        !first.is_empty() && printed.contains(&format!("{first}/"))
+    };
+    below().find(is_told).or_else(|| below().find(is_near))
 }
 
 #[cfg(test)]
@@ -97,7 +109,7 @@ mod tests {
             writable: vec!["/srv/root".into()],
             closed: vec!["/home/u/.ssh".into()],
             readable: Vec::new(),
-            protected: vec!["/srv/root/.git/hooks".into()],
+            protected: vec!["/srv/root/.git/hooks".into(), "/srv/root/.git/config".into()],
             limits: Limits { processes: Some(64), ..Limits::default() },
         }
     }
@@ -111,17 +123,49 @@ mod tests {
             ("Error: connect ENETUNREACH 192.0.2.1:80", "allowNetwork"),
             ("touch: cannot touch '/etc/x': Read-only file system", "sandbox.writableRoots"),
             ("error: cannot open .git/hooks/x: Read-only file system", "sandbox.denyWrite"),
+            (
+                "error: could not write config file .git/config: Device or resource busy",
+                "`.git/config` is protected",
+            ),
+            (
+                "mv: EBUSY: resource busy or locked, rename 'c' -> '.git/config'",
+                "sandbox.denyWrite",
+            ),
             ("cannot copy 'a' to '/srv/root/.git/description': Read-only file system", "denyWrite"),
             ("sh: fork: Resource temporarily unavailable", "sandbox.limits.processes"),
             ("cat: /home/u/.ssh/id: Permission denied", "sandbox.readable"),
         ] {
-            let explained = explain(printed, &confined).expect(printed);
+            let explained = explain(printed, &confined, Reader::Tools).expect(printed);
             assert!(explained.contains(word), "{printed}: {explained}");
         }
-        assert_eq!(explain("Could not resolve host", &open), None);
-        assert_eq!(explain("Read-only file system", &open), None);
-        for printed in ["", "3 tests failed", "make: permission denied", &"é".repeat(20_000)] {
-            assert_eq!(explain(printed, &confined), None);
+        assert_eq!(explain("Could not resolve host", &open, Reader::Tools), None);
+        assert_eq!(explain("Read-only file system", &open, Reader::Tools), None);
+        for printed in [
+            "",
+            "3 tests failed",
+            "make: permission denied",
+            "umount: /mnt: target is busy, EBUSY",
+            &"é".repeat(20_000),
+        ] {
+            assert_eq!(explain(printed, &confined, Reader::Tools), None);
+        }
+    }
+
+    /// A session has capabilities where tools have options, and no limits.
+    #[test]
+    fn a_hint_names_what_its_reader_s_host_has() {
+        let confined = plan(Network::PrivateLoopback, Files::Confined);
+        for (printed, words) in [
+            ("Could not resolve host: example.org", "net.hosts"),
+            ("touch: cannot touch '/etc/x': Read-only file system", "fs.write"),
+            ("sh: fork: Resource temporarily unavailable", "start fewer"),
+            ("cat: /home/u/.ssh/id: Permission denied", "fs.read"),
+        ] {
+            let explained = explain(printed, &confined, Reader::Session).expect(printed);
+            assert!(explained.contains(words), "{explained}");
+            for option in ["allowNetwork", "writableRoots", "sandbox.readable", "sandbox.limits"] {
+                assert!(!explained.contains(option), "{explained}");
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod mounts;
 pub mod namespaces;
 pub mod plan;
 pub mod policy;
+pub mod remedy;
 pub mod report;
 #[cfg(target_os = "linux")]
 pub mod rules;

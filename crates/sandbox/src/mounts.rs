@@ -13,6 +13,7 @@ mod placeholder;
 mod placement;
 mod proc;
 mod protect;
+mod renew;
 mod scratch;
 mod watch;
 
@@ -31,6 +32,7 @@ use kernel::Attributes;
 use layout::Layout;
 use placeholder::Placeholder;
 use placement::Placement;
+use renew::Renewal;
 
 pub use error::MountError;
 pub use proc::{close_proc, worker_proc};
@@ -40,13 +42,14 @@ pub use watch::Watch;
 #[derive(Debug, Default)]
 pub struct Tree {
     placeholders: Vec<Placeholder>,
+    renewal: Option<Renewal>,
 }
 
 impl Tree {
     /// Whether the host sees something of it: what stands for absent protected paths.
     #[must_use]
     pub fn is_visible(&self) -> bool {
-        !self.placeholders.is_empty()
+        self.placeholders.iter().any(Placeholder::is_visible)
     }
 
     /// Removes what stood for absent protected paths, unless another supervisor needs it or it is in
@@ -92,10 +95,13 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    placement.place(&layout, &mut tree.placeholders)?;
+    let scratch = placement.place(&layout, &mut tree.placeholders)?;
     proc::mask()?;
     // The working directory may lie in what is covered now.
-    chdir("/").at("enter", root)
+    chdir("/").at("enter", root)?;
+    // Without it, what loses its cover stays open until the next command.
+    tree.renewal = Renewal::begin(layout, scratch).ok();
+    Ok(())
 }
 
 /// What is mounted from now on stays in this namespace, and what the host mounts stays out.

@@ -1,16 +1,17 @@
 //! From what a caller wrote to a [`Plan`].
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs, io,
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::plan::{Files, Limits, Network, Plan};
 
 mod git;
 mod scope;
-mod stores;
+pub mod stores;
 
 /// What a caller may say. Relative paths are meant from the root, `~/` is the home directory.
 #[derive(Debug, Clone)]
@@ -36,6 +37,10 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// The home directory of the user, whose credentials are closed.
     pub home: Option<&'a Path>,
+    /// That which the system has for the user, where another one is given.
+    pub other_home: Option<&'a Path>,
+    /// The environment of the host, which may say that credentials lie elsewhere.
+    pub variables: &'a [(OsString, OsString)],
     /// The directories programs are looked up in, which a narrow scope leaves readable.
     pub path: Option<&'a OsStr>,
 }
@@ -81,13 +86,11 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     let mut readable: Vec<PathBuf> =
         options.readable.iter().filter_map(|path| fs::canonicalize(at(path)).ok()).collect();
     let denied = options.deny_read.iter().map(|path| at(path));
-    // What the caller closes by name stays closed; a store is opened by naming it, or what holds it.
+    // What the caller closes by name stays closed.
     let by_name: Vec<PathBuf> = denied.filter_map(|path| fs::canonicalize(path).ok()).collect();
     let mut closed = by_name.clone();
-    if let Some(home) = options.home {
-        let stores = stores::existing(home);
-        closed.extend(stores.filter(|store| !readable.iter().any(|open| store.starts_with(open))));
-    }
+    let stores = Stores::find(options);
+    closed.extend(stores.closed());
     let asked_for = readable.clone();
     if options.read_scope == ReadScope::System {
         scope::narrow(options, &mut closed, &mut readable);
@@ -103,6 +106,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     let is_writable = |path: &Path| {
         options.files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
     };
+    protected.extend(stores.absent().filter(|path| is_writable(path)));
     let mut repositories: Vec<(&Path, Vec<&str>)> = Vec::new();
     for (directory, name) in denied.iter().filter_map(|path| of_repository(path)) {
         match repositories.iter_mut().find(|(known, _)| *known == directory) {
@@ -127,6 +131,38 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         protected,
         limits: options.limits,
     })
+}
+
+/// The credential stores of a user, and which of them the caller opens.
+struct Stores {
+    found: Arc<stores::Found>,
+    /// As they are written: a link among them that leads to a store does not name it.
+    named: Vec<PathBuf>,
+}
+
+impl Stores {
+    fn find(options: &Options<'_>) -> Self {
+        let mut homes: Vec<&Path> = options.home.into_iter().chain(options.other_home).collect();
+        homes.dedup();
+        let found = stores::find(&homes, options.variables);
+        let at = |path: &PathBuf| absolute(path, options.root, options.home);
+        let named = options.readable.iter().chain(options.writable_roots).map(at);
+        Self { found, named: named.chain([options.root.to_owned()]).collect() }
+    }
+
+    /// A store is opened by what names it, and not by what holds it.
+    fn closed(&self) -> impl Iterator<Item = PathBuf> {
+        let is_named = |path: &PathBuf| self.named.contains(path);
+        let closed = self.found.there.iter();
+        closed
+            .filter(move |store| !is_named(&store.named) && !is_named(&store.real))
+            .map(|store| store.real.clone())
+    }
+
+    /// Where something could be put that is obeyed later.
+    fn absent(&self) -> impl Iterator<Item = PathBuf> {
+        self.found.absent.iter().filter(|path| !self.named.contains(path)).cloned()
+    }
 }
 
 /// For the hooks or the configuration of a repository: its directory, and which of them.

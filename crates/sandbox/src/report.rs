@@ -59,6 +59,8 @@ const LANDLOCK: &str = "Use Linux 5.13 or later with Landlock among its security
                         a container profile that allows its system calls.";
 const BROKER: &str = "Allow seccomp's notifications, pidfd_open and pidfd_getfd, and set \
                       kernel.yama.ptrace_scope to 0 or 1; or leave sandbox.loopback out.";
+/// The version of Landlock that knows of cutting files.
+const TRUNCATES: u32 = 3;
 const SECCOMP: &str = "Allow the seccomp system call in the container's profile.";
 
 /// What the layers mean for the plan. `inherits`: the whole environment is passed to commands.
@@ -75,6 +77,24 @@ pub fn report(plan: &Plan, layers: &Layers, inherits: bool) -> Report {
         limits: limits(plan, layers),
         environment: environment(layers, inherits),
     }
+}
+
+/// What is promised where the layers are required, and not held by the kernel. What the plan itself
+/// leaves open is no part of the promise, and limits are no part of it either.
+#[must_use]
+pub fn shortfall(plan: &Plan, layers: &Layers) -> Option<(&'static str, Row)> {
+    let confined = plan.files == Files::Confined;
+    let promised = [
+        ("confining files", confined.then(|| files(plan, layers))),
+        (
+            "keeping modes, owners and times of other files",
+            confined.then(|| file_metadata(plan, layers)),
+        ),
+        ("keeping shared memory apart", Some(ipc(plan, layers))),
+        ("killing everything a command leaves", Some(process_kill(layers))),
+    ];
+    let promised = promised.into_iter().filter_map(|(purpose, row)| Some((purpose, row?)));
+    promised.into_iter().find(|(_, row)| row.level != Level::Kernel)
 }
 
 fn row(level: Level, mechanism: impl Into<String>, advice: &'static str) -> Row {
@@ -101,7 +121,12 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
     let landlock = format!("Landlock (ABI {})", layers.landlock_abi);
     match (layers.mount.holds(), layers.landlock.holds()) {
         (true, true) => kernel(format!("read-only mounts, {landlock}")),
-        (true, false) => kernel("read-only mounts"),
+        // A read-only mount says nothing of what is written to by other means than its files.
+        (true, false) => {
+            let reason = why("Landlock", layers.landlock);
+            let mechanism = format!("read-only mounts; named pipes can be written: {reason}");
+            row(Level::BestEffort, mechanism, LANDLOCK)
+        }
         (false, true) => {
             let mut gaps = String::new();
             if !plan.closed.is_empty() && !layers.closed.holds() {
@@ -109,6 +134,9 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
             }
             if !plan.protected.is_empty() && !layers.protected.holds() {
                 gaps += "; sandbox.denyWrite does not hold for commands";
+            }
+            if layers.landlock_abi < TRUNCATES {
+                gaps += "; files can be cut to nothing";
             }
             let level = if gaps.is_empty() { Level::Kernel } else { Level::BestEffort };
             row(level, landlock + &gaps, NAMESPACES)
@@ -219,8 +247,8 @@ fn limits(plan: &Plan, layers: &Layers) -> Row {
     let (mut held, mut roughly, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     match layers.processes {
         Bound::Unused => {}
-        Bound::ControlGroup => held.push("processes by a control group"),
-        Bound::Namespace => held.push("processes by the process namespace"),
+        Bound::ControlGroup => held.push("processes of each command by a control group"),
+        Bound::Namespace => held.push("processes of each command by its process namespace"),
         Bound::ResourceLimit if layers.user.holds() => held.push("processes by a resource limit"),
         // All of the user count, and nobody tells how many those are.
         Bound::ResourceLimit => roughly

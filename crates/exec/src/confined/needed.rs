@@ -4,10 +4,12 @@ use std::io;
 
 use toolwright_sandbox::{
     layers::{Layer, Layers},
-    plan::{Files, Network},
+    plan::{Files, Network, Plan},
+    remedy::Remedy,
+    report,
 };
 
-use crate::{missing::Missing, request::Sandbox};
+use crate::{missing::Missing, notice::Notice, request::Sandbox};
 
 /// The first layer that the command may not be run without and that does not hold.
 pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing> {
@@ -17,48 +19,47 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
             layer: "seccomp",
             purpose: "blocking the network",
             reason: reason(layers.seccomp),
-            remedy: "Allow the seccomp system call (a container profile may forbid it), or set \
-                     allowNetwork.",
+            remedy: "Allow the seccomp system call (a container profile may forbid it).",
+            instead: Some(&Remedy::NETWORK),
         });
     }
     if !sandbox.required {
         return None;
     }
-    let files = plan.files == Files::Full || layers.mount.holds() || layers.landlock.holds();
-    if !files {
-        return Some(Missing {
-            layer: "Landlock",
-            purpose: "confining files",
-            reason: reason(layers.landlock),
-            remedy: "Use a kernel with Landlock, allow user namespaces, or unset sandbox.required.",
-        });
-    }
-    if !plan.protected.is_empty() && plan.files == Files::Confined && !layers.protected.holds() {
-        return Some(Missing {
-            layer: "a mount namespace",
-            purpose: "sandbox.denyWrite",
-            reason: reason(layers.mount),
-            remedy: "Allow user namespaces, set sandbox.denyWrite to [], or unset sandbox.required.",
-        });
+    let missing = |layer, purpose, reason, remedy| {
+        Some(Missing { layer, purpose, reason, remedy, instead: None })
+    };
+    // Also where writes are not confined.
+    if !plan.protected.is_empty() && !layers.protected.holds() {
+        let remedy =
+            "Allow user namespaces, set sandbox.denyWrite to [], or unset sandbox.required.";
+        return missing("a mount namespace", "sandbox.denyWrite", reason(layers.mount), remedy);
     }
     if !plan.closed.is_empty() && !layers.closed.holds() {
-        return Some(Missing {
-            layer: "Landlock",
-            purpose: "closing credential stores and sandbox.denyRead",
-            reason: reason(layers.landlock),
-            remedy: "Use a kernel with Landlock, allow user namespaces, or unset sandbox.required.",
-        });
+        let purpose = "closing credential stores and sandbox.denyRead";
+        return missing("Landlock", purpose, reason(layers.landlock), LAYERS);
     }
-    if !layers.pid.holds() && !layers.seccomp.holds() {
-        return Some(Missing {
-            layer: "a process namespace",
-            purpose: "killing everything a command leaves",
-            reason: reason(layers.pid),
-            remedy: "Allow user namespaces or seccomp, or unset sandbox.required.",
-        });
-    }
-    None
+    // Whatever the report calls less than held is missing: nobody reads it before each command.
+    let (purpose, row) = report::shortfall(plan, layers)?;
+    let layer = if !layers.mount.holds() {
+        "a mount namespace"
+    } else if !layers.landlock.holds() && plan.files == Files::Confined {
+        "Landlock"
+    } else {
+        "a process namespace"
+    };
+    missing(layer, purpose, row.mechanism, LAYERS)
 }
+
+/// Nobody has asked for that, and nobody would learn of it.
+pub(crate) fn tell_of_open_files(plan: &Plan, layers: &Layers) {
+    if plan.files == Files::Confined && !layers.mount.holds() && !layers.landlock.holds() {
+        Notice::FilesAreOpen(&format!("Landlock: {}", reason(layers.landlock))).say_once();
+    }
+}
+
+const LAYERS: &str =
+    "Use a kernel with Landlock, allow user namespaces, or unset sandbox.required.";
 
 fn reason(layer: Layer) -> String {
     match layer {

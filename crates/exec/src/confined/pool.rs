@@ -157,7 +157,10 @@ pub(crate) fn take_worker(
     };
     match lease {
         Ok(lease) => match needed::missing(sandbox, &lease.worker().layers) {
-            None => Ok(lease),
+            None => {
+                needed::tell_of_open_files(sandbox.plan, &lease.worker().layers);
+                Ok(lease)
+            }
             Some(missing) => {
                 let mut lease = lease;
                 lease.give_back();

@@ -33,6 +33,7 @@ pub(crate) struct Place {
     pub(crate) plan: Plan,
     pub(crate) is_confined: bool,
     pub(crate) isolated: bool,
+    pub(crate) required: bool,
     pub(crate) mark: String,
     _directory: tempfile::TempDir,
 }
@@ -57,7 +58,16 @@ impl Place {
             limits: Limits { processes: Some(4096), ..Limits::default() },
         };
         let mark = format!("{host}-{count}-{now:x}");
-        Self { outside, root, plan, is_confined, isolated: false, mark, _directory: directory }
+        Self {
+            outside,
+            root,
+            plan,
+            is_confined,
+            isolated: false,
+            required: true,
+            mark,
+            _directory: directory,
+        }
     }
 
     pub(crate) fn confined() -> Self {
@@ -75,8 +85,8 @@ impl Place {
     }
 
     pub(crate) fn sandbox<'a>(&'a self, below: &'a Path) -> Option<Sandbox<'a>> {
-        let Self { plan, isolated, .. } = self;
-        let sandbox = Sandbox { plan, below, required: true, isolated: *isolated };
+        let Self { plan, isolated, required, .. } = self;
+        let sandbox = Sandbox { plan, below, required: *required, isolated: *isolated };
         self.is_confined.then_some(sandbox)
     }
 

@@ -21,6 +21,7 @@ use crate::FsError;
 use crate::Resolver;
 use crate::Root;
 use crate::locate::name_of;
+use crate::locate::unnamed;
 use crate::open;
 use crate::path;
 use crate::protect::Protection;
@@ -102,8 +103,7 @@ impl Roots {
     /// Refuses what lies at a protected path of any root of the workspace.
     pub fn check_protected(&self, held: &Held, protected: &[PathBuf]) -> Result<(), FsError> {
         for root in &self.workspace {
-            let real = name_of(root.as_fd())
-                .map_err(|errno| FsError::at(&held.shown, "looking at the root", errno))?;
+            let real = name_of(root.as_fd()).map_err(|errno| unnamed(&held.shown, errno))?;
             if let Ok(relative) = held.place.strip_prefix(&real) {
                 Protection::new(root, protected).check_file(&held.shown, relative)?;
             }

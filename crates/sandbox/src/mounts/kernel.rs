@@ -11,7 +11,10 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2},
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes,
+        StatxFlags, fstat, fstatvfs, open, openat, openat2, statx,
+    },
     io::Errno,
     mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
     path::Arg,
@@ -92,6 +95,17 @@ pub(super) fn cover_with_itself(place: impl AsFd) -> Result<(), Errno> {
     let tree = copy(&place)?;
     set(&tree, Attributes::READ_ONLY)?;
     attach(tree, place)
+}
+
+/// Whether nothing can be written at a place.
+pub(super) fn is_read_only(place: impl AsFd) -> bool {
+    fstatvfs(place).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// Whether something is mounted at a place. Kernels that do not tell have nothing mounted.
+pub(super) fn is_mount_point(place: impl AsFd) -> bool {
+    let found = statx(place, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
+    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// Forbids more to a mount and all below it.

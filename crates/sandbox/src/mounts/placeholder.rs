@@ -1,7 +1,7 @@
 //! What stands for a protected path that does not exist: only what exists can be covered.
 //!
-//! It is the first missing name on the way, an empty directory or an empty file, and the host sees
-//! it too. It carries a mark, a modification time that nobody else gives, which is gone as soon as
+//! It is the first missing name on the way, an empty directory or an empty file (or one that says no
+//! more than that it lies where it lies), and the host sees it too. It carries a mark, a modification time that nobody else gives, which is gone as soon as
 //! somebody puts something into it. So one that a killed supervisor has left can be told from an
 //! empty directory of the user's. Every supervisor that uses it holds a shared lock on it, and the
 //! last one removes it.
@@ -20,7 +20,7 @@ use rustix::{
         AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps,
         UTIME_NOW, chmod, flock, fstat, futimens, open, openat, statat, unlinkat,
     },
-    io::Errno,
+    io::{Errno, read},
     mount::{UnmountFlags, unmount},
     process::geteuid,
 };
@@ -44,6 +44,9 @@ const LOCK_PAUSES: [Duration; 300] = {
     }
     pauses
 };
+
+/// The content of those that would do harm if they were empty: this directory.
+const ITSELF: &[u8] = b".";
 
 const NO_FOLLOW: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -85,6 +88,20 @@ impl Placeholder {
         self.locked = self.locked && lock(&fd)?;
         self.fd = fd;
         Ok(())
+    }
+
+    /// Whether it would surprise whoever meets it. The others lie where nobody but git looks.
+    pub(super) fn is_visible(&self) -> bool {
+        fstat(&self.fd)
+            .is_ok_and(|stat| stat.st_size == 0 || FileType::from_raw_mode(stat.st_mode).is_dir())
+    }
+
+    /// Whether it is still what covers its path.
+    pub(super) fn is_in_place(&self) -> bool {
+        let Ok(there) = kernel::open_plain(&self.path) else { return false };
+        let is_same = |(one, other): (Stat, Stat)| is_same(&one, &other);
+        kernel::is_read_only(&there)
+            && fstat(&self.fd).and_then(|own| Ok((own, fstat(&there)?))).is_ok_and(is_same)
     }
 
     pub(super) fn is_at(&self, path: &Path) -> bool {
@@ -130,12 +147,24 @@ pub(super) fn is_marked(place: impl AsFd, stat: &Stat) -> Result<bool, Errno> {
     if !is_unused(stat) {
         return Ok(false);
     }
-    if kind.is_dir() { is_empty(place) } else { Ok(kind.is_file() && stat.st_size == 0) }
+    if kind.is_dir() {
+        return is_empty(place);
+    }
+    Ok(kind.is_file() && (stat.st_size == 0 || stat.st_size == 1 && says_itself(&place)))
 }
 
 /// Whether a placeholder is as it was made.
 pub(super) fn is_unused(stat: &Stat) -> bool {
     stat.st_mtime == MARK && stat.st_mtime_nsec == 0 && stat.st_nlink > 0
+}
+
+fn says_itself(file: impl AsFd) -> bool {
+    // It may be open only as a place.
+    let again = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut content = [0; 2];
+    let read = open(again, flags, Mode::empty()).and_then(|file| read(file, &mut content));
+    read.is_ok_and(|length| content[..length] == *ITSELF)
 }
 
 fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {

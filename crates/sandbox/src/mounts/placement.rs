@@ -49,7 +49,7 @@ impl Placement {
         mut self,
         layout: &Layout,
         placeholders: &mut Vec<Placeholder>,
-    ) -> Result<(), MountError> {
+    ) -> Result<Scratch, MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = take_temporary(layout, &scratch)?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
@@ -85,7 +85,7 @@ impl Placement {
                 Kind::Protected => protector.protect(path)?,
             }
         }
-        Ok(())
+        Ok(scratch)
     }
 
     /// Makes every directory and every place that will be needed in our own file system.
@@ -184,7 +184,11 @@ fn freeze_between(cover: &Path, path: &Path) -> Result<(), MountError> {
 
 /// Covers a closed path. One that this user cannot reach is covered where the way to it ends, as the
 /// user may be the one who can open that way.
-fn close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<(), MountError> {
+pub(super) fn close(
+    scratch: &Scratch,
+    path: &Path,
+    filled: Option<usize>,
+) -> Result<(), MountError> {
     let mut reachable = path;
     let place = loop {
         match kernel::open_followed(reachable) {

@@ -33,7 +33,7 @@ const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(Moun
 /// still write there, until [`close_proc`].
 pub fn worker_proc() -> Result<(), MountError> {
     // Where there is no tree of our own, what is mounted here would reach the host.
-    super::private()?;
+    super::renew::stay_apart().at("keep apart the mounts at", Path::new("/"))?;
     mount("proc", PROC, "proc", PLAIN, None).at("mount", Path::new(PROC))?;
     mask()
 }

@@ -34,6 +34,11 @@ pub(super) struct Protector<'a> {
     placeholders: &'a mut Vec<Placeholder>,
     /// What is a mount point already because of this.
     pinned: HashSet<PathBuf>,
+    /// Most of it holds already.
+    again: bool,
+    /// Whether something is made that stands for what is missing, and whether it would have been.
+    for_absent: bool,
+    pub(super) is_missing: bool,
 }
 
 /// What one step on the way leads to.
@@ -50,7 +55,17 @@ enum Step {
 
 impl<'a> Protector<'a> {
     pub(super) fn new(layout: &'a Layout, placeholders: &'a mut Vec<Placeholder>) -> Self {
-        Self { layout, placeholders, pinned: HashSet::new() }
+        let pinned = HashSet::new();
+        Self { layout, placeholders, pinned, again: false, for_absent: true, is_missing: false }
+    }
+
+    /// For a tree that was built, and of which something may have been lost.
+    pub(super) fn again(
+        layout: &'a Layout,
+        placeholders: &'a mut Vec<Placeholder>,
+        for_absent: bool,
+    ) -> Self {
+        Self { again: true, for_absent, ..Self::new(layout, placeholders) }
     }
 
     /// Protects a path, and should there be nothing yet, its name.
@@ -109,7 +124,7 @@ impl<'a> Protector<'a> {
             }
         }
         if self.layout.writable_above(&at).is_some() {
-            read_only(&at)?;
+            self.hold_read_only(&at)?;
         }
         Ok(true)
     }
@@ -130,6 +145,10 @@ impl<'a> Protector<'a> {
             Err(Errno::NOENT) if placeholder::is_marked(&parent, &fstat(&parent)?)? => {
                 return Ok(Step::Changed);
             }
+            Err(Errno::NOENT) if !self.for_absent => {
+                self.is_missing = true;
+                return Ok(Step::Protected);
+            }
             Err(Errno::NOENT) => {
                 let made = placeholder::make(&parent, name, last)?;
                 return Ok(if made { Step::Changed } else { Step::Protected });
@@ -137,14 +156,14 @@ impl<'a> Protector<'a> {
             // There is no such name.
             Err(Errno::NAMETOOLONG) => return Ok(Step::Protected),
             // Whoever owns the directory could open it, so it is protected as a whole.
-            Err(Errno::ACCESS) => return read_only(at).map(|()| Step::Protected),
+            Err(Errno::ACCESS) => return self.hold_read_only(at).map(|()| Step::Protected),
             Err(errno) => return Err(errno),
         };
         let stat = fstat(&place)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind.is_symlink() {
             let target = readlinkat(&place, c"", Vec::new())?;
-            if can_move {
+            if can_move && !(self.again && kernel::is_mount_point(&place)) {
                 self.pin_link(&parent, name, &path)?;
             }
             return Ok(Step::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes()))));
@@ -156,13 +175,13 @@ impl<'a> Protector<'a> {
             match Placeholder::adopt(&path) {
                 Ok(placeholder) => self.placeholders.push(placeholder),
                 // It cannot be opened. It is protected all the same, and stays.
-                Err(Errno::ACCESS) => read_only(&path)?,
+                Err(Errno::ACCESS) => self.hold_read_only(&path)?,
                 Err(errno) => return Err(errno),
             }
             return Ok(Step::Protected);
         }
         if last || !kind.is_dir() {
-            if can_change {
+            if can_change && !(self.again && kernel::is_read_only(&place)) {
                 kernel::cover_with_itself(place)?;
             }
             return Ok(Step::Protected);
@@ -174,7 +193,7 @@ impl<'a> Protector<'a> {
     }
 
     fn pin(&mut self, directory: &Path, place: OwnedFd) -> Result<(), Errno> {
-        if self.pinned.contains(directory) {
+        if self.pinned.contains(directory) || self.again && kernel::is_mount_point(&place) {
             return Ok(());
         }
         let parent = directory.parent().unwrap_or(directory);
@@ -184,6 +203,14 @@ impl<'a> Protector<'a> {
         }
         self.pinned.insert(directory.to_owned());
         Ok(())
+    }
+
+    fn hold_read_only(&self, path: &Path) -> Result<(), Errno> {
+        let place = kernel::open_plain(path)?;
+        if self.again && kernel::is_read_only(&place) {
+            return Ok(());
+        }
+        kernel::cover_with_itself(place)
     }
 
     fn pin_link(&mut self, parent: &OwnedFd, name: &OsStr, path: &Path) -> Result<(), Errno> {
@@ -203,9 +230,4 @@ fn can_be_changed(directory: OwnedFd) -> Result<bool, Errno> {
         Err(Errno::ACCESS) => Ok(fstat(directory)?.st_uid == geteuid().as_raw()),
         _ => Ok(true),
     }
-}
-
-/// Binds it onto itself read-only.
-fn read_only(path: &Path) -> Result<(), Errno> {
-    kernel::cover_with_itself(kernel::open_plain(path)?)
 }

@@ -1,7 +1,7 @@
 //! The one file system of our own. Everything that is laid over the host's files is a part of it.
 
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Component, Path, PathBuf},
 };
 
@@ -18,7 +18,14 @@ const EMPTY: &str = "empty";
 /// Covers a closed file.
 const NOTHING: &str = "nothing";
 
+#[derive(Debug)]
 pub(super) struct Scratch(OwnedFd);
+
+impl AsFd for Scratch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 impl Scratch {
     /// Mounts it on a directory that something else is going to cover.
@@ -28,7 +35,9 @@ impl Scratch {
         let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let scratch = Self(open(place, directory, Mode::empty())?);
         scratch.directory(EMPTY, 0o555)?;
-        mknodat(&scratch.0, NOTHING, FileType::RegularFile, Mode::empty(), 0)?;
+        // Readable, and empty: many a program ends when it may not read its settings, and none for
+        // want of them.
+        mknodat(&scratch.0, NOTHING, FileType::RegularFile, Mode::from_raw_mode(0o444), 0)?;
         Ok(scratch)
     }
 

@@ -6,13 +6,19 @@
 //! found here, as it is now. It is looked for before each command, so what is not there
 //! costs no more than the question.
 
+mod worktrees;
+
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs::{self, OpenOptions},
     io::Read,
     os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
     path::{Path, PathBuf},
 };
+
+/// The file that says where the shared part of a repository is.
+const COMMON: &str = "commondir";
 
 /// No file that leads elsewhere is longer than a path.
 const LONGEST_LINK: u64 = 4 << 10;
@@ -22,6 +28,8 @@ const LONGEST_CONFIG: u64 = 1 << 20;
 const DEEPEST: usize = 8;
 /// Where there are more, all of them are protected as a whole.
 const MOST_MODULES: usize = 512;
+/// The same for working trees that are protected. Each is some mounts.
+const MOST_WORKTREES: usize = 512;
 
 /// The two that stand for what is like them.
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
@@ -35,12 +43,17 @@ pub(super) fn protect(
     is_writable: impl Fn(&Path) -> bool,
     found: &mut Vec<PathBuf>,
 ) {
-    let mut finder = Finder { names, is_writable, found, modules: 0 };
+    let known = found.iter().cloned().collect();
+    let mut finder = Finder { names, is_writable, found, known, modules: 0 };
     // There are no links in the root's own path, so that this is the usual end of it.
     if git.parent() == Some(root) && git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return finder.repository(git, true);
     }
     let Ok(real) = fs::canonicalize(git) else {
+        if !exists(git) {
+            // Held with the directory, should it come into being.
+            finder.add(git.join(COMMON));
+        }
         // Without one, the directory itself may be a repository.
         if let Some(bare) = git.parent().filter(|directory| is_bare(directory)) {
             finder.repository(bare, false);
@@ -57,26 +70,27 @@ struct Finder<'a, W> {
     names: &'a [&'a str],
     is_writable: W,
     found: &'a mut Vec<PathBuf>,
+    known: HashSet<PathBuf>,
     /// How many have been looked at.
     modules: usize,
 }
 
 impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     fn add(&mut self, path: PathBuf) {
-        if (self.is_writable)(&path) && !self.found.contains(&path) {
+        if (self.is_writable)(&path) && self.known.insert(path.clone()) {
             self.found.push(path);
         }
     }
 
     /// `is_named`: the hooks and the configuration in the directory are protected already.
     fn repository(&mut self, directory: &Path, is_named: bool) {
+        // What stands for an absent one leads to where it lies.
+        self.add(directory.join(COMMON));
         self.repository_with(self.names, directory, is_named);
     }
 
     fn repository_with(&mut self, names: &[&str], directory: &Path, is_named: bool) {
-        let leads = directory.join("commondir");
-        // Nothing can stand for one that is absent: git would take it at its word.
-        let leads = Some(leads).filter(|leads| exists(leads));
+        let leads = Some(directory.join(COMMON)).filter(|leads| exists(leads));
         let common = leads.as_deref().and_then(|leads| led_to(leads, b""));
         let common = common.as_deref().unwrap_or(directory);
         if let Some(leads) = leads {
@@ -123,17 +137,15 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     /// Other working trees of the repository, unless commands can write to them anyway: there `.git` is
     /// a file that could be exchanged.
     fn worktrees(&mut self, directory: &Path) {
-        let Ok(entries) = fs::read_dir(directory) else { return };
-        for entry in entries.flatten() {
-            let Ok(real) = fs::canonicalize(entry.path()) else { continue };
-            let Some(tree) = path_in(&real.join("gitdir"), b"") else { continue };
-            let tree = fs::canonicalize(&tree)
-                .unwrap_or_else(|_| super::absolute(&tree, Path::new("/"), None));
-            if !(self.is_writable)(&tree) {
-                let parts = ["commondir", "config.worktree"].map(|name| real.join(name));
-                for part in parts.into_iter().filter(|part| exists(part)) {
-                    self.add(part);
-                }
+        let outside = worktrees::outside(directory, &self.is_writable);
+        let Some(outside) = outside.filter(|found| found.len() <= MOST_WORKTREES) else {
+            return self.add(directory.to_owned());
+        };
+        for place in outside {
+            // Whoever changes where it leads back to would have it taken for one inside.
+            let parts = [COMMON, "config.worktree", "gitdir"].map(|name| place.join(name));
+            for part in parts.into_iter().filter(|part| exists(part)) {
+                self.add(part);
             }
         }
     }

@@ -34,9 +34,6 @@ const TOOLCHAINS: [&str; 14] = [
     "go",
 ];
 
-/// Of a toolchain's directory, what holds credentials.
-const SECRETS: [&str; 2] = [".cargo/credentials.toml", ".cargo/credentials"];
-
 /// Closes everything else.
 pub(super) fn narrow(
     options: &Options<'_>,
@@ -55,15 +52,12 @@ pub(super) fn narrow(
     // A home directory elsewhere, and files of services.
     closed.extend(["/var/lib", "/var/log", "/var/mail", "/var/spool"].map(PathBuf::from));
     closed.retain(|path| path.exists());
-    if let Some(home) = options.home.and_then(|home| fs::canonicalize(home).ok()) {
+    for home in options.home.into_iter().chain(options.other_home).flat_map(fs::canonicalize) {
         if !closed.iter().any(|path| home.starts_with(path)) && home != Path::new("/") {
             closed.push(home.clone());
         }
         for toolchain in TOOLCHAINS {
             readable.extend(fs::canonicalize(home.join(toolchain)));
-        }
-        for secret in SECRETS {
-            closed.extend(fs::canonicalize(home.join(secret)));
         }
     }
     for directory in options.path.map(env::split_paths).into_iter().flatten() {

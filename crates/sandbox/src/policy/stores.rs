@@ -1,30 +1,263 @@
 //! Where credentials lie.
+//!
+//! This is asked before each command, and the table is long. So the answer is kept together with the
+//! directories that it rests on: as long as none of them has had an entry made or removed, there is no
+//! other store. That takes a look at some five directories instead of one at each place.
+
+mod table;
 
 use std::{
-    fs,
+    collections::HashMap,
+    env,
+    ffi::{OsStr, OsString},
+    fs::{self, Metadata},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Below the home directory.
-const STORES: [&str; 10] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".kube",
-    ".netrc",
-    ".git-credentials",
-    ".docker/config.json",
-];
+pub use table::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
 
-/// Those there are, with links followed: it is what they lead to that is to be closed.
-pub(super) fn existing(home: &Path) -> impl Iterator<Item = PathBuf> {
-    STORES.iter().filter_map(move |store| {
-        let store = home.join(store);
-        // Most are missing, and this is the cheapest way to find out.
-        fs::symlink_metadata(&store).ok()?;
-        fs::canonicalize(store).ok()
-    })
+/// A directory that was changed so lately may change again without a difference in its time: clocks of
+/// file systems tick some hundred times in a second, and where they have no fractions, each other second.
+const TICK: Duration = Duration::from_millis(50);
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// The stores of one user.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Those there are.
+    pub(super) there: Vec<Store>,
+    /// Where others would put what a program obeys, and nothing is yet.
+    pub(super) absent: Vec<PathBuf>,
+    homes: Vec<PathBuf>,
+    /// Variables by their place in the table, with their values, in the order of the environment.
+    moved: Vec<(usize, OsString)>,
+    /// What it rests on.
+    watched: Vec<(PathBuf, Option<Stamp>)>,
+    /// Whether all of that was old enough to be known again.
+    is_settled: bool,
+}
+
+/// One store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Store {
+    /// As it is called.
+    pub(super) named: PathBuf,
+    /// With links followed: it is what they lead to that is to be closed.
+    pub(super) real: PathBuf,
+}
+
+/// Changes with the entries of a directory, and with what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp([(u64, u64, i64, i64); 2]);
+
+/// The stores in these home directories, and where the variables put them.
+pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<Found> {
+    static LAST: Mutex<Option<Arc<Found>>> = Mutex::new(None);
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(last) = last
+        && last.is_of(homes, variables)
+        && last.is_current()
+    {
+        return last;
+    }
+    let found = Arc::new(Found::look(homes, variables));
+    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
+    found
+}
+
+/// The home directory that the system has for this user, whatever `HOME` says. Looked up once: it may
+/// be on another machine.
+#[must_use]
+pub fn home_of_user() -> Option<&'static Path> {
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
+    HOME.get_or_init(look_up_home).as_deref()
+}
+
+fn look_up_home() -> Option<PathBuf> {
+    let mut buffer = vec![0; 16 << 10];
+    // SAFETY: all zeroes is a value of it, and it is filled before it is read.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: the buffer is as long as said, and everything outlives the call.
+    let failed = unsafe {
+        libc::getpwuid_r(
+            libc::geteuid(),
+            &raw mut entry,
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &raw mut found,
+        )
+    };
+    if failed != 0 || found.is_null() || entry.pw_dir.is_null() {
+        return None;
+    }
+    // SAFETY: the call has put a string there, which lies in the buffer.
+    let home = unsafe { std::ffi::CStr::from_ptr(entry.pw_dir) };
+    let home = Path::new(OsStr::from_bytes(home.to_bytes()));
+    home.is_absolute().then(|| home.to_owned())
+}
+
+impl Found {
+    fn is_of(&self, homes: &[&Path], variables: &[(OsString, OsString)]) -> bool {
+        let mut known = self.moved.iter();
+        self.homes.iter().map(PathBuf::as_path).eq(homes.iter().copied())
+            && variables.iter().filter_map(moving).all(|(place, value)| {
+                known.next().is_some_and(|known| known.0 == place && known.1 == value)
+            })
+            && known.next().is_none()
+    }
+
+    fn is_current(&self) -> bool {
+        let leads_there = |store: &Store| {
+            store.named == store.real
+                || fs::canonicalize(&store.named).is_ok_and(|real| real == store.real)
+        };
+        self.is_settled
+            && self.watched.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+            && self.there.iter().all(leads_there)
+    }
+
+    fn look(homes: &[&Path], variables: &[(OsString, OsString)]) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let moved: Vec<(usize, OsString)> = variables
+            .iter()
+            .filter_map(moving)
+            .map(|(place, value)| (place, value.to_owned()))
+            .collect();
+        let mut search = Search { watched: HashMap::new(), there: Vec::new(), absent: Vec::new() };
+        for home in homes {
+            for store in STORES {
+                search.look(home, store, HELD_WHEN_ABSENT.contains(&store));
+            }
+        }
+        for (place, value) in &moved {
+            match VARIABLES[*place].1 {
+                Moves::Directory(directory) => {
+                    let Some(base) = absolute(value) else { continue };
+                    for store in STORES {
+                        match store.strip_prefix(directory) {
+                            Some("") => search.look_at(&base),
+                            Some(below) if below.starts_with('/') => {
+                                search.look(&base, &below[1..], false);
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                Moves::Store => absolute(value).iter().for_each(|path| search.look_at(path)),
+                Moves::Stores => env::split_paths(value)
+                    .filter_map(|path| absolute(path.as_os_str()))
+                    .for_each(|path| search.look_at(&path)),
+            }
+        }
+        let homes: Vec<PathBuf> = homes.iter().map(|home| (*home).to_owned()).collect();
+        let real_homes: Vec<PathBuf> = homes.iter().flat_map(fs::canonicalize).collect();
+        // A variable that names a whole home directory, or the system, moves no store there.
+        search.there.retain(|store| !real_homes.iter().any(|home| home.starts_with(&store.real)));
+        let watched: Vec<_> = search.watched.into_iter().collect();
+        let is_settled =
+            watched.iter().filter_map(|(_, stamp)| stamp.as_ref()).all(|stamp| stamp.is_old(now));
+        let Search { there, absent, .. } = search;
+        Self { there, absent, homes, moved, watched, is_settled }
+    }
+}
+
+/// What is found on the way.
+struct Search {
+    watched: HashMap<PathBuf, Option<Stamp>>,
+    there: Vec<Store>,
+    absent: Vec<PathBuf>,
+}
+
+impl Search {
+    /// A store at a place below a directory.
+    fn look(&mut self, base: &Path, below: &str, is_held: bool) {
+        let mut directory = base.to_owned();
+        let mut names = below.split('/').peekable();
+        while let Some(name) = names.next() {
+            // The entry of what is missing would appear in the directory above, which is watched.
+            if !self.watch(&directory) {
+                return;
+            }
+            directory.push(name);
+            if names.peek().is_some() && fs::symlink_metadata(&directory).is_err() {
+                return;
+            }
+        }
+        self.add(directory, is_held);
+    }
+
+    /// A store at a path.
+    fn look_at(&mut self, path: &Path) {
+        if let Some(parent) = path.parent()
+            && self.watch(parent)
+        {
+            self.add(path.to_owned(), false);
+        }
+    }
+
+    fn add(&mut self, named: PathBuf, is_held: bool) {
+        let is_missing = fs::symlink_metadata(&named).is_err();
+        if is_missing {
+            if is_held
+                && let (Some(parent), Some(name)) = (named.parent(), named.file_name())
+                && let Ok(parent) = fs::canonicalize(parent)
+            {
+                self.absent.push(parent.join(name));
+            }
+            return;
+        }
+        let Ok(real) = fs::canonicalize(&named) else { return };
+        // Some lead to /dev/null, which is to stay open.
+        let holds_something =
+            fs::metadata(&real).is_ok_and(|found| found.is_file() || found.is_dir());
+        if holds_something && !self.there.iter().any(|other| other.named == named) {
+            self.there.push(Store { named, real });
+        }
+    }
+
+    /// Whether it is there.
+    fn watch(&mut self, directory: &Path) -> bool {
+        if let Some(stamp) = self.watched.get(directory) {
+            return stamp.is_some();
+        }
+        let stamp = Stamp::of(directory);
+        self.watched.insert(directory.to_owned(), stamp);
+        stamp.is_some()
+    }
+}
+
+impl Stamp {
+    fn of(directory: &Path) -> Option<Self> {
+        // Unlike the time of change, that of modification can be set.
+        let told = |found: &Metadata| (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
+        let own = fs::symlink_metadata(directory).ok()?;
+        let led_to = if own.is_symlink() { fs::metadata(directory).ok()? } else { own.clone() };
+        Some(Self([told(&own), told(&led_to)]))
+    }
+
+    fn is_old(&self, now: Duration) -> bool {
+        self.0.iter().all(|&(_, _, seconds, fraction)| {
+            let changed = Duration::new(
+                u64::try_from(seconds).unwrap_or_default(),
+                u32::try_from(fraction).unwrap_or_default(),
+            );
+            changed + if fraction == 0 { COARSE_TICK } else { TICK } < now
+        })
+    }
+}
+
+/// For a variable that moves a store: its place in the table.
+fn moving((name, value): &(OsString, OsString)) -> Option<(usize, &OsStr)> {
+    let compared = |(known, _): &(&str, Moves)| known.as_bytes().cmp(name.as_bytes());
+    let place = VARIABLES.binary_search_by(compared).ok()?;
+    (!value.is_empty()).then_some((place, value.as_os_str()))
+}
+
+/// Programs take a relative one from where they run, most often where the host does.
+fn absolute(value: &OsStr) -> Option<PathBuf> {
+    std::path::absolute(value).ok()
 }

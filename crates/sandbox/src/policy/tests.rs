@@ -2,7 +2,12 @@ use std::{env, os::unix::fs::symlink};
 
 use super::*;
 
-struct Place(tempfile::TempDir);
+mod stores;
+
+struct Place {
+    directory: tempfile::TempDir,
+    home: PathBuf,
+}
 
 #[derive(Default)]
 struct Given {
@@ -12,6 +17,8 @@ struct Given {
     deny_read: Vec<PathBuf>,
     deny_write: Vec<PathBuf>,
     path: Option<std::ffi::OsString>,
+    other_home: Option<PathBuf>,
+    variables: Vec<(OsString, OsString)>,
 }
 
 impl Place {
@@ -20,16 +27,22 @@ impl Place {
         for directory in ["root", "home/.ssh", "home/.config/gh", "home/other"] {
             fs::create_dir_all(place.path().join(directory)).expect("made");
         }
-        Self(place)
+        let home = place.path().canonicalize().expect("there").join("home");
+        Self { directory: place, home }
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.0.path().canonicalize().expect("there").join(path)
+        self.directory.path().canonicalize().expect("there").join(path)
     }
 
     fn plan(&self, given: &Given) -> Result<Plan, PolicyError> {
-        plan(&Options {
-            root: &self.at("root"),
+        let root = self.at("root");
+        plan(&Options { root: &root, ..self.options(given) })
+    }
+
+    fn options<'a>(&'a self, given: &'a Given) -> Options<'a> {
+        Options {
+            root: Path::new("/"),
             network: Network::PrivateLoopback,
             files: Files::Confined,
             read_scope: given.read_scope,
@@ -38,9 +51,11 @@ impl Place {
             deny_read: &given.deny_read,
             deny_write: &given.deny_write,
             limits: Limits::default(),
-            home: Some(&self.at("home")),
+            home: Some(&self.home),
+            other_home: given.other_home.as_deref(),
+            variables: &given.variables,
             path: given.path.as_deref(),
-        })
+        }
     }
 }
 
@@ -131,7 +146,8 @@ fn protected_paths_need_not_exist_and_lead_through_links() {
     symlink("elsewhere", place.at("root/.git")).expect("linked");
     let deny_write = vec![".git/hooks".into(), "./a/../b//c".into()];
     let plan = place.plan(&Given { deny_write, ..Given::default() }).expect("a plan");
-    assert_eq!(plan.protected, [place.at("root/elsewhere/hooks"), place.at("root/b/c")]);
+    let expected = ["elsewhere/hooks", "b/c", "elsewhere/commondir"];
+    assert_eq!(plan.protected, expected.map(|path| place.at("root").join(path)));
 }
 
 #[test]
@@ -159,142 +175,10 @@ fn a_narrow_scope_leaves_the_system_and_closes_homes() {
     }
 }
 
-/// The protected paths where `.git/hooks` and `.git/config` are, without these two.
-fn beside(place: &Place, writable_roots: &[&str]) -> Vec<String> {
-    let deny_write = vec![".git/hooks".into(), ".git/config".into()];
-    let writable_roots = writable_roots.iter().map(|path| place.at(path)).collect();
-    let plan = place.plan(&Given { writable_roots, deny_write, ..Given::default() });
-    let base = place.at("");
-    let names = |path: &PathBuf| path.strip_prefix(&base).expect("below").display().to_string();
-    let mut all: Vec<String> = plan.expect("a plan").protected.iter().map(names).collect();
-    assert_eq!(all[..2], ["root/.git/hooks", "root/.git/config"]);
-    all.drain(..2);
-    all.sort();
-    all
-}
+mod git;
 
 fn put(place: &Place, path: &str, text: &str) {
     let path = place.at(path);
     fs::create_dir_all(path.parent().expect("one")).expect("made");
     fs::write(path, text).expect("written");
-}
-
-#[test]
-fn an_ordinary_repository_has_nothing_beside_its_hooks_and_its_configuration() {
-    let place = Place::new();
-    assert_eq!(beside(&place, &[]), [""; 0]);
-    for file in ["HEAD", "config", "hooks/x.sample", "refs/heads/main", "objects/aa/bb"] {
-        put(&place, &format!("root/.git/{file}"), "");
-    }
-    assert_eq!(beside(&place, &[]), [""; 0]);
-    // Other paths than those two lead to no others.
-    put(&place, "root/.git/commondir", "..");
-    for path in [".git", "config", "hooks", "git/hooks", ".git/hooks/x"] {
-        let plan = place.plan(&Given { deny_write: vec![path.into()], ..Given::default() });
-        assert_eq!(plan.expect("a plan").protected, [place.at("root").join(path)]);
-    }
-}
-
-#[test]
-fn what_leads_git_elsewhere_is_protected_where_it_is() {
-    let place = Place::new();
-    put(&place, "root/.git/commondir", "../shared\n");
-    put(&place, "root/.git/config.worktree", "");
-    put(&place, "root/shared/config", "");
-    let expected = ["root/.git/commondir", "root/.git/config.worktree"];
-    assert_eq!(
-        beside(&place, &[]),
-        [&expected[..], &["root/shared/config", "root/shared/hooks"]].concat()
-    );
-    // In a circle, to nowhere, or what is no path.
-    for text in [".", "nowhere", "", "\0", "a\nb"] {
-        put(&place, "root/.git/commondir", text);
-        assert!(beside(&place, &[]).starts_with(&expected.map(str::to_owned)), "{text:?}");
-    }
-}
-
-#[test]
-fn a_configuration_of_the_working_tree_is_protected_before_it_is_there() {
-    let place = Place::new();
-    put(&place, "root/.git/config", "[Extensions]\n\tworktreeConfig = true\n");
-    assert_eq!(beside(&place, &[]), ["root/.git/config.worktree"]);
-}
-
-#[test]
-fn submodules_have_hooks() {
-    let place = Place::new();
-    put(&place, "root/.git/modules/a/config", "");
-    put(&place, "root/.git/modules/libs/b/HEAD", "");
-    put(&place, "root/.git/modules/libs/b/modules/c/hooks/x", "");
-    put(&place, "root/.git/modules/libs/empty/x", "");
-    // Not their configurations, which `git submodule update` rewrites.
-    let wanted = ["a/hooks", "libs/b/hooks", "libs/b/modules/c/hooks"];
-    assert_eq!(beside(&place, &[]), wanted.map(|path| format!("root/.git/modules/{path}")));
-    // More than can be looked at are closed as a whole.
-    for number in 0..600 {
-        fs::create_dir_all(place.at(&format!("root/.git/modules/many/{number}"))).expect("made");
-    }
-    let all = beside(&place, &[]);
-    assert!(all.len() < 20 && all.contains(&"root/.git/modules".to_owned()), "{all:?}");
-    fs::remove_dir_all(place.at("root/.git/modules")).expect("removed");
-    let deep = "/x".repeat(20);
-    fs::create_dir_all(place.at(&format!("root/.git/modules{deep}"))).expect("made");
-    assert_eq!(beside(&place, &[]), [format!("root/.git/modules{}", "/x".repeat(8))]);
-}
-
-#[test]
-fn a_git_that_is_a_file_leads_to_the_repository() {
-    let place = Place::new();
-    put(&place, "root/.git", "gitdir: ../main/.git/worktrees/w\n");
-    put(&place, "main/.git/worktrees/w/commondir", "../..\n");
-    put(&place, "main/.git/worktrees/w/gitdir", "../../../../root/.git\n");
-    put(&place, "main/.git/config", "");
-    // Nothing of it can be written, until the host says so.
-    assert_eq!(beside(&place, &[]), [""; 0]);
-    let wanted = ["main/.git/config", "main/.git/hooks", "main/.git/worktrees/w/commondir"];
-    assert_eq!(beside(&place, &["main"]), wanted);
-    put(&place, "root/.bare/HEAD", "");
-    for text in ["gitdir: .bare", "gitdir: ./.bare/\n", "gitdir: .bare\r\n"] {
-        put(&place, "root/.git", text);
-        assert_eq!(beside(&place, &[]), ["root/.bare/config", "root/.bare/hooks"], "{text:?}");
-    }
-    for text in ["", "gitdir:.bare", "x", "gitdir: /no/such"] {
-        put(&place, "root/.git", text);
-        assert_eq!(beside(&place, &[]), [""; 0], "{text:?}");
-    }
-}
-
-/// Elsewhere, the working tree's own `.git` can be exchanged, and `git worktree remove` must work.
-#[test]
-fn working_trees_are_protected_where_commands_cannot_write_to_them() {
-    let place = Place::new();
-    for (name, tree) in [("out", "../../../../elsewhere/.git"), ("in", "../../../wt/.git")] {
-        put(&place, &format!("root/.git/worktrees/{name}/gitdir"), tree);
-        put(&place, &format!("root/.git/worktrees/{name}/commondir"), "../..");
-    }
-    fs::create_dir_all(place.at("elsewhere")).expect("made");
-    fs::create_dir_all(place.at("root/wt")).expect("made");
-    assert_eq!(beside(&place, &[]), ["root/.git/worktrees/out/commondir"]);
-}
-
-#[test]
-fn a_root_that_is_a_repository_itself_is_one() {
-    let place = Place::new();
-    put(&place, "root/HEAD", "");
-    fs::create_dir(place.at("root/objects")).expect("made");
-    assert_eq!(beside(&place, &[]), [""; 0]);
-    fs::create_dir(place.at("root/refs")).expect("made");
-    assert_eq!(beside(&place, &[]), ["root/config", "root/hooks"]);
-}
-
-#[test]
-fn what_is_no_file_is_not_waited_for() {
-    let place = Place::new();
-    fs::create_dir_all(place.at("root/.git")).expect("made");
-    for name in ["commondir", "config"] {
-        let made =
-            std::process::Command::new("mkfifo").arg(place.at("root/.git").join(name)).status();
-        assert!(made.expect("runs").success());
-    }
-    assert_eq!(beside(&place, &[]), ["root/.git/commondir"]);
 }

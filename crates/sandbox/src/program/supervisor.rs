@@ -36,6 +36,10 @@ const IDLE_VISIBLE_MS: u32 = 1_000;
 /// Those that mean nothing to the system included.
 const LAST_SIGNAL: libc::c_int = 64;
 
+/// How long a program may take to remove a file and write another in its place.
+const SAVING: Duration = Duration::from_millis(10);
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+
 /// How long workers may take to end after their host, and how often that is looked at.
 const LAST_WORD: Duration = Duration::from_millis(200);
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
@@ -52,8 +56,34 @@ struct Standing {
     watch: Option<mounts::Watch>,
     /// The temporary directory where there is no such tree.
     temporary: Option<Temporary>,
+    /// Since when a protected path is gone that was there.
+    missing_since: Option<Instant>,
     /// Why there can be no workers.
     failed: Option<Reply>,
+}
+
+impl Standing {
+    /// Becomes ready when a path may have lost its cover.
+    fn changes(&self) -> Option<PollFd<'_>> {
+        let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
+        Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
+    }
+
+    /// Covers again what the host has put a new file over. Whether something is missing that was there: for
+    /// a moment only, most likely, but no longer than that.
+    fn keep_covered(&mut self) -> bool {
+        let Some(tree) = &mut self.tree else { return false };
+        let since = self.missing_since;
+        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVING));
+        self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
+        is_missing
+    }
+
+    /// How long to wait before what is missing is looked at again.
+    fn pause(&self) -> Option<&'static Timespec> {
+        let since = self.missing_since?;
+        Some(if since.elapsed() > SAVING { &LOOK } else { &GLANCE })
+    }
 }
 
 /// Runs until the host closes its socket, or has had no use for a worker for a while.
@@ -69,7 +99,7 @@ pub(crate) fn supervise() -> io::Result<()> {
     let mut standing = stand(&order, host);
     let outcome = serve(&mut inbox, &ended, &order, &mut standing, &mut workers);
     drop(inbox);
-    wait_for_workers(&mut workers, &ended, host);
+    wait_for_workers(&mut workers, &ended, &mut standing, host);
     drop(workers);
     if let Some(tree) = standing.tree {
         tree.remove_placeholders();
@@ -80,7 +110,12 @@ pub(crate) fn supervise() -> io::Result<()> {
 /// Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
 /// are closed too. One that still runs a command of a living host has this tree and directory, and
 /// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
-fn wait_for_workers(workers: &mut Children, ended: &OwnedFd, host: Option<Pid>) {
+fn wait_for_workers(
+    workers: &mut Children,
+    ended: &OwnedFd,
+    standing: &mut Standing,
+    host: Option<Pid>,
+) {
     let (mut alone_since, mut ended_since) = (None, None);
     loop {
         if workers.collect() {
@@ -97,7 +132,10 @@ fn wait_for_workers(workers: &mut Children, ended: &OwnedFd, host: Option<Pid>) 
                 workers.kill();
             }
         }
-        let _ = poll(&mut [PollFd::new(ended, PollFlags::IN)], Some(&LOOK));
+        standing.keep_covered();
+        let mut fds = vec![PollFd::new(ended, PollFlags::IN)];
+        fds.extend(standing.changes());
+        let _ = poll(&mut fds, standing.pause().or(Some(&LOOK)));
         forget_signals(ended);
     }
 }
@@ -178,7 +216,7 @@ fn stand(order: &Order, host: Option<Pid>) -> Standing {
     let wanted = failed.is_none() && !layers.mount.holds();
     let temporary =
         (wanted && order.plan.files == Files::Confined).then(|| Temporary::make().ok()).flatten();
-    Standing { layers, idle_ms, groups, tree, watch, temporary, failed }
+    Standing { layers, idle_ms, groups, tree, watch, temporary, missing_since: None, failed }
 }
 
 fn serve(
@@ -203,10 +241,13 @@ fn serve(
                 workers.add(worker, group);
             }
         }
-        let mut fds = [PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        let wait = workers.are_none().then_some(&IDLE);
+        // Nobody can write to what is not covered while no command runs, and commands have workers.
+        let is_missing = !workers.are_none() && standing.keep_covered();
+        let mut fds = vec![PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+        fds.extend(standing.changes());
+        let wait = if is_missing { standing.pause() } else { workers.are_none().then_some(&IDLE) };
         match poll(&mut fds, wait) {
-            Ok(0) => return Ok(()),
+            Ok(0) if !is_missing => return Ok(()),
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

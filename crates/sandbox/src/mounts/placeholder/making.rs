@@ -8,23 +8,29 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, mkdirat, mknodat,
-        openat, renameat_with, statat, unlinkat, utimensat,
+        AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, mkdirat, openat,
+        renameat_with, statat, unlinkat, utimensat,
     },
-    io::Errno,
+    io::{Errno, write},
     process::{geteuid, getpid},
 };
 
-use super::{MARK, NO_FOLLOW, removal, with_write_access};
+use super::{ITSELF, MARK, NO_FOLLOW, removal, with_write_access};
 
 /// How the name begins under which one is made: this, the maker's number and the time.
 const HIDDEN: &str = ".toolwright-";
+
+/// Leads git to the shared part of a repository. An empty one is damage to it, and one that says `.` leads
+/// to where it lies, as if there were none.
+const COMMON: &[u8] = b"commondir";
 
 /// How long one may have that name, far longer than it takes to make it.
 const MAKING: Duration = Duration::from_secs(2);
 
 /// Names of files without a dot after the first letter.
-const FILES: [&[u8]; 7] = [
+const FILES: [&[u8]; 9] = [
+    COMMON,
+    b".npmrc",
     b"config",
     b".env",
     b".gitmodules",
@@ -37,8 +43,8 @@ const FILES: [&[u8]; 7] = [
 /// Makes one in the directory `parent`. It appears marked and complete. False:
 /// nothing can be made there, and so nobody else can.
 pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Result<bool, Errno> {
-    let file = last && is_file_name(name);
-    let made = with_write_access(parent, || publish(parent, name, file));
+    let content = (last && is_file_name(name)).then(|| content_of(name));
+    let made = with_write_access(parent, || publish(parent, name, content));
     match made {
         Ok(()) | Err(Errno::EXIST) => Ok(true),
         Err(Errno::ROFS | Errno::PERM | Errno::ACCESS) => Ok(false),
@@ -46,20 +52,20 @@ pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Res
     }
 }
 
-fn publish(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
+fn publish(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), Errno> {
     sweep(parent);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let hidden = format!("{HIDDEN}{}-{}", getpid().as_raw_nonzero(), now.as_nanos());
-    create(parent, OsStr::new(&hidden), file)?;
+    create(parent, OsStr::new(&hidden), content)?;
     let renamed = renameat_with(parent, hidden.as_str(), parent, name, RenameFlags::NOREPLACE);
     if renamed.is_ok() {
         return Ok(());
     }
-    unlinkat(parent, hidden.as_str(), removal(file))?;
+    unlinkat(parent, hidden.as_str(), removal(content.is_some()))?;
     match renamed {
         // The file system cannot. Then another supervisor may see it before it is marked, take it
         // for the user's, and so leave it for ever; that is all.
-        Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, file),
+        Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, content),
         renamed => renamed,
     }
 }
@@ -79,7 +85,7 @@ fn sweep(parent: &OwnedFd) {
         let made = Duration::from_secs(stat.st_ctime.try_into().unwrap_or_default());
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_ours = stat.st_uid == geteuid().as_raw()
-            && (kind.is_dir() || kind.is_file() && stat.st_size == 0);
+            && (kind.is_dir() || kind.is_file() && stat.st_size <= 1);
         if is_ours && now.saturating_sub(made) > MAKING {
             // A directory with something in it stays.
             let _ = unlinkat(parent, name, removal(kind.is_file()));
@@ -96,10 +102,14 @@ fn is_hidden_name(name: &[u8]) -> bool {
     is_number() && is_number() && numbers.next().is_none()
 }
 
-fn create(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
-    if file {
-        let mode = Mode::from_raw_mode(0o644);
-        mknodat(parent, name, FileType::RegularFile, mode, 0)?;
+/// A directory, or a file with this content.
+fn create(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), Errno> {
+    if let Some(content) = content {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let file = openat(parent, name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o644))?;
+        if !content.is_empty() && write(&file, content)? != content.len() {
+            return Err(Errno::NOSPC);
+        }
     } else {
         mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
     }
@@ -109,6 +119,10 @@ fn create(parent: &OwnedFd, name: &OsStr, file: bool) -> Result<(), Errno> {
     // Then it protects as well, but nobody removes it.
     let _ = utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW);
     Ok(())
+}
+
+fn content_of(name: &OsStr) -> &'static [u8] {
+    if name.as_bytes() == COMMON { ITSELF } else { b"" }
 }
 
 /// Whether a missing name is more likely that of a file. Programs on the host meet the placeholder:

@@ -1,0 +1,46 @@
+//! What a person who runs a host should know and has not asked for: said on stderr, each once in the
+//! life of the process.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// Something to be said.
+#[derive(Debug, Clone, Copy)]
+pub enum Notice<'a> {
+    /// Commands run without anything that confines files, because of this.
+    FilesAreOpen(&'a str),
+    /// What commands may write holds this home directory.
+    WritesHome(&'a Path),
+}
+
+static SAID: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+impl Notice<'_> {
+    /// Says it, unless its like has been said.
+    pub fn say_once(self) {
+        let said = match self {
+            Self::FilesAreOpen(_) => &SAID[0],
+            Self::WritesHome(_) => &SAID[1],
+        };
+        // Looked at first: it is asked for before every command, and written once.
+        if said.load(Ordering::Relaxed) || said.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let text = match self {
+            Self::FilesAreOpen(reason) => format!(
+                "commands run, and nothing confines their files: {reason}. sandbox.required refuses them; \
+                 `npx toolwright doctor` tells what would help."
+            ),
+            Self::WritesHome(home) => format!(
+                "commands may write the home directory {}, and so what its \
+                 programs run and obey. A root directory for the project is safer.",
+                home.display()
+            ),
+        };
+        // Of one line, so that it comes whole; and whoever has closed stderr does not want it.
+        let _ = io::stderr().write_all(format!("[toolwright] {text}\n").as_bytes());
+    }
+}

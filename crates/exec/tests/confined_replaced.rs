@@ -1,0 +1,136 @@
+//! What the host replaces while a command runs: the new file is protected, and closed, as the old one was.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::{fs, thread, time::Duration};
+
+use support::{
+    all_as_another_user,
+    place::{Place, has_namespaces},
+    soon, text,
+};
+
+/// How long a command waits before it makes use of what the host has done: many times what it takes to
+/// be covered again, on a machine that does much else.
+const PATIENCE: &str = "sleep 1";
+
+#[test]
+fn confined_as_another_user() {
+    all_as_another_user("confined_as_another_user");
+}
+
+/// Runs a script that waits for `./go`, and does something meanwhile. What it printed.
+fn beside(place: &Place, script: &str, act: impl FnOnce()) -> String {
+    let script = format!(
+        "echo > ready; until [ -e go ]; do sleep 0.01; done; {PATIENCE}; {{ {script}; }} 2>&1; true"
+    );
+    thread::scope(|scope| {
+        let command = scope.spawn(|| text(&place.sh(&script).expect("runs")));
+        assert!(soon(|| place.root.join("ready").exists()), "it runs");
+        act();
+        fs::write(place.root.join("go"), "").expect("written");
+        command.join().expect("ended")
+    })
+}
+
+/// As programs save a file.
+fn replace(place: &Place, name: &str, content: &str) {
+    let beside = place.outside.join("saved");
+    fs::write(&beside, content).expect("written");
+    fs::rename(&beside, place.root.join(name)).expect("renamed");
+}
+
+fn with_file(name: &str) -> Place {
+    let mut place = Place::confined();
+    let path = place.root.join(name);
+    fs::create_dir_all(path.parent().expect("one")).expect("made");
+    fs::write(&path, "old").expect("written");
+    place.plan.protected.push(path);
+    place
+}
+
+#[test]
+fn a_protected_file_that_is_replaced_stays_protected() {
+    if !has_namespaces() {
+        return;
+    }
+    let place = with_file("dir/kept");
+    let script = "echo x >> dir/kept; echo x > new; mv -f new dir/kept; rm -f dir/kept; mv dir away; cat dir/kept";
+    // More than once in the life of a command, too.
+    let output = beside(&place, script, || {
+        replace(&place, "dir/kept", "newer");
+        thread::sleep(Duration::from_millis(50));
+        replace(&place, "dir/kept", "newest");
+    });
+    assert!(output.ends_with("newest"), "{output}");
+    assert_eq!(fs::read_to_string(place.root.join("dir/kept")).expect("there"), "newest");
+    // The same while the supervisor is already let go for its tree being another.
+    let output = beside(&place, &format!("sleep 1; {script}"), || {
+        replace(&place, "dir/kept", "third");
+        place.says("true");
+        replace(&place, "dir/kept", "last");
+    });
+    assert!(output.ends_with("last"), "{output}");
+    assert_eq!(fs::read_to_string(place.root.join("dir/kept")).expect("there"), "last");
+}
+
+#[test]
+fn a_protected_file_that_is_removed_is_held_and_may_come_back() {
+    if !has_namespaces() {
+        return;
+    }
+    let place = with_file("kept");
+    // Removed, and written anew a moment later.
+    let output = beside(&place, "echo x >> kept; cat kept", || {
+        fs::remove_file(place.root.join("kept")).expect("removed");
+        fs::write(place.root.join("kept"), "new").expect("written");
+    });
+    assert!(output.ends_with("new"), "{output}");
+    assert_eq!(fs::read_to_string(place.root.join("kept")).expect("there"), "new");
+    // Removed for good.
+    let output = beside(&place, "echo x > kept || echo refused", || {
+        fs::remove_file(place.root.join("kept")).expect("removed");
+    });
+    assert!(output.contains("refused"), "{output}");
+}
+
+#[test]
+fn a_directory_on_the_way_that_is_exchanged_is_held() {
+    if !has_namespaces() {
+        return;
+    }
+    let place = with_file("dir/sub/kept");
+    let output = beside(
+        &place,
+        "echo x >> dir/sub/kept; mv dir away; mv dir/sub away; cat dir/sub/kept",
+        || {
+            fs::remove_dir_all(place.root.join("dir")).expect("removed");
+            fs::create_dir_all(place.root.join("dir/sub")).expect("made");
+            fs::write(place.root.join("dir/sub/kept"), "new").expect("written");
+        },
+    );
+    assert!(output.ends_with("new"), "{output}");
+    assert_eq!(fs::read_to_string(place.root.join("dir/sub/kept")).expect("there"), "new");
+}
+
+#[test]
+fn a_closed_file_that_is_replaced_stays_closed() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut place = Place::confined();
+    for name in ["closed", "root/closed"] {
+        fs::write(place.outside.join(name), "secret").expect("written");
+        place.plan.closed.push(place.outside.join(name));
+    }
+    let script = format!("cat {}/closed closed; echo end", place.outside.display());
+    let output = beside(&place, &script, || {
+        for name in ["closed", "root/closed"] {
+            fs::write(place.outside.join("saved"), "secret").expect("written");
+            fs::rename(place.outside.join("saved"), place.outside.join(name)).expect("renamed");
+        }
+    });
+    assert!(output.ends_with("end\n") && !output.contains("secret"), "{output}");
+}

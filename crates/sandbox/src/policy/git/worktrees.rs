@@ -1,0 +1,91 @@
+//! Which working trees of a repository lie where commands cannot write.
+//!
+//! A command can make directories here by the ten thousand, and no number of them may keep others from
+//! being run. So many are looked at once, and then again when one was made or removed.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use super::path_in;
+use crate::policy::absolute;
+
+/// Fewer are looked at each time: git can move the tree of one without a trace in the directory that
+/// holds them all.
+const FEW: usize = 512;
+
+/// More are not looked at.
+const MOST: usize = 1 << 16;
+
+/// Git makes the directory first, and what is in it a moment later.
+const MAKING: Duration = Duration::from_secs(2);
+
+/// The directories of working trees, each with the tree's `.git`; `None` where there are too many.
+type Trees = Option<Vec<(PathBuf, PathBuf)>>;
+
+/// What was found in a directory that holds many.
+#[derive(Clone)]
+struct Known {
+    directory: PathBuf,
+    stamp: (u64, u64, i64, i64),
+    trees: Arc<Trees>,
+}
+
+/// The directories in `directory` of working trees that commands cannot write; `None` where there are too
+/// many to tell.
+pub(super) fn outside(
+    directory: &Path,
+    is_writable: impl Fn(&Path) -> bool,
+) -> Option<Vec<PathBuf>> {
+    let trees = trees(directory);
+    let trees = trees.as_ref().as_ref()?;
+    let outside = trees.iter().filter(|(_, tree)| !is_writable(tree));
+    Some(outside.map(|(place, _)| place.clone()).collect())
+}
+
+fn trees(directory: &Path) -> Arc<Trees> {
+    static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Ok(found) = fs::metadata(directory) else { return Arc::new(Some(Vec::new())) };
+    let stamp = (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
+    let last = known().clone();
+    if let Some(last) = last
+        && last.directory == directory
+        && last.stamp == stamp
+    {
+        return last.trees;
+    }
+    let (trees, count) = look(directory);
+    let trees = Arc::new(trees);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = Duration::from_secs(u64::try_from(found.ctime()).unwrap_or_default());
+    if count >= FEW && changed + MAKING < now {
+        *known() =
+            Some(Known { directory: directory.to_owned(), stamp, trees: Arc::clone(&trees) });
+    }
+    trees
+}
+
+/// Them, and how many entries there are.
+fn look(directory: &Path) -> (Trees, usize) {
+    let (mut trees, mut count) = (Vec::new(), 0);
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        count += 1;
+        if count > MOST {
+            return (None, count);
+        }
+        // Most of very many have none, and that is all there is to know of them.
+        let Some(tree) = path_in(&entry.path().join("gitdir"), b"") else { continue };
+        let Ok(place) = fs::canonicalize(entry.path()) else { continue };
+        // The path begins where the file is, behind the links that lead there.
+        let tree = path_in(&place.join("gitdir"), b"").unwrap_or(tree);
+        let tree =
+            fs::canonicalize(&tree).unwrap_or_else(|_| absolute(&tree, Path::new("/"), None));
+        trees.push((place, tree));
+    }
+    (Some(trees), count)
+}

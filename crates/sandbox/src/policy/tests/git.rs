@@ -1,0 +1,191 @@
+use std::time::{Duration, Instant};
+
+use super::{Given, Place, put};
+
+use super::*;
+
+/// The protected paths where `.git/hooks` and `.git/config` are, without these two and the file beside them
+/// that leads elsewhere.
+fn beside(place: &Place, writable_roots: &[&str]) -> Vec<String> {
+    let deny_write = vec![".git/hooks".into(), ".git/config".into()];
+    let writable_roots = writable_roots.iter().map(|path| place.at(path)).collect();
+    let plan = place.plan(&Given { writable_roots, deny_write, ..Given::default() });
+    let base = place.at("");
+    let names = |path: &PathBuf| path.strip_prefix(&base).expect("below").display().to_string();
+    let mut all: Vec<String> = plan.expect("a plan").protected.iter().map(names).collect();
+    assert_eq!(all[..2], ["root/.git/hooks", "root/.git/config"]);
+    all.drain(..2);
+    all.retain(|path| path != "root/.git/commondir");
+    all.sort();
+    all
+}
+
+#[test]
+fn an_ordinary_repository_has_nothing_beside_its_hooks_and_its_configuration() {
+    let place = Place::new();
+    assert_eq!(beside(&place, &[]), [""; 0]);
+    for file in ["HEAD", "config", "hooks/x.sample", "refs/heads/main", "objects/aa/bb"] {
+        put(&place, &format!("root/.git/{file}"), "");
+    }
+    assert_eq!(beside(&place, &[]), [""; 0]);
+    // Other paths than those two lead to no others.
+    put(&place, "root/.git/commondir", "..");
+    for path in [".git", "config", "hooks", "git/hooks", ".git/hooks/x"] {
+        let plan = place.plan(&Given { deny_write: vec![path.into()], ..Given::default() });
+        assert_eq!(plan.expect("a plan").protected, [place.at("root").join(path)]);
+    }
+}
+
+#[test]
+fn what_leads_git_elsewhere_is_protected_where_it_is() {
+    let place = Place::new();
+    put(&place, "root/.git/commondir", "../shared\n");
+    put(&place, "root/.git/config.worktree", "");
+    put(&place, "root/shared/config", "");
+    let expected = ["root/.git/config.worktree", "root/shared/config", "root/shared/hooks"];
+    assert_eq!(beside(&place, &[]), expected);
+    // In a circle, to nowhere, or what is no path.
+    for text in [".", "nowhere", "", "\0", "a\nb"] {
+        put(&place, "root/.git/commondir", text);
+        assert_eq!(beside(&place, &[])[0], expected[0], "{text:?}");
+    }
+}
+
+#[test]
+fn a_configuration_of_the_working_tree_is_protected_before_it_is_there() {
+    let place = Place::new();
+    put(&place, "root/.git/config", "[Extensions]\n\tworktreeConfig = true\n");
+    assert_eq!(beside(&place, &[]), ["root/.git/config.worktree"]);
+}
+
+#[test]
+fn submodules_have_hooks() {
+    let place = Place::new();
+    put(&place, "root/.git/modules/a/config", "");
+    put(&place, "root/.git/modules/libs/b/HEAD", "");
+    put(&place, "root/.git/modules/libs/b/modules/c/hooks/x", "");
+    put(&place, "root/.git/modules/libs/empty/x", "");
+    // Not their configurations, which `git submodule update` rewrites.
+    let wanted = ["a/hooks", "libs/b/hooks", "libs/b/modules/c/hooks"];
+    assert_eq!(beside(&place, &[]), wanted.map(|path| format!("root/.git/modules/{path}")));
+    // More than can be looked at are closed as a whole.
+    for number in 0..600 {
+        fs::create_dir_all(place.at(&format!("root/.git/modules/many/{number}"))).expect("made");
+    }
+    let all = beside(&place, &[]);
+    assert!(all.len() < 20 && all.contains(&"root/.git/modules".to_owned()), "{all:?}");
+    fs::remove_dir_all(place.at("root/.git/modules")).expect("removed");
+    let deep = "/x".repeat(20);
+    fs::create_dir_all(place.at(&format!("root/.git/modules{deep}"))).expect("made");
+    assert_eq!(beside(&place, &[]), [format!("root/.git/modules{}", "/x".repeat(8))]);
+}
+
+#[test]
+fn a_git_that_is_a_file_leads_to_the_repository() {
+    let place = Place::new();
+    put(&place, "root/.git", "gitdir: ../main/.git/worktrees/w\n");
+    put(&place, "main/.git/worktrees/w/commondir", "../..\n");
+    put(&place, "main/.git/worktrees/w/gitdir", "../../../../root/.git\n");
+    put(&place, "main/.git/config", "");
+    // Nothing of it can be written, until the host says so.
+    assert_eq!(beside(&place, &[]), [""; 0]);
+    let wanted = ["main/.git/config", "main/.git/hooks", "main/.git/worktrees/w/commondir"];
+    assert_eq!(beside(&place, &["main"]), wanted);
+    put(&place, "root/.bare/HEAD", "");
+    for text in ["gitdir: .bare", "gitdir: ./.bare/\n", "gitdir: .bare\r\n"] {
+        put(&place, "root/.git", text);
+        let expected = ["root/.bare/commondir", "root/.bare/config", "root/.bare/hooks"];
+        assert_eq!(beside(&place, &[]), expected, "{text:?}");
+    }
+    for text in ["", "gitdir:.bare", "x", "gitdir: /no/such"] {
+        put(&place, "root/.git", text);
+        assert_eq!(beside(&place, &[]), [""; 0], "{text:?}");
+    }
+}
+
+/// Elsewhere, the working tree's own `.git` can be exchanged, and `git worktree remove` must work.
+#[test]
+fn working_trees_are_protected_where_commands_cannot_write_to_them() {
+    let place = Place::new();
+    for (name, tree) in [("out", "../../../../elsewhere/.git"), ("in", "../../../wt/.git")] {
+        put(&place, &format!("root/.git/worktrees/{name}/gitdir"), tree);
+        put(&place, &format!("root/.git/worktrees/{name}/commondir"), "../..");
+    }
+    fs::create_dir_all(place.at("elsewhere")).expect("made");
+    fs::create_dir_all(place.at("root/wt")).expect("made");
+    let expected = ["commondir", "gitdir"].map(|name| format!("root/.git/worktrees/out/{name}"));
+    assert_eq!(beside(&place, &[]), expected);
+}
+
+#[test]
+fn a_root_that_is_a_repository_itself_is_one() {
+    let place = Place::new();
+    put(&place, "root/HEAD", "");
+    fs::create_dir(place.at("root/objects")).expect("made");
+    assert_eq!(beside(&place, &[]), [""; 0]);
+    fs::create_dir(place.at("root/refs")).expect("made");
+    assert_eq!(beside(&place, &[]), ["root/commondir", "root/config", "root/hooks"]);
+}
+
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let place = Place::new();
+    fs::create_dir_all(place.at("root/.git")).expect("made");
+    for name in ["commondir", "config"] {
+        let made =
+            std::process::Command::new("mkfifo").arg(place.at("root/.git").join(name)).status();
+        assert!(made.expect("runs").success());
+    }
+    assert_eq!(beside(&place, &[]), [""; 0]);
+}
+
+/// It is held before it is there, and also before there is a repository.
+#[test]
+fn what_leads_git_elsewhere_is_held_when_it_is_not_there() {
+    let place = Place::new();
+    let deny_write = vec![".git/hooks".into(), ".git/config".into()];
+    let given = Given { deny_write, ..Given::default() };
+    let protected = || place.plan(&given).expect("a plan").protected;
+    let without = protected();
+    assert!(without.contains(&place.at("root/.git/commondir")), "{without:?}");
+    put(&place, "root/.git/HEAD", "");
+    put(&place, "root/.git/config", "");
+    put(&place, "root/.git/hooks/x", "");
+    assert_eq!(protected(), without, "what stands for the repository makes no other plan");
+    put(&place, "root/.git/commondir", ".");
+    assert_eq!(protected(), without, "and what stands for this neither");
+}
+
+/// A command can make as many as it likes, and another has to be run to remove them.
+#[test]
+fn no_number_of_working_trees_is_too_many() {
+    let place = Place::new();
+    let trees = place.at("root/.git/worktrees");
+    put(&place, "root/.git/worktrees/out/gitdir", "/no/such/.git");
+    put(&place, "root/.git/worktrees/out/commondir", "../..");
+    for number in 0..20_000 {
+        fs::create_dir(trees.join(number.to_string())).expect("made");
+    }
+    let expected = ["commondir", "gitdir"].map(|name| format!("root/.git/worktrees/out/{name}"));
+    assert_eq!(beside(&place, &[]), expected, "those without a tree are nobody's");
+    // Once the directory has been left alone, it is known.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(beside(&place, &[]), expected);
+    let started = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(beside(&place, &[]), expected);
+    }
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    // One that is added then is seen at once.
+    put(&place, "root/.git/worktrees/new/gitdir", "/no/other/.git");
+    let new = "root/.git/worktrees/new/gitdir".to_owned();
+    assert!(beside(&place, &[]).contains(&new));
+    // More than are held one by one are held together, and the directory with them.
+    for number in 0..600 {
+        put(&place, &format!("root/.git/worktrees/{number}/gitdir"), "/no/such/.git");
+    }
+    put(&place, "root/.git/worktrees/last/gitdir", "/no/such/.git");
+    assert_eq!(beside(&place, &[]), ["root/.git/worktrees"]);
+    fs::remove_dir_all(&trees).expect("removed");
+    assert_eq!(beside(&place, &[]), [""; 0]);
+}

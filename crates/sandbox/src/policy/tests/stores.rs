@@ -1,0 +1,200 @@
+use std::{os::unix::fs::symlink, thread::sleep, time::Duration};
+
+use super::{Given, Place, put};
+use crate::policy::stores::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
+
+use super::*;
+
+/// The closed paths below the place, without the two stores that every place has.
+fn closed(place: &Place, given: &Given) -> Vec<String> {
+    let plan = place.plan(given).expect("a plan");
+    let base = place.at("");
+    let below = plan.closed.iter().filter_map(|path| path.strip_prefix(&base).ok());
+    below
+        .map(|path| path.display().to_string())
+        .filter(|path| path != "home/.config/gh" && path != "home/.ssh")
+        .collect()
+}
+
+fn variable(name: &str, value: impl Into<OsString>) -> Vec<(OsString, OsString)> {
+    // Among others, as in every environment.
+    [("A", "x".into()), (name, value.into()), ("ZZ", "/".into())].map(|(n, v)| (n.into(), v)).into()
+}
+
+#[test]
+fn every_store_is_closed_where_it_is() {
+    for store in STORES {
+        let place = Place::new();
+        if !place.at("home").join(store).exists() {
+            put(&place, &format!("home/{store}"), "secret");
+        }
+        let held = place.plan(&Given::default()).expect("a plan").closed;
+        assert!(held.contains(&place.at("home").join(store)), "{store}: {held:?}");
+    }
+}
+
+#[test]
+fn the_table_has_each_once_and_none_in_another() {
+    for (index, store) in STORES.iter().enumerate() {
+        assert!(Path::new(store).is_relative() && !store.ends_with('/'), "{store}");
+        let around = STORES
+            .iter()
+            .enumerate()
+            .find(|(other, around)| *other != index && Path::new(store).starts_with(around));
+        assert_eq!(around, None, "{store}");
+    }
+    assert!(VARIABLES.is_sorted_by(|one, next| one.0 < next.0));
+    for (name, moves) in VARIABLES {
+        if let Moves::Directory(directory) = moves {
+            let has_store = STORES.iter().any(|store| Path::new(store).starts_with(directory));
+            assert!(has_store, "{name} moves no store");
+        }
+    }
+    for store in HELD_WHEN_ABSENT {
+        assert!(STORES.contains(&store) && !store.contains('/'), "{store}");
+    }
+}
+
+/// A reader of the page sees what is closed, and nothing that is not.
+#[test]
+fn the_page_has_the_same_list() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let between = |start: &str, end: &str| {
+        let rest = page.split_once(start).expect(start).1;
+        rest.split_once(end).expect(end).0.split('`').skip(1).step_by(2).collect::<Vec<_>>()
+    };
+    let stores = between("<!-- stores -->", "<!-- /stores -->");
+    assert_eq!(stores, STORES.map(|store| format!("~/{store}")));
+    let variables = between("<!-- variables -->", "<!-- /variables -->");
+    assert_eq!(variables, VARIABLES.map(|(name, _)| name));
+    let held = between("<!-- held -->", "<!-- /held -->");
+    assert_eq!(held, HELD_WHEN_ABSENT.map(|store| format!("~/{store}")));
+}
+
+#[test]
+fn what_a_variable_moves_is_closed_where_it_is_and_where_it_was() {
+    let place = Place::new();
+    let at = |path: &str| place.at(path).into_os_string();
+    for (name, value, file, was) in [
+        ("XDG_CONFIG_HOME", at("xdg"), "xdg/rclone", "home/.config/rclone"),
+        ("XDG_DATA_HOME", at("data"), "data/keyrings", "home/.local/share/keyrings"),
+        ("CARGO_HOME", at("cargo"), "cargo/credentials.toml", "home/.cargo/credentials.toml"),
+        ("DOCKER_CONFIG", at("docker"), "docker/config.json", "home/.docker/config.json"),
+        ("GNUPGHOME", at("gnupg"), "gnupg", "home/.gnupg"),
+        ("CLOUDSDK_CONFIG", at("cloud"), "cloud", "home/.config/gcloud"),
+        ("AZURE_CONFIG_DIR", at("azure"), "azure", "home/.azure"),
+        ("CLAUDE_CONFIG_DIR", at("claude"), "claude", "home/.claude"),
+        ("CODEX_HOME", at("codex"), "codex", "home/.codex"),
+        ("AWS_SHARED_CREDENTIALS_FILE", at("c"), "c", "home/.aws"),
+        ("NPM_CONFIG_USERCONFIG", at("n"), "n", "home/.npmrc"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", at("g.json"), "g.json", "home/.config/gcloud"),
+        ("PGPASSFILE", at("root/pg"), "root/pg", "home/.pgpass"),
+    ] {
+        put(&place, file, "secret");
+        put(&place, was, "secret");
+        let given = Given { variables: variable(name, value), ..Given::default() };
+        let held = closed(&place, &given);
+        assert!(held.contains(&file.to_owned()), "{name}: {held:?}");
+        assert!(held.contains(&was.to_owned()), "{name}: {held:?}");
+        // It is the variable that has done it.
+        assert!(!closed(&place, &Given::default()).contains(&file.to_owned()), "{name}");
+    }
+    put(&place, "k1", "secret");
+    put(&place, "k2", "secret");
+    let list = env::join_paths([place.at("k1"), place.at("missing"), place.at("k2")]);
+    let given =
+        Given { variables: variable("KUBECONFIG", list.expect("joined")), ..Given::default() };
+    let held = closed(&place, &given);
+    assert!(held.contains(&"k1".to_owned()) && held.contains(&"k2".to_owned()), "{held:?}");
+}
+
+#[test]
+fn what_is_no_store_stays_open_whatever_names_it() {
+    let place = Place::new();
+    symlink("/dev/null", place.at("home/.bash_history")).expect("linked");
+    for (name, value) in [
+        ("AWS_CONFIG_FILE", PathBuf::from("/dev/null")),
+        ("NETRC", PathBuf::new()),
+        ("KUBECONFIG", PathBuf::from("::")),
+        ("GNUPGHOME", PathBuf::from("/")),
+        ("CODEX_HOME", place.at("home")),
+        ("CLAUDE_CONFIG_DIR", place.at("")),
+        ("PGPASSFILE", place.at("missing/x")),
+    ] {
+        let given = Given { variables: variable(name, value), ..Given::default() };
+        let plan = place.plan(&given).expect("a plan");
+        let expected = ["home/.config/gh", "home/.ssh"].map(|path| place.at(path));
+        assert_eq!(plan.closed, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_home_of_the_system_counts_whatever_home_says() {
+    let place = Place::new();
+    put(&place, "passwd/.aws/credentials", "secret");
+    let given = Given { other_home: Some(place.at("passwd")), ..Given::default() };
+    assert_eq!(closed(&place, &given), ["passwd/.aws"]);
+}
+
+#[test]
+fn a_store_is_opened_by_its_name_and_by_nothing_around_it_or_leading_to_it() {
+    let place = Place::new();
+    symlink(place.at("home/.ssh"), place.at("root/link")).expect("linked");
+    symlink(place.at("home"), place.at("other")).expect("linked");
+    let is_open = |readable: &str| {
+        let given = Given { readable: vec![readable.into()], ..Given::default() };
+        let plan = place.plan(&given).expect("a plan");
+        !plan.closed.contains(&place.at("home/.ssh"))
+    };
+    assert!(is_open("~/.ssh") && is_open("../home/.ssh") && is_open("~/x/../.ssh"));
+    for other in ["~", "/", "..", "link", "../other", "~/.ssh/known_hosts", "~/.config"] {
+        assert!(!is_open(other), "{other}");
+    }
+}
+
+/// The directory is watched only through the time of its last change, which is coarse.
+#[test]
+fn a_store_that_comes_or_goes_is_seen_at_once() {
+    let place = Place::new();
+    put(&place, "home/.docker/x", "");
+    let expect = |expected: &[&str]| assert_eq!(closed(&place, &Given::default()), expected);
+    for pause in [0, 150, 2_500] {
+        for round in 0..3 {
+            expect(&[]);
+            sleep(Duration::from_millis(if round == 0 { pause } else { 0 }));
+            expect(&[]);
+            put(&place, "home/.netrc", "");
+            expect(&["home/.netrc"]);
+            put(&place, "home/.docker/config.json", "");
+            expect(&["home/.docker/config.json", "home/.netrc"]);
+            fs::remove_file(place.at("home/.netrc")).expect("removed");
+            symlink(place.at("home/other"), place.at("home/.aws")).expect("linked");
+            expect(&["home/.docker/config.json", "home/other"]);
+            fs::remove_file(place.at("home/.docker/config.json")).expect("removed");
+            fs::remove_file(place.at("home/.aws")).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn absent_stores_are_held_where_commands_could_make_them() {
+    let place = Place::new();
+    let absent = |root: &str| -> Vec<PathBuf> {
+        let root = place.at(root);
+        let plan = plan(&Options { root: &root, ..place.options(&Given::default()) });
+        plan.expect("a plan").protected
+    };
+    assert_eq!(absent("root"), [""; 0].map(PathBuf::from));
+    let mut held = absent("home");
+    held.sort();
+    // `.ssh` is there, and closed.
+    let expected = HELD_WHEN_ABSENT[1..].iter().map(|store| place.at("home").join(store));
+    let mut expected: Vec<PathBuf> = expected.collect();
+    expected.sort();
+    assert_eq!(held, expected);
+    let given = Given { readable: vec!["~/.aws".into()], ..Given::default() };
+    let root = place.at("home");
+    let plan = plan(&Options { root: &root, ..place.options(&given) }).expect("a plan");
+    assert!(!plan.protected.contains(&place.at("home/.aws")), "it is opened by name");
+}
