@@ -182,9 +182,10 @@ function callShell(scope: CallScope): RuntimeShell {
 }
 
 /** Why a command that failed may have failed, where it is the session that holds it. */
-function refusalNotes({ notGranted = [] }: ContractGrants, { exitCode, hint }: Pick<ContractBashOutcome, 'exitCode' | 'hint'>): string[] {
+function refusalNotes({ notGranted = [], readable, writable, readsAll }: ContractGrants, { exitCode, hint }: Pick<ContractBashOutcome, 'exitCode' | 'hint'>): string[] {
   if (exitCode === 0) return []
-  const notes = hint === undefined ? [] : [hint]
+  const nowhere = !readsAll && readable.length === 0 && writable.length === 0
+  const notes = [...(hint === undefined ? [] : [hint]), ...(nowhere ? ['No directory is granted to commands here, so this one ran in /.'] : [])]
   if (notGranted.length === 0) return notes
   return [...notes, `A process cannot be granted ${notGranted.join(', ')}: only whole directories, and the network as a whole.`]
 }

@@ -17,7 +17,7 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   description: 'List files by a glob pattern, sorted. When the result is truncated there are more files than it shows.',
   parameters: parameters(
     {
-      pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'For example src/**/*.ts' },
+      pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'For example src/**/*.ts. One without a slash, as *.ts, matches at every depth; with one, from the directory on' },
       path: pathParameter('The directory to look in. Default: the workspace'),
     },
     ['pattern'],

@@ -22,7 +22,7 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
     {
       pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression' },
       path: pathParameter('The directory or file to search. Default: the workspace'),
-      glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Only files that match, for example *.ts' },
+      glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Only files that match, for example *.ts at every depth, or src/*.ts in one directory' },
       case_insensitive: { type: 'boolean', description: 'Default false' },
     },
     ['pattern'],
