@@ -10,6 +10,8 @@ import {
   type ContractCode,
   type Envelope,
   type PromptRequest,
+  type ReadData,
+  type Session,
   type ToolRuntime,
 } from 'toolwright/contract'
 import { contractSuite } from 'toolwright/contract/testing'
@@ -34,6 +36,19 @@ export async function agents(model: LanguageModel): Promise<unknown> {
   const code: ContractCode = envelope.metadata.code
   // @ts-expect-error -- an output has no error_text
   return [agent, code, envelope.data, envelope.error_text]
+}
+
+export async function typedCalls(session: Session, id: string): Promise<unknown[]> {
+  const read = await session.call('read', { path: 'a' })
+  const bash = await session.call('bash', { command: 'ls' })
+  if (read.type === 'error' || bash.type === 'error') return []
+  const data: ReadData = read.data
+  const { exit_code: code } = bash.data
+  // @ts-expect-error -- what `read` gives is no number
+  const none: number = read.data
+  const own: Envelope<unknown> = await session.call('count_lines', {})
+  const any: Envelope<unknown> = await session.call(id, {})
+  return [data, code, none, own, any]
 }
 
 export function protocol(request: PromptRequest, answer: acp.RequestPermissionResponse): unknown[] {

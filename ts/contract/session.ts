@@ -6,6 +6,7 @@ import { uuidV7 } from '../journal/uuid-v7.js'
 import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../option-checks.js'
 import { unlessAborted } from '../unless-aborted.js'
 import type { MakeCheck } from './argument-checks.js'
+import type { ToolData } from './built-in-data.js'
 import { ContractFailure } from './codes.js'
 import type { ContractTool } from './contract-tool.js'
 import { type Envelope, errorEnvelope, failureOf } from './envelope.js'
@@ -82,7 +83,7 @@ export interface Session extends AsyncDisposable {
   /** What the project wants every agent to know: `AGENTS.md` and others around the workspace, the nearest last. */
   projectInstructions(): Promise<string>
   /** Calls a tool. Every failure, an unknown tool and a closed session too, is an envelope. */
-  call(id: string, args: unknown, options?: CallOptions): Promise<Envelope>
+  call<ID extends string>(id: ID, args: unknown, options?: CallOptions): Promise<Envelope<ToolData<ID>>>
   /** Stops what runs, and removes the files of the session. Closing again does nothing. */
   close(): Promise<void>
 }
@@ -198,7 +199,11 @@ class ContractSession implements Session {
     return more === undefined ? { activeTools } : { activeTools, messages: more }
   }
 
-  async call(id: string, args: unknown, options: CallOptions = {}): Promise<Envelope> {
+  call<ID extends string>(id: ID, args: unknown, options: CallOptions = {}): Promise<Envelope<ToolData<ID>>> {
+    return this.#made(id, args, options) as Promise<Envelope<ToolData<ID>>>
+  }
+
+  async #made(id: string, args: unknown, options: CallOptions): Promise<Envelope> {
     if (this.#closed !== undefined) return errorEnvelope('session_closed', closedText, 0)
     let given: CallOptions
     try {
