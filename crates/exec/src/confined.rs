@@ -8,6 +8,7 @@ mod identity;
 mod leader;
 mod needed;
 mod pool;
+mod pools;
 mod program;
 mod supervisor;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod worker;
 pub(crate) use leader::ConfinedLeader;
 pub(crate) use pool::take_worker;
 pub(crate) use pool::{Standing, standing};
+pub(crate) use pools::{let_go, with_room};
 
 use std::{
     collections::BTreeMap, io::PipeWriter, os::unix::ffi::OsStrExt, path::Path, time::Instant,

@@ -71,3 +71,12 @@ pub use request::{ExecEnv, ExecRequest, Sandbox, Streams};
 pub use run::{Finished, GRACE, run, run_streaming};
 pub use sink::{Chunk, Sink, Stream};
 pub use split::{Head, Overflow, Split, StoppedBy};
+
+/// Lets the processes go that wait for more commands of plans that grant something at `directory` or
+/// below it, before it is removed. Commands that still run end as they would have.
+pub fn let_go(directory: &std::path::Path) {
+    #[cfg(target_os = "linux")]
+    confined::let_go(directory);
+    #[cfg(not(target_os = "linux"))]
+    let _ = directory;
+}

@@ -144,7 +144,7 @@ fn confine(
     deadline: Option<Instant>,
     failed: impl Fn(SpawnReason, io::Error) -> ExecError,
 ) -> Result<Spawned, ExecError> {
-    let pipes = io::pipe().and_then(|pipe| Ok((pipe, pipe_of_stderr(request)?)));
+    let pipes = confined::with_room(|| Ok((io::pipe()?, pipe_of_stderr(request)?)));
     let ((output, stdout), stderr) =
         pipes.map_err(|error| failed(SpawnReason::Resources, error))?;
     let (stderr, stderr_writer) = stderr.unzip();

@@ -1,7 +1,6 @@
 //! Supervisors and idle workers, by plan.
 
 use std::{
-    collections::HashMap,
     io,
     os::fd::OwnedFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -19,7 +18,7 @@ use rustix::io::Errno;
 
 use super::{
     identity::Identities,
-    needed,
+    needed, pools,
     supervisor::Supervisor,
     worker::{LONGEST, NoWorker, Worker},
 };
@@ -30,24 +29,21 @@ use crate::{
     request::{ExecRequest, Sandbox},
 };
 
-/// How long a worker waits for its next command before it leaves.
-const IDLE_MS: u32 = 30_000;
+/// How long a worker waits for its next command before it leaves. A test cannot wait for as long.
+const IDLE_MS: u32 = if cfg!(test) { 500 } else { 30_000 };
 /// How many workers of a plan wait; one more is made when it is needed.
 const MOST_IDLE: usize = 16;
-/// How many supervisors are kept; of more, those unused for longest go when a new one comes.
-const MOST_SUPERVISORS: usize = 32;
 /// A supervisor may leave, unused, in the moment it is asked for a worker.
 const TRIES: usize = 3;
-
-static POOLS: Mutex<Option<HashMap<Plan, Arc<Pool>>>> = Mutex::new(None);
 
 #[derive(Debug, Default)]
 pub(crate) struct Pool(Mutex<State>);
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     supervisor: Option<Supervisor>,
-    idle: Vec<Worker>,
+    /// Those that wait, and since when; the one that came last is taken first.
+    idle: Vec<(Worker, Instant)>,
     /// Which files the paths of the plan were when the supervisor was started, and, once it has made
     /// a worker, when it was ready.
     seen: Identities,
@@ -55,8 +51,8 @@ struct State {
     /// How long the supervisor has been waited for in vain.
     silent: Duration,
     /// Counts retired supervisors. A worker of one of them is not taken back.
-    generation: u64,
-    used: Option<Instant>,
+    pub(super) generation: u64,
+    pub(super) used: Option<Instant>,
     /// Why this plan is carried out without a tree of files of its own.
     without_mounts: Option<i32>,
 }
@@ -103,14 +99,14 @@ impl Lease {
         let Home::Pool(pool, generation) = &self.home else { return };
         let Some(worker) = self.worker.take() else { return };
         let mut state = pool.lock();
-        if state.generation == *generation && state.idle.len() < MOST_IDLE {
-            state.idle.push(worker);
+        if state.generation == *generation {
+            state.take_back(worker);
         }
     }
 }
 
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -206,8 +202,10 @@ fn isolated(
     let mut without_mounts = None;
     let mut tries = TRIES;
     loop {
-        let supervisor = Supervisor::start(&order(plan, without_mounts)).map_err(NoWorker::Io)?;
-        let socket = supervisor.ask_for_worker().map_err(NoWorker::Io)?;
+        let start = || Supervisor::start(&order(plan, without_mounts), || ());
+        let supervisor = pools::with_room(start).map_err(NoWorker::Io)?;
+        let asked = pools::with_room(|| supervisor.ask_for_worker());
+        let socket = asked.map_err(NoWorker::Io)?;
         match Worker::wait_for(socket, cancel, deadline) {
             Ok(worker) => {
                 let home = Home::Own { _supervisor: supervisor };
@@ -234,7 +232,7 @@ fn worker_of_pool(
     cancel: &dyn CancelSource,
     deadline: Option<Instant>,
 ) -> Result<(Worker, Arc<Pool>, u64), NoWorker> {
-    let pool = pool(plan);
+    let pool = pools::of(plan);
     let mut tries = TRIES;
     loop {
         let mut state = pool.lock();
@@ -243,9 +241,14 @@ fn worker_of_pool(
             drop(state);
             return Ok((worker, pool, generation));
         }
-        let (asked, without_mounts) = (state.ask_for_worker(plan), state.without_mounts);
-        let generation = state.generation;
+        let mut asked = state.ask_for_worker(plan, &pool);
+        let (mut without_mounts, mut generation) = (state.without_mounts, state.generation);
         drop(state);
+        if asked.as_ref().is_err_and(pools::is_full) && pools::give_back() {
+            let mut state = pool.lock();
+            asked = state.ask_for_worker(plan, &pool);
+            (without_mounts, generation) = (state.without_mounts, state.generation);
+        }
         let started = Instant::now();
         let made = match asked {
             Ok(socket) => Worker::wait_for(socket, cancel, deadline),
@@ -269,6 +272,7 @@ fn worker_of_pool(
         match made {
             Ok(worker) if !current || state.is_as_seen(plan) => {
                 drop(state);
+                pools::keep_to_share(&pool);
                 return Ok((worker, pool, generation));
             }
             Ok(_) | Err(NoWorker::Gone) if tries > 0 => tries -= 1,
@@ -306,7 +310,7 @@ impl State {
         if self.supervisor.is_some() && (self.silent >= LONGEST || is_outdated()) {
             self.retire();
         }
-        while let Some(mut worker) = self.idle.pop() {
+        while let Some((mut worker, _)) = self.idle.pop() {
             if worker.is_idle() {
                 return Some(worker);
             }
@@ -315,12 +319,14 @@ impl State {
     }
 
     /// Asks the supervisor, which is started if there is none.
-    fn ask_for_worker(&mut self, plan: &Plan) -> io::Result<OwnedFd> {
+    fn ask_for_worker(&mut self, plan: &Plan, pool: &Arc<Pool>) -> io::Result<OwnedFd> {
         let supervisor = if let Some(supervisor) = &self.supervisor {
             supervisor
         } else {
             self.seen = Identities::now(plan);
-            let started = Supervisor::start(&order(plan, self.without_mounts))?;
+            let (pool, of, generation) = (Arc::downgrade(pool), plan.clone(), self.generation);
+            let ended = move || pools::ended(&of, &pool, generation);
+            let started = Supervisor::start(&order(plan, self.without_mounts), ended)?;
             self.supervisor.insert(started)
         };
         supervisor.ask_for_worker()
@@ -337,9 +343,36 @@ impl State {
         self.is_ready
     }
 
+    /// Those that have waited for longer than they do have left, and are forgotten.
+    fn take_back(&mut self, worker: Worker) {
+        let now = Instant::now();
+        let waits = |(_, since): &(Worker, Instant)| {
+            now.duration_since(*since) <= Duration::from_millis(IDLE_MS.into())
+        };
+        let left = self.idle.iter().position(waits).unwrap_or(self.idle.len());
+        self.idle.drain(..left);
+        if self.idle.len() < MOST_IDLE {
+            self.idle.push((worker, now));
+        }
+    }
+
+    /// How many it keeps open while nothing runs.
+    pub(super) fn descriptors(&self) -> usize {
+        2 * (self.idle.len() + usize::from(self.supervisor.is_some()))
+    }
+
+    /// Lets those go that wait, and tells how many descriptors that gave.
+    pub(super) fn give_back(&mut self) -> usize {
+        let kept = self.descriptors();
+        if kept > 0 {
+            self.retire();
+        }
+        kept
+    }
+
     /// Lets the supervisor go. Commands that still run lose it and go on: it is not needed any more.
     /// What kept it from having a tree of its own may be over for the next one.
-    fn retire(&mut self) {
+    pub(super) fn retire(&mut self) {
         if let Some(supervisor) = self.supervisor.take()
             && self.silent >= LONGEST
         {
@@ -351,21 +384,6 @@ impl State {
         self.is_ready = false;
         self.without_mounts = None;
     }
-}
-
-fn pool(plan: &Plan) -> Arc<Pool> {
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let pools = pools.get_or_insert_default();
-    if let Some(pool) = pools.get(plan) {
-        return Arc::clone(pool);
-    }
-    if pools.len() >= MOST_SUPERVISORS {
-        let unused = pools.iter().min_by_key(|(_, pool)| pool.lock().used);
-        if let Some(plan) = unused.map(|(plan, _)| plan.clone()) {
-            pools.remove(&plan);
-        }
-    }
-    Arc::clone(pools.entry(plan.clone()).or_default())
 }
 
 fn order(plan: &Plan, without_mounts: Option<i32>) -> Order {

@@ -33,7 +33,8 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    pub(crate) fn start(order: &Order) -> io::Result<Self> {
+    /// `ended` is called when it has ended, on a thread of its own.
+    pub(crate) fn start(order: &Order, ended: impl FnOnce() + Send + 'static) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
         let program = program::path()?;
         let mut child = Command::new(program)
@@ -51,7 +52,10 @@ impl Supervisor {
         let _ = thread::Builder::new()
             .name("toolwright-reap".to_owned())
             .stack_size(64 << 10)
-            .spawn(move || child.wait());
+            .spawn(move || {
+                let _ = child.wait();
+                ended();
+            });
         send(&ours, &plain_frame(&write_order(order)), &[])?;
         Ok(Self { socket: ours, process })
     }

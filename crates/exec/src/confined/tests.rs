@@ -1,19 +1,26 @@
 //! What goes away by itself, with times that a test can wait for.
 
-use std::{fs, io::Write, sync::atomic::AtomicBool, thread, time::Duration};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+    thread,
+    time::{Duration, Instant},
+};
 
 use toolwright_sandbox::{
     plan::{Files, Limits, Network, Plan},
     wire::{Order, Reply},
 };
 
-use super::{program, supervisor::Supervisor, worker::Worker};
+use super::{pool::take_worker, program, supervisor::Supervisor, worker::Worker};
+use crate::request::{ExecRequest, Sandbox};
 
 const LONG: Duration = Duration::from_secs(5);
 
-fn order(idle_ms: u32) -> Order {
-    let root = std::env::temp_dir().canonicalize().expect("real");
-    let plan = Plan {
+fn plan(root: PathBuf) -> Plan {
+    Plan {
         writable: vec![root.clone()],
         root,
         network: Network::PrivateLoopback,
@@ -22,8 +29,12 @@ fn order(idle_ms: u32) -> Order {
         readable: Vec::new(),
         protected: Vec::new(),
         limits: Limits::default(),
-    };
-    Order { plan, without_mounts: None, idle_ms }
+    }
+}
+
+fn order(idle_ms: u32) -> Order {
+    let root = std::env::temp_dir().canonicalize().expect("real");
+    Order { plan: plan(root), without_mounts: None, idle_ms }
 }
 
 fn worker(supervisor: &Supervisor) -> Worker {
@@ -48,7 +59,7 @@ fn the_program_cannot_be_changed() {
 
 #[test]
 fn idle_workers_and_then_their_supervisor_leave() {
-    let supervisor = Supervisor::start(&order(100)).expect("started");
+    let supervisor = Supervisor::start(&order(100), || ()).expect("started");
     let (mut one, mut other) = (worker(&supervisor), worker(&supervisor));
     assert!(one.is_idle() && other.is_idle());
     for worker in [&mut one, &mut other] {
@@ -67,11 +78,40 @@ fn idle_workers_and_then_their_supervisor_leave() {
 /// What its workers do goes on, and then it is gone with them.
 #[test]
 fn a_supervisor_that_is_let_go_stays_for_its_workers() {
-    let supervisor = Supervisor::start(&order(60_000)).expect("started");
+    let supervisor = Supervisor::start(&order(60_000), || ()).expect("started");
     let mut worker = worker(&supervisor);
     drop(supervisor);
     assert_eq!(worker.hear(Duration::from_millis(50)).expect("it is there"), None);
     assert!(worker.is_idle());
     worker.kill();
     assert!(worker.hear(LONG).is_err());
+}
+
+/// Nobody asks for these plans again: what waits gives all back by itself.
+#[test]
+fn descriptors_come_back_when_workers_have_left() {
+    let open = || fs::read_dir("/proc/self/fd").expect("proc").count();
+    let base = tempfile::tempdir().expect("dir");
+    let base = base.path().canonicalize().expect("real");
+    program::path().expect("it stays open");
+    // Other tests of this process may have some open.
+    let most = open() + 16;
+    for root in 0..64 {
+        let root = base.join(root.to_string());
+        fs::create_dir(&root).expect("dir");
+        let plan = plan(root.clone());
+        let sandbox =
+            Sandbox { plan: &plan, below: Path::new(""), required: false, isolated: false };
+        let request = ExecRequest { cwd: &root, ..ExecRequest::new("true", &[]) };
+        let leases: Vec<_> =
+            (0..16).map(|_| take_worker(&sandbox, &request, None).expect("a worker")).collect();
+        for mut lease in leases {
+            lease.give_back();
+        }
+    }
+    let started = Instant::now();
+    while open() > most && started.elapsed() < 6 * LONG {
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(open() <= most, "{} are open, and {most} at most were", open());
 }

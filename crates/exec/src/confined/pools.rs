@@ -1,0 +1,128 @@
+//! The pools of all plans, and what they may keep open together.
+//!
+//! Each waiting worker takes two descriptors of the host, and so does each supervisor. They are given
+//! back when a supervisor ends, when its plan is of no more use, and when the host has none left.
+
+use std::{
+    collections::HashMap,
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use rustix::{
+    io::Errno,
+    process::{Resource, getrlimit},
+};
+use toolwright_sandbox::plan::Plan;
+
+use super::pool::Pool;
+
+/// How many supervisors are kept; of more, those unused for longest go when a new one comes.
+const MOST_SUPERVISORS: usize = 32;
+/// Which part of the descriptors that the host may have open those that wait may take.
+const SHARE: usize = 4;
+
+static POOLS: Mutex<Option<HashMap<Plan, Arc<Pool>>>> = Mutex::new(None);
+
+/// Does something with all pools. The lock of one is taken after this one.
+fn with<T>(use_them: impl FnOnce(&mut HashMap<Plan, Arc<Pool>>) -> T) -> T {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    use_them(pools.get_or_insert_default())
+}
+
+/// That of a plan, which is made if there is none.
+pub(super) fn of(plan: &Plan) -> Arc<Pool> {
+    with(|pools| {
+        if let Some(pool) = pools.get(plan) {
+            return Arc::clone(pool);
+        }
+        if pools.len() >= MOST_SUPERVISORS
+            && let Some(plan) = unused_for_longest(pools, |_| true)
+        {
+            pools.remove(&plan);
+        }
+        Arc::clone(pools.entry(plan.clone()).or_default())
+    })
+}
+
+fn unused_for_longest(
+    pools: &HashMap<Plan, Arc<Pool>>,
+    is_meant: impl Fn(&Arc<Pool>) -> bool,
+) -> Option<Plan> {
+    let meant = pools.iter().filter(|(_, pool)| is_meant(pool));
+    meant.min_by_key(|(_, pool)| pool.lock().used).map(|(plan, _)| plan.clone())
+}
+
+/// A supervisor has ended: nothing of it is of use any more.
+pub(super) fn ended(plan: &Plan, pool: &Weak<Pool>, generation: u64) {
+    with(|pools| {
+        let Some(pool) = pool.upgrade() else { return };
+        let mut state = pool.lock();
+        if state.generation != generation {
+            return;
+        }
+        state.retire();
+        drop(state);
+        // Two: this one and that of the map. Nobody is about to start another supervisor in it.
+        let is_its_own = pools.get(plan).is_some_and(|known| Arc::ptr_eq(known, &pool));
+        if is_its_own && Arc::strong_count(&pool) == 2 {
+            pools.remove(plan);
+        }
+    });
+}
+
+/// Lets the workers of all plans go that grant something at `directory` or below it, which is about to
+/// be removed. Commands that still run end as they would have.
+pub(crate) fn let_go(directory: &Path) {
+    let is_concerned = |plan: &Plan| {
+        let mut named = plan.writable.iter().chain(&plan.readable).chain([&plan.root]);
+        named.any(|path| path.starts_with(directory))
+    };
+    with(|pools| pools.retain(|plan, pool| !is_concerned(plan) || keep_nothing(pool)));
+}
+
+/// Retires a pool that others may still hold on to.
+fn keep_nothing(pool: &Pool) -> bool {
+    pool.lock().retire();
+    false
+}
+
+/// Gives back what waits, but for that of `pool`, until the rest is within its share. Called when there
+/// is a worker more, which takes milliseconds anyhow.
+pub(super) fn keep_to_share(pool: &Arc<Pool>) {
+    let most = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
+    let Some(share) = most.map(|most| most / SHARE) else { return };
+    with(|pools| {
+        let mut kept: usize = pools.values().map(|pool| pool.lock().descriptors()).sum();
+        while kept > share {
+            let others = |one: &Arc<Pool>| !Arc::ptr_eq(one, pool) && one.lock().descriptors() > 0;
+            let Some(plan) = unused_for_longest(pools, others) else { return };
+            let Some(unused) = pools.remove(&plan) else { return };
+            kept -= unused.lock().descriptors();
+            keep_nothing(&unused);
+        }
+    });
+}
+
+/// Gives back all that waits. False: nothing did.
+pub(crate) fn give_back() -> bool {
+    with(|pools| {
+        let gave: usize = pools.values().map(|pool| pool.lock().give_back()).sum();
+        gave > 0
+    })
+}
+
+/// Does it once more when there was no descriptor left, and there is one now.
+pub(crate) fn with_room<T>(mut try_it: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    match try_it() {
+        Err(error) if is_full(&error) && give_back() => try_it(),
+        done => done,
+    }
+}
+
+/// Whether there is no descriptor left, for this process or for all.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
+}

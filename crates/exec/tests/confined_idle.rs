@@ -1,0 +1,92 @@
+//! What waits for the next command: how much of the host it takes, and when it gives it back.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::{sync::Barrier, thread, time::Duration};
+
+use support::{
+    all_as_another_user, descriptors, done_alone,
+    place::{Place, supervisors},
+    soon,
+};
+use toolwright_exec::let_go;
+
+#[test]
+fn confined_as_another_user() {
+    all_as_another_user("confined_as_another_user");
+}
+
+#[test]
+fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_let_go() {
+    let name = "five_hundred_plans_in_a_row_leave_nothing_when_they_are_let_go";
+    if done_alone(name, "") {
+        return;
+    }
+    let host = std::process::id();
+    let one = || {
+        let place = Place::confined();
+        assert_eq!(place.says("echo here"), "here");
+        let_go(&place.root);
+    };
+    one();
+    assert!(soon(|| supervisors(host).is_empty()));
+    let before = descriptors();
+    for _ in 0..500 {
+        one();
+        assert!(descriptors() <= before, "{} and then {}", before, descriptors());
+    }
+    assert!(soon(|| supervisors(host).is_empty()), "{:?}", supervisors(host));
+}
+
+#[test]
+fn a_plan_that_is_let_go_ends_its_command_and_not_others() {
+    let (mut granting, other) = (Place::confined(), Place::confined());
+    let kept = other.says(support::place::WORKER);
+    let scratch = granting.root.join("scratch");
+    std::fs::create_dir(&scratch).expect("dir");
+    granting.plan.writable.push(scratch.clone());
+    thread::scope(|scope| {
+        let long = scope.spawn(|| granting.says("touch started; sleep 0.5; echo ended"));
+        assert!(soon(|| granting.root.join("started").exists()));
+        let_go(&scratch);
+        assert_eq!(long.join().expect("no panic"), "ended");
+    });
+    assert_eq!(other.says(support::place::WORKER), kept);
+    assert_eq!(granting.says("echo again"), "again");
+}
+
+/// More plans, with more workers, than there are descriptors for.
+#[test]
+fn a_host_with_few_descriptors_goes_on() {
+    if done_alone("a_host_with_few_descriptors_goes_on", "ulimit -n 256") {
+        return;
+    }
+    let places: Vec<_> = (0..64).map(|_| Place::confined()).collect();
+    for round in 0..2 {
+        for place in &places {
+            let all = Barrier::new(4);
+            thread::scope(|scope| {
+                for call in 0..4 {
+                    let all = &all;
+                    scope.spawn(move || {
+                        all.wait();
+                        let said = place.says(&format!("sleep 0.01; echo {round} {call}"));
+                        assert_eq!(said, format!("{round} {call}"));
+                    });
+                }
+            });
+            assert!(descriptors() < 140, "{} are open", descriptors());
+        }
+    }
+    // Even when others have left it next to none.
+    let mut taken = Vec::new();
+    while let Ok(file) = std::fs::File::open("/dev/null") {
+        taken.push(file);
+    }
+    taken.truncate(taken.len() - 12);
+    assert_eq!(places[0].says("echo here"), "here");
+    thread::sleep(Duration::from_millis(10));
+    assert_eq!(places[1].says("echo here"), "here");
+}
