@@ -222,15 +222,15 @@ export declare class OpenedTarget {
   /** Replaces a text in the file by another. */
   edit(edit: ContractEdit, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractEditOutcome>
   /**
-   * Searches the directory or the file for a regular expression. What the policy does not allow
-   * is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
+   * Searches the directory or the file, and then those of `also`, for a regular expression. What the
+   * policy does not allow is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
    */
-  grep(request: ContractGrepRequest, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepOutcome>
+  grep(request: ContractGrepRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepOutcome>
   /**
-   * Names the files below the directory that fit a pattern. What the policy does not allow is
-   * passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
+   * Names the files below the directory that fit a pattern, and then those below the directories of
+   * `also`. What the policy does not allow is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
    */
-  glob(request: ContractGlobRequest, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobOutcome>
+  glob(request: ContractGlobRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobOutcome>
   /** Absolute and without links: what rules are asked about, and not what a model is shown. */
   get realPath(): string
   /** As the model wrote it. */
@@ -453,8 +453,8 @@ export interface ContractGlobOutcome {
   truncated: boolean
   /** Where all of them are, one on each line. */
   sidecar?: SidecarMade
-  /** How many directories could not be listed. */
-  unlisted?: number
+  /** The directories that could not be listed, and why: `path: why`. */
+  notListed?: Array<string>
   /** True when the call was cancelled. */
   cancelled: boolean
   /** What went wrong. */
@@ -511,8 +511,8 @@ export interface ContractGrepOutcome {
   truncated: boolean
   /** Where all of them are, as `path:line:text`. */
   sidecar?: SidecarMade
-  /** How many files and directories could not be searched. */
-  unsearched?: number
+  /** What could not be searched, or not to its end, and why: `path: why`. */
+  notSearched?: Array<string>
   /** True when the call was cancelled. */
   cancelled: boolean
   /** What went wrong. */
@@ -936,6 +936,28 @@ export interface ReadOutcome {
   /** What went wrong. */
   error?: NativeError
 }
+
+/** What became of a removal. */
+export interface RemovalOutcome {
+  /** Why something is left: what could be removed is. */
+  left?: string
+  /** Never: removing ends by its own deadline. */
+  cancelled: boolean
+  /** What went wrong beside. */
+  error?: NativeError
+}
+
+/**
+ * Removes the directories in `base` whose names begin with `realm`, a hyphen, the number of a process
+ * that is gone, and another hyphen. Nobody waits for it.
+ */
+export declare function removeAbandoned(base: string, realm: string, limitMs: number): void
+
+/** Ends what waits for more commands that would use `directory` (absolute), and removes it. */
+export declare function removeDirectory(directory: string, limitMs: number): Promise<RemovalOutcome>
+
+/** Removes what can be removed of directories in so much time, on this thread: for the end of a process. */
+export declare function removeNow(directories: Array<string>, limitMs: number): void
 
 /** The report, or why there is none. */
 export interface SandboxOutcome {

@@ -94,6 +94,16 @@ pub(crate) fn detached_command(work: impl FnOnce() -> Ending + Send + 'static) {
     in_turn(Box::new(work), drop);
 }
 
+/// Work that nobody waits for, not even the end of the process.
+pub(crate) fn detached(work: impl FnOnce() + Send + 'static) {
+    let work = move || -> Ending {
+        // Whatever it was about is tried again another time.
+        let _ = catch_unwind(AssertUnwindSafe(work));
+        Box::new(|| ())
+    };
+    start(Box::new(work), drop);
+}
+
 fn promised<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,

@@ -24,6 +24,7 @@ mod live;
 mod options;
 mod pace;
 mod read;
+mod removal;
 mod sandbox;
 mod settle;
 mod text;

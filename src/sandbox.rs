@@ -101,6 +101,7 @@ impl SandboxRequest {
             home: home.as_deref().filter(|home| home.is_absolute()),
             other_home,
             variables: environment,
+            sessions: Some(&policy::sessions_directory()),
             path: variable("PATH").map(OsStr::new),
         })
     }

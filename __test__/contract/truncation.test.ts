@@ -216,7 +216,8 @@ describe('sidecars', () => {
     }
     const other = await createSession({ workspace: dirname(mine), manifest: { name: 'other', permissions: allowAll } })
     await other.close()
-    expect(readdirSync(base)).not.toContain(basename(dead))
+    // On a thread of its own, after the session.
+    await expect.poll(() => readdirSync(base), { timeout: 10_000 }).not.toContain(basename(dead))
     expect(readdirSync(base)).toContain(basename(mine))
     expect(readdirSync(base)).toContain(basename(foreign))
     rmSync(foreign, { recursive: true })

@@ -9,7 +9,16 @@ import type { RequirementSet } from './requirements.js'
 /** What a session takes of the addon. */
 export type ContractAddon = Pick<
   typeof Addon,
-  'compilePolicy' | 'compileRules' | 'parseCommandLine' | 'suggestPattern' | 'openTarget' | 'openTargetAtOnce' | 'contractBash'
+  | 'compilePolicy'
+  | 'compileRules'
+  | 'parseCommandLine'
+  | 'suggestPattern'
+  | 'openTarget'
+  | 'openTargetAtOnce'
+  | 'contractBash'
+  | 'removeDirectory'
+  | 'removeAbandoned'
+  | 'removeNow'
 >
 
 /**

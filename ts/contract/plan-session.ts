@@ -55,7 +55,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
   const place = userData === undefined ? undefined : realDirectory('userData', userData)
   if (lineage === undefined) checkAgentMeaning(addon, { agents: manifest.agents ?? [], tools: all, roots, adHoc: adHoc.directories, userData: place }, realDirectory)
   const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
-  const directory = new SessionDirectory()
+  const directory = new SessionDirectory(addon)
   try {
     const scratch = new Scratch(directory)
     const parent = lineage?.parent.capabilities
@@ -114,7 +114,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
     )
     return { core, registry, requirements: requirementsOf(policy, all, ceiling, manifest.requires), makeCheck }
   } catch (error) {
-    directory.remove()
+    await directory.remove()
     throw error
   }
 }

@@ -1,8 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import type { ContractAddon } from './native-policy.js'
+
+/** What removes directories. None of it looks at what a command left there on the thread of the host. */
+export type Removing = Pick<ContractAddon, 'removeDirectory' | 'removeAbandoned' | 'removeNow'>
+
+/** When the removal of a directory is given up; what is left then goes with a later session. */
+const REMOVE_MS = 60_000
+/** The same for what killed processes have left. */
+const SWEEP_MS = 30_000
+/** What all directories together may take of the end of the process. */
+const EXIT_MS = 50
 
 /**
  * The private directory of one session, for outputs that are too long for an envelope. Its name says whose
@@ -15,13 +26,15 @@ export class SessionDirectory {
   readonly base: string
   /** Of files, and of calls that may still make one. */
   readonly #names = new Set<string>()
-  #removed = false
+  readonly #addon: Removing
+  #removed: Promise<void> | undefined
 
-  constructor() {
+  constructor(addon: Removing) {
+    this.#addon = addon
     this.base = baseDirectory()
     this.path = mkdtempSync(join(this.base, `${ownerName(process.pid)}-${randomBytes(4).toString('hex')}-`))
     live.add(this)
-    watchExit()
+    watchExit(addon)
   }
 
   /**
@@ -73,13 +86,24 @@ export class SessionDirectory {
     }
   }
 
-  /** Removes it with all that is in it. */
-  remove(): void {
-    if (this.#removed) return
-    this.#removed = true
-    live.delete(this)
-    removeTree(this.path)
-    if (!isShared(this.base)) removeTree(this.base)
+  /**
+   * Removes it with all that is in it, also what a command locked, and ends the processes that wait for more
+   * commands of its session. On a thread of its own: there may be any number of files.
+   */
+  remove(): Promise<void> {
+    return (this.#removed ??= this.#remove())
+  }
+
+  async #remove(): Promise<void> {
+    const { left } = await this.#addon.removeDirectory(this.outermost, REMOVE_MS)
+    if (left === undefined) live.delete(this)
+    // What killed processes left behind is nobody's hurry.
+    if (isShared(this.base)) this.#addon.removeAbandoned(this.base, ownNamespace(), SWEEP_MS)
+  }
+
+  /** What goes with the session: the directory, and one around it that was made for it. */
+  get outermost(): string {
+    return isShared(this.base) ? this.path : this.base
   }
 }
 
@@ -105,21 +129,13 @@ export function characterBoundary(bytes: Uint8Array, end: number): number {
 const live = new Set<SessionDirectory>()
 let watching = false
 
-function watchExit(): void {
+/** The rest of what there is no time for goes with a session of a later process. */
+function watchExit(addon: Removing): void {
   if (watching) return
   watching = true
   process.once('exit', () => {
-    for (const directory of live) directory.remove()
+    addon.removeNow(Array.from(live, ({ outermost }) => outermost), EXIT_MS)
   })
-}
-
-function removeTree(path: string): void {
-  try {
-    // Links are removed, not followed.
-    rmSync(path, { recursive: true, force: true, maxRetries: 2 })
-  } catch {
-    // Whoever comes next tries again.
-  }
 }
 
 /** Ids come from models and hosts; what is no plain name is told apart by its hash. */
@@ -147,9 +163,10 @@ function baseDirectory(): string {
 /** Numbers of processes mean something within one namespace only, and directories may be shared by several. */
 let namespace: string | undefined
 
-function ownerName(pid: number): string {
-  namespace ??= processNamespace()
-  return `${namespace}-${pid}`
+const ownerName = (pid: number): string => `${ownNamespace()}-${pid}`
+
+function ownNamespace(): string {
+  return (namespace ??= processNamespace())
 }
 
 function processNamespace(): string {
@@ -157,29 +174,5 @@ function processNamespace(): string {
     return readlinkSync('/proc/self/ns/pid').replace(/\D/gu, '')
   } catch {
     return 'host'
-  }
-}
-
-/** Removes the directories of processes that are gone. What cannot be judged from here stays. */
-export function removeStaleDirectories(base: string): void {
-  namespace ??= processNamespace()
-  let names: string[]
-  try {
-    names = readdirSync(base)
-  } catch {
-    return
-  }
-  for (const name of names) {
-    const [of, pid = ''] = name.split('-')
-    if (of === namespace && /^\d+$/u.test(pid) && isGone(Number(pid))) removeTree(join(base, name))
-  }
-}
-
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }

@@ -14,7 +14,6 @@ import { SessionRecorder } from './journal/session-recorder.js'
 import { planSession } from './plan-session.js'
 import type { SessionRequirements } from './requirements.js'
 import { type RegisteredTool, runCall } from './run-call.js'
-import { removeStaleDirectories } from './session-directory.js'
 import type { SessionCore } from './session-core.js'
 import { checkSessionOptions, type SessionOptions } from './session-options.js'
 import { type PrepareStep, SessionTools } from './session-tools.js'
@@ -104,7 +103,7 @@ export async function openSession(options: SessionOptions, lineage?: Lineage): P
     if (lineage === undefined) await core.team.background.takeUp()
     return new ContractSession(core, registry, requirements, recorder, makeCheck)
   } catch (error) {
-    core.directory.remove()
+    await core.directory.remove()
     throw error
   }
 }
@@ -239,9 +238,8 @@ class ContractSession implements Session {
     // Again when all calls have ended: one of them may just have been beginning a task.
     const all = Promise.allSettled([...this.#running, team.close(), mcp.close()]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
-    this.#core.directory.remove()
-    // What killed processes left behind is nobody's hurry.
-    removeStaleDirectories(this.#core.directory.base)
+    // What is too much to be removed in that time is removed behind it.
+    await unlessAborted(this.#core.directory.remove(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

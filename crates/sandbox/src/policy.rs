@@ -11,7 +11,10 @@ use crate::plan::{Files, Limits, Network, Plan};
 
 mod git;
 mod scope;
+mod sessions;
 pub mod stores;
+
+pub use sessions::sessions_directory;
 
 /// What a caller may say. Relative paths are meant from the root, `~/` is the home directory.
 #[derive(Debug, Clone)]
@@ -41,6 +44,8 @@ pub struct Options<'a> {
     pub other_home: Option<&'a Path>,
     /// The environment of the host, which may say that credentials lie elsewhere.
     pub variables: &'a [(OsString, OsString)],
+    /// Where sessions of the tool contract keep their files, which others do not read.
+    pub sessions: Option<&'a Path>,
     /// The directories programs are looked up in, which a narrow scope leaves readable.
     pub path: Option<&'a OsStr>,
 }
@@ -91,6 +96,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     let mut closed = by_name.clone();
     let stores = Stores::find(options);
     closed.extend(stores.closed());
+    closed.extend(options.sessions.and_then(sessions::in_use));
     let asked_for = readable.clone();
     if options.read_scope == ReadScope::System {
         scope::narrow(options, &mut closed, &mut readable);

@@ -11,6 +11,7 @@ struct Place {
 
 #[derive(Default)]
 struct Given {
+    sessions: Option<PathBuf>,
     read_scope: ReadScope,
     writable_roots: Vec<PathBuf>,
     readable: Vec<PathBuf>,
@@ -54,6 +55,7 @@ impl Place {
             home: Some(&self.home),
             other_home: given.other_home.as_deref(),
             variables: &given.variables,
+            sessions: given.sessions.as_deref(),
             path: given.path.as_deref(),
         }
     }
@@ -181,4 +183,16 @@ fn put(place: &Place, path: &str, text: &str) {
     let path = place.at(path);
     fs::create_dir_all(path.parent().expect("one")).expect("made");
     fs::write(path, text).expect("written");
+}
+
+#[test]
+fn what_sessions_keep_is_closed_while_there_is_something() {
+    let place = Place::new();
+    let sessions = place.at("sessions");
+    let given = Given { sessions: Some(sessions.clone()), ..Given::default() };
+    let closed = || place.plan(&given).expect("a plan").closed;
+    fs::create_dir(&sessions).expect("made");
+    assert!(!closed().contains(&sessions));
+    fs::create_dir(sessions.join("one")).expect("made");
+    assert!(closed().contains(&sessions));
 }

@@ -7,25 +7,21 @@ use std::{
     ffi::CString,
     fs::{self, DirBuilder, File},
     io,
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::{DirBuilderExt, MetadataExt},
-        },
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt},
     },
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
-use rustix::{
-    fs::{CWD, Dir, FlockOperation, Mode, OFlags, chmod, flock, openat},
-    path::Arg,
-};
+use rustix::fs::{FlockOperation, flock};
+use toolwright_fs::remove_tree;
 
 const PARENT: &str = "/tmp";
 const PREFIX: &str = "toolwright-command-";
-/// Each level takes descriptors.
-const DEEPEST: usize = 100;
+/// How long a command waits for the removal of what others have left.
+const SWEEP: Duration = Duration::from_millis(100);
 /// How often it is tried, should others remove it meanwhile.
 const TRIES: usize = 8;
 
@@ -65,11 +61,13 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        remove(&self.path);
+        // All that could still write there has ended, and nobody waits for this process.
+        let _ = remove_tree(&self.path, None);
     }
 }
 
 fn sweep() {
+    let deadline = Instant::now() + SWEEP;
     let own = rustix::process::getuid().as_raw();
     for entry in fs::read_dir(PARENT).into_iter().flatten().flatten() {
         let ours = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())
@@ -78,32 +76,7 @@ fn sweep() {
             && let Ok(directory) = File::open(entry.path())
             && flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok()
         {
-            remove(&entry.path());
-        }
-    }
-}
-
-/// Removes a directory that nobody uses any more. Errors are of no use.
-fn remove(directory: &Path) {
-    if fs::remove_dir_all(directory).is_err() {
-        // Commands can take away permissions, also that to look into a directory.
-        open_up(CWD, directory, DEEPEST);
-        let _ = fs::remove_dir_all(directory);
-    }
-}
-
-/// Gives back to the user all directories from this one on. Of each only what was opened is changed: a
-/// command that was not found to be killed may put a link in its place at any moment.
-fn open_up(parent: impl AsFd, name: impl Arg, depth: usize) {
-    let place = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(found) = openat(parent, name, place | OFlags::PATH, Mode::empty()) else { return };
-    // What is open like this has no other name for it that every kernel knows.
-    let _ = chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU);
-    let Ok(entries) = openat(&found, c".", place, Mode::empty()).and_then(Dir::new) else { return };
-    for entry in entries.flatten() {
-        let is_within = !matches!(entry.file_name().to_bytes(), b"." | b"..");
-        if is_within && depth > 0 {
-            open_up(&found, entry.file_name(), depth - 1);
+            let _ = remove_tree(&entry.path(), Some(deadline));
         }
     }
 }
@@ -147,35 +120,5 @@ impl Variables {
 
     pub(crate) fn added(&self) -> Option<&CString> {
         self.added.as_ref()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
-    use super::*;
-
-    fn mode_of(path: &Path) -> u32 {
-        fs::metadata(path).expect("attributes").permissions().mode() & 0o777
-    }
-
-    #[test]
-    fn what_is_locked_is_opened_up_and_no_link_is_followed() {
-        let base = tempfile::tempdir().expect("dir");
-        let (own, others) = (base.path().join("own"), base.path().join("others"));
-        fs::create_dir_all(own.join("a/b")).expect("dirs");
-        fs::create_dir(&others).expect("dir");
-        fs::set_permissions(&others, fs::Permissions::from_mode(0o750)).expect("mode");
-        symlink(&others, own.join("a/link")).expect("link");
-        for locked in ["a/b", "a"] {
-            fs::set_permissions(own.join(locked), fs::Permissions::from_mode(0o000)).expect("mode");
-        }
-        open_up(CWD, &own, DEEPEST);
-        assert_eq!(["a", "a/b"].map(|one| mode_of(&own.join(one))), [0o700; 2]);
-        open_up(CWD, own.join("a/link"), DEEPEST);
-        assert_eq!(mode_of(&others), 0o750);
-        remove(&own);
-        assert!(!own.exists() && others.exists());
     }
 }

@@ -1,0 +1,74 @@
+//! Removing the directories of sessions, off the JavaScript thread.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use napi::Env;
+use napi::Result;
+use napi::bindgen_prelude::Object;
+use napi_derive::napi;
+
+use crate::error::NativeError;
+use crate::job;
+use crate::job::Outcome;
+use crate::options;
+
+/// What became of a removal.
+#[napi(object)]
+#[derive(Debug, Default)]
+pub struct RemovalOutcome {
+    /// Why something is left: what could be removed is.
+    pub left: Option<String>,
+    /// Never: removing ends by its own deadline.
+    pub cancelled: bool,
+    /// What went wrong beside.
+    pub error: Option<NativeError>,
+}
+
+impl Outcome for RemovalOutcome {
+    fn failed(error: NativeError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
+}
+
+impl From<std::io::Result<()>> for RemovalOutcome {
+    fn from(removed: std::io::Result<()>) -> Self {
+        Self { left: removed.err().map(|error| error.to_string()), ..Self::default() }
+    }
+}
+
+/// Ends what waits for more commands that would use `directory` (absolute), and removes it.
+#[napi(catch_unwind, ts_return_type = "Promise<RemovalOutcome>")]
+pub fn remove_directory(env: &Env, directory: String, limit_ms: f64) -> Result<Object<'_>> {
+    job::long(env, move || {
+        let directory = PathBuf::from(directory);
+        toolwright_exec::let_go(&directory);
+        RemovalOutcome::from(toolwright_fs::remove_tree(&directory, deadline(limit_ms)))
+    })
+}
+
+/// Removes the directories in `base` whose names begin with `realm`, a hyphen, the number of a process
+/// that is gone, and another hyphen. Nobody waits for it.
+#[napi(catch_unwind)]
+pub fn remove_abandoned(base: String, realm: String, limit_ms: f64) {
+    job::detached(move || {
+        // Whoever comes next removes the rest.
+        let _ = toolwright_fs::remove_abandoned(Path::new(&base), &realm, deadline(limit_ms));
+    });
+}
+
+/// Removes what can be removed of directories in so much time, on this thread: for the end of a process.
+#[napi(catch_unwind)]
+#[expect(clippy::needless_pass_by_value, reason = "napi hands lists over so")]
+pub fn remove_now(directories: Vec<String>, limit_ms: f64) {
+    let deadline = deadline(limit_ms);
+    for directory in directories {
+        // Whoever comes next removes the rest.
+        let _ = toolwright_fs::remove_tree(Path::new(&directory), deadline);
+    }
+}
+
+fn deadline(limit_ms: f64) -> Option<Instant> {
+    Instant::now().checked_add(options::milliseconds(limit_ms))
+}
