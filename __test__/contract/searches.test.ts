@@ -1,4 +1,5 @@
 // `grep` and `glob` go through many files: each of them is judged, as `read` would judge it.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PromptRequest, Rule, SessionOptions } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
@@ -109,5 +110,69 @@ describe('R21 R64 searches of what the session keeps', () => {
     const above = await openSession(box, { workspace: join(base, '..') })
     const glob = `**/${base.slice(base.lastIndexOf('/') + 1)}/**`
     expect(dataOf(await above.call('glob', { pattern: glob })).entries.filter((path: string) => path.includes(other.id) || path.endsWith('/a'))).toEqual([])
+  })
+})
+
+describe('several roots', () => {
+  async function twoRoots(permissions: Rule[], more: Partial<SessionOptions> = {}) {
+    const box = makeSandbox()
+    for (const path of ['one/a', 'two/b', 'two/secret/c']) box.put(path, 'needle\n')
+    const session = await openSession(box, { workspace: [box.at('one'), box.at('two')], ...manifest(permissions), ...more })
+    return { ...box, session, call: session.call.bind(session) }
+  }
+  const names = async (call: Awaited<ReturnType<typeof openScene>>['call'], args = {}): Promise<Searched> => {
+    const found = dataOf<{ matches: { path: string }[] }>(await call('grep', { pattern: 'needle', ...args }))
+    const named = dataOf<{ entries: string[] }>(await call('glob', { pattern: '**', ...args }))
+    return { grep: found.matches.map((match) => match.path), glob: named.entries }
+  }
+
+  test('a search without a path looks in all of them', async () => {
+    const { call, at, session } = await twoRoots(allowAll)
+    expect(await names(call)).toEqual(only('a', at('two/b'), at('two/secret/c')))
+    expect(await names(call, { path: '.' })).toEqual(only('a'))
+    expect(dataOf(await call('grep', { pattern: 'needle' })).files_scanned).toBe(3)
+    for (const tool of ['glob', 'grep']) expect(session.tools[tool]?.description).toContain(at('two'))
+  })
+
+  test('what is closed of them is passed over, and one answer is for all', async () => {
+    const { at } = await twoRoots(allowAll)
+    expect(await names((await twoRoots([...allowAll, rule('fs.read **/secret/** deny')])).call)).toMatchObject({ glob: ['a', expect.stringMatching(/two\/b$/u)] })
+    const closed = await twoRoots([])
+    const session = await openSession(closed, {
+      workspace: [closed.at('one'), closed.at('two')],
+      ...manifest([...allowAll, rule(`fs.read ${closed.at('two')} deny`), rule(`fs.read ${closed.at('two')}/** deny`)]),
+    })
+    expect(await names(session.call.bind(session))).toEqual(only('a'))
+    const asked: PromptRequest[] = []
+    const { call } = await twoRoots([rule('* ** ask'), rule('* /** ask')], { host: { prompt: yes(asked) } })
+    expect((await names(call)).glob).toHaveLength(3)
+    expect(asked.map(({ tool, subjects }) => `${tool} ${subjects.length}`)).toEqual(['grep 2', 'glob 2'])
+    expect(at('one')).toBeDefined()
+  })
+
+  test('limits hold for all of them together, and the file has all', async () => {
+    const box = makeSandbox()
+    for (const path of ['one/a', 'two/b']) box.put(path, 'needle\n'.repeat(150))
+    const session = await openSession(box, { workspace: [box.at('one'), box.at('two')] })
+    const found = await session.call('grep', { pattern: 'needle' })
+    expect(found).toMatchObject({ type: 'output', metadata: { truncated: true } })
+    const { head } = dataOf<{ head: string }>(found)
+    expect(head.split('\n')).toHaveLength(200)
+    const { output_path: all = '' } = found.metadata as { output_path?: string }
+    expect(readFileSync(all, 'utf8').trimEnd().split('\n')).toHaveLength(300)
+  })
+})
+
+describe('what was not searched', () => {
+  test('is named: a file with a line that is too long', async () => {
+    const box = makeSandbox()
+    box.put('long', `${'a'.repeat(40_000_000)}\nneedle\n`)
+    box.put('short', 'needle\n')
+    const session = await openSession(box)
+    const data = dataOf(await session.call('grep', { pattern: 'needle' }))
+    expect(data.matches).toHaveLength(1)
+    expect(data.not_searched).toEqual([expect.stringMatching(/^long: holds a line longer than 32 MiB/u)])
+    expect(dataOf(await session.call('grep', { pattern: 'needle', path: 'long' })).not_searched).toHaveLength(1)
+    expect(dataOf(await session.call('grep', { pattern: 'needle', path: 'short' }))).not.toHaveProperty('not_searched')
   })
 })

@@ -3,11 +3,11 @@
 mod values;
 
 use std::borrow::Cow;
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use std::time::Instant;
 
 use napi::Env;
@@ -26,6 +26,7 @@ use toolwright_search::Found;
 use toolwright_search::GrepError;
 use toolwright_search::Named;
 use toolwright_search::Scope;
+use toolwright_search::Unsearched;
 
 use super::Unfinished;
 use super::file_error;
@@ -50,33 +51,35 @@ const BEYOND: usize = 64 << 10;
 
 #[napi]
 impl OpenedTarget {
-    /// Searches the directory or the file for a regular expression. What the policy does not allow
-    /// is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
+    /// Searches the directory or the file, and then those of `also`, for a regular expression. What the
+    /// policy does not allow is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
     #[napi(catch_unwind, ts_return_type = "Promise<ContractGrepOutcome>")]
     pub fn grep<'env>(
         &self,
         env: &'env Env,
         request: ContractGrepRequest,
+        also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
-        self.search(env, rules, cancel, move |opened, rules, cancel| {
+        self.search(env, also, rules, cancel, move |opened, rules, cancel| {
             grep(opened, &request, rules, cancel)
                 .map_err(|failed| failed.told("grep", &request.pattern, request.timeout_ms))
         })
     }
 
-    /// Names the files below the directory that fit a pattern. What the policy does not allow is
-    /// passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
+    /// Names the files below the directory that fit a pattern, and then those below the directories of
+    /// `also`. What the policy does not allow is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
     #[napi(catch_unwind, ts_return_type = "Promise<ContractGlobOutcome>")]
     pub fn glob<'env>(
         &self,
         env: &'env Env,
         request: ContractGlobRequest,
+        also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
-        self.search(env, rules, cancel, move |opened, rules, cancel| {
+        self.search(env, also, rules, cancel, move |opened, rules, cancel| {
             glob(opened, &request, rules, cancel)
                 .map_err(|failed| failed.told("glob", &request.pattern, request.timeout_ms))
         })
@@ -84,14 +87,15 @@ impl OpenedTarget {
 }
 
 impl OpenedTarget {
-    /// Searches it on a thread of the search's own. An error of `search` is none for a cancellation.
+    /// Searches all of them on a thread of the search's own. An error of `search` is none for a cancellation.
     fn search<'env, T: Unfinished>(
         &self,
         env: &'env Env,
+        also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
         search: impl FnOnce(
-            &Opened,
+            &[Arc<Opened>],
             &[Arc<Rules>],
             &AtomicBool,
         ) -> std::result::Result<T, Option<NativeError>>
@@ -99,7 +103,9 @@ impl OpenedTarget {
         + 'static,
     ) -> Result<Object<'env>> {
         let rules: Vec<Arc<Rules>> = rules.iter().map(|rules| Arc::clone(&rules.0)).collect();
-        let (opened, cancel) = (self.opened(), cancel.flag());
+        let also = also.iter().map(|target| target.opened());
+        let opened = iter::once(self.opened()).chain(also);
+        let (opened, cancel) = (opened.collect::<std::result::Result<Vec<_>, _>>(), cancel.flag());
         job::long(env, move || {
             opened
                 .map_err(Some)
@@ -192,6 +198,14 @@ impl<'a> Search<'a> {
         self.opened.held.directory_place().join(relative)
     }
 
+    /// What a search was kept from, as far as the caller may know of it.
+    fn unsearched<'u>(&'u self, unsearched: &'u Unsearched) -> impl Iterator<Item = String> + 'u {
+        let named = unsearched.named.iter().filter(|(path, _)| self.keeps(path));
+        let named = named.map(|(path, why)| format!("{}: {why}", self.shown(path)));
+        let rest = unsearched.total.saturating_sub(unsearched.named.len() as u64);
+        named.chain((rest > 0).then(|| format!("and {rest} more")))
+    }
+
     fn shown(&self, relative: &Path) -> String {
         self.opened.policy.display(&self.place(relative)).to_string_lossy().into_owned()
     }
@@ -200,7 +214,7 @@ impl<'a> Search<'a> {
         &self,
         most: u64,
         sidecar: Option<&SidecarRequest>,
-        timeout: Duration,
+        deadline: Option<Instant>,
         cancel: &AtomicBool,
         search: impl FnOnce(
             &Scope<'_>,
@@ -217,7 +231,7 @@ impl<'a> Search<'a> {
             max_bytes: sidecar.map_or(MOST_BYTES, |sidecar| {
                 options::size(sidecar.limit_bytes).saturating_add(BEYOND)
             }),
-            deadline: Instant::now().checked_add(timeout),
+            deadline,
             cancel,
         };
         search(&scope, &|path| self.opener.open(path))
@@ -226,79 +240,91 @@ impl<'a> Search<'a> {
 
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
 fn grep(
-    opened: &Opened,
+    opened: &[Arc<Opened>],
     request: &ContractGrepRequest,
     rules: &[Arc<Rules>],
     cancel: &AtomicBool,
 ) -> std::result::Result<ContractGrepOutcome, Failed> {
-    let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
     let most = options::bytes(request.max_matches);
     let globs: Vec<&str> = request.glob.iter().map(String::as_str).collect();
-    let timeout = options::milliseconds(request.timeout_ms);
+    let deadline = Instant::now().checked_add(options::milliseconds(request.timeout_ms));
     let sidecar = request.sidecar.as_ref();
-    let found: Found = search.run(most, sidecar, timeout, cancel, |scope, open| {
-        toolwright_search::find(scope, &request.pattern, &globs, request.case_insensitive, open)
-    })?;
+    let mut all: Vec<(Search<'_>, Found)> = Vec::with_capacity(opened.len());
+    for opened in opened {
+        let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
+        let found = search.run(most, sidecar, deadline, cancel, |scope, open| {
+            toolwright_search::find(scope, &request.pattern, &globs, request.case_insensitive, open)
+        })?;
+        all.push((search, found));
+    }
+    let hits = || all.iter().flat_map(|(search, found)| found.hits().map(move |hit| (search, hit)));
     let line_limit = options::size(request.max_line_bytes);
-    let matches = found.hits().take(usize::try_from(most).unwrap_or(usize::MAX)).map(|hit| {
-        ContractGrepMatch {
-            path: search.shown(&hit.path),
-            line: u32::try_from(hit.line).unwrap_or(u32::MAX),
-            text: clipped(hit.text, line_limit),
-        }
+    let shown = hits().take(usize::try_from(most).unwrap_or(usize::MAX));
+    let matches = shown.map(|(search, hit)| ContractGrepMatch {
+        path: search.shown(&hit.path),
+        line: u32::try_from(hit.line).unwrap_or(u32::MAX),
+        text: clipped(hit.text, line_limit),
     });
-    let matches = Some(matches.collect());
-    let truncated = found.truncated || found.count > most;
-    let lines = found.hits().map(|hit| {
+    let count: u64 = all.iter().map(|(_, found)| found.count).sum();
+    let truncated = all.iter().any(|(_, found)| found.truncated) || count > most;
+    let lines = hits().map(|(search, hit)| {
         let mut line = format!("{}:{}:", search.shown(&hit.path), hit.line).into_bytes();
         line.extend_from_slice(hit.text);
         line.push(b'\n');
         Cow::Owned(line)
     });
     let made = sidecar.filter(|_| truncated).map(|sidecar| sidecar.fill(lines)).transpose();
+    let unsearched = all.iter().flat_map(|(search, found)| search.unsearched(&found.unsearched));
     Ok(ContractGrepOutcome {
-        matches,
-        files_scanned: Some(found.files_scanned as f64),
+        matches: Some(matches.collect()),
+        files_scanned: Some(all.iter().map(|(_, found)| found.files_scanned).sum::<u64>() as f64),
         truncated,
         sidecar: made.map_err(Failed::Native)?,
-        unsearched: Some(found.unsearched as f64),
+        not_searched: Some(unsearched.collect()),
         ..ContractGrepOutcome::default()
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
 fn glob(
-    opened: &Opened,
+    opened: &[Arc<Opened>],
     request: &ContractGlobRequest,
     rules: &[Arc<Rules>],
     cancel: &AtomicBool,
 ) -> std::result::Result<ContractGlobOutcome, Failed> {
-    if opened.held.kind() != HeldKind::Directory {
-        let path = opened.held.shown().to_owned();
-        return Err(Failed::of(opened, &FsError::NotADirectory { path }));
-    }
-    let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
     let most = options::bytes(request.max_entries);
-    let timeout = options::milliseconds(request.timeout_ms);
+    let deadline = Instant::now().checked_add(options::milliseconds(request.timeout_ms));
     let sidecar = request.sidecar.as_ref();
-    let named: Named = search.run(most, sidecar, timeout, cancel, |scope, open| {
-        toolwright_search::name(scope, &[&request.pattern], open)
-    })?;
-    let entries = named.paths().take(usize::try_from(most).unwrap_or(usize::MAX));
-    let entries = Some(entries.map(|path| search.shown(&path)).collect());
-    let truncated = named.truncated || named.count > most;
-    let lines = named.paths().map(|path| {
-        let place = opened.policy.display(&search.place(&path));
+    let mut all: Vec<(Search<'_>, Named)> = Vec::with_capacity(opened.len());
+    for opened in opened {
+        if opened.held.kind() != HeldKind::Directory {
+            let path = opened.held.shown().to_owned();
+            return Err(Failed::of(opened, &FsError::NotADirectory { path }));
+        }
+        let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
+        let named = search.run(most, sidecar, deadline, cancel, |scope, open| {
+            toolwright_search::name(scope, &[&request.pattern], open)
+        })?;
+        all.push((search, named));
+    }
+    let paths =
+        || all.iter().flat_map(|(search, named)| named.paths().map(move |path| (search, path)));
+    let entries = paths().take(usize::try_from(most).unwrap_or(usize::MAX));
+    let entries = entries.map(|(search, path)| search.shown(&path));
+    let count: u64 = all.iter().map(|(_, named)| named.count).sum();
+    let truncated = all.iter().any(|(_, named)| named.truncated) || count > most;
+    let lines = paths().map(|(search, path)| {
+        let place = search.opened.policy.display(&search.place(&path));
         let mut line = place.as_os_str().as_bytes().to_vec();
         line.push(b'\n');
         Cow::Owned(line)
     });
     let made = sidecar.filter(|_| truncated).map(|sidecar| sidecar.fill(lines)).transpose();
+    let unlisted = all.iter().flat_map(|(search, named)| search.unsearched(&named.unlisted));
     Ok(ContractGlobOutcome {
-        entries,
+        entries: Some(entries.collect()),
         truncated,
         sidecar: made.map_err(Failed::Native)?,
-        unlisted: Some(named.unlisted as f64),
+        not_listed: Some(unlisted.collect()),
         ..ContractGlobOutcome::default()
     })
 }

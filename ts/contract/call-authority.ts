@@ -4,7 +4,7 @@ import { ownCopyOf } from '../argument-copy.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
-import { thrownText } from './envelope.js'
+import { failureOf, thrownText } from './envelope.js'
 import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
@@ -66,7 +66,21 @@ export class CallAuthority {
     }
     const targets = this.#tool.targets?.(this.#args) ?? []
     if (targets.length > 0) this.#open = await enter(this.#signal)
-    for (const target of targets) this.#held.push({ ...(await this.#hold(target)), agreed: true })
+    for (const target of targets) {
+      this.#held.push({ ...(await this.#hold(target)), agreed: true })
+      if (target.kind === 'file' && target.everywhere === true) await this.#holdOtherRoots()
+    }
+  }
+
+  /** So that one answer is for all of them. What is closed is left out: it is no part of the workspace for this call. */
+  async #holdOtherRoots(): Promise<void> {
+    for (const path of this.#core.roots.slice(1)) {
+      const held = await orClosed(this.#hold({ kind: 'file', path, access: 'search' }))
+      if (held === undefined) continue
+      const isClosed = this.#verdict([held]).action === 'deny'
+      if (isClosed) held.opened?.close()
+      else this.#held.push({ ...held, agreed: true })
+    }
   }
 
   /**
@@ -94,10 +108,24 @@ export class CallAuthority {
     return [...this.#rules.forSearches]
   }
 
-  /** As {@link open}, for a search; `agreed` when the user has agreed to it, and so to what rules ask about in there. */
-  async search(path: string): Promise<{ target: OpenedTarget; agreed: boolean }> {
-    const held = await this.#file(path, 'search')
-    return { target: openedOf(held), agreed: held.byUser }
+  /**
+   * As {@link open}, for a search; without a path, of all roots. `agreed` when the user has agreed to it, and so to
+   * what rules ask about in there.
+   */
+  async search(path: string | undefined): Promise<{ target: OpenedTarget; also: OpenedTarget[]; agreed: boolean }> {
+    const first = await this.#file(path ?? '.', 'search')
+    const others = path === undefined ? await this.#otherRoots() : []
+    return { target: openedOf(first), also: others.map(openedOf), agreed: [first, ...others].every(({ byUser }) => byUser) }
+  }
+
+  /** Those that relative paths do not lead to, as far as they are open. */
+  async #otherRoots(): Promise<Held[]> {
+    const found: Held[] = []
+    for (const root of this.#core.roots.slice(1)) {
+      const held = await orClosed(this.#file(root, 'search'))
+      if (held !== undefined) found.push(held)
+    }
+    return found
   }
 
   async #file(path: string, access: FileAccess): Promise<Held> {
@@ -302,6 +330,17 @@ function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
 
 /** What has no path: a capability by its name, or a tool that touches nothing. */
 const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
+
+/** Nothing for what capabilities or rules close. */
+async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
+  try {
+    return await held
+  } catch (error) {
+    const { code } = failureOf(error)
+    if (code === 'capability_refused' || code === 'permission_denied') return undefined
+    throw error
+  }
+}
 
 function openedOf({ opened, error }: Held): OpenedTarget {
   if (error !== undefined) throw error

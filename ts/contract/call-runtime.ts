@@ -119,19 +119,19 @@ function callFiles(scope: CallScope): RuntimeFiles {
       )
       return { replacements }
     },
-    async glob(pattern, path = '.') {
-      const { target, agreed } = await authority.search(path)
+    async glob(pattern, path) {
+      const { target, also, agreed } = await authority.search(path)
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { entries = [], sidecar } = await withSidecar(scope, (file) => {
+      const { entries = [], notListed = [], sidecar } = await withSidecar(scope, (file) => {
         const request = { ...searching(agreed, file), pattern, maxEntries: limits.globEntries }
-        return callInTurn(most, (_, cancel) => target.glob(request, authority.forSearches, cancel))
+        return callInTurn(most, (_, cancel) => target.glob(request, also, authority.forSearches, cancel))
       })
-      return { items: entries, output_path: sidecar?.path }
+      return { items: entries, output_path: sidecar?.path, ...notSearched(notListed) }
     },
-    async grep(pattern, { path = '.', glob, case_insensitive: caseInsensitive = false } = {}) {
-      const { target, agreed } = await authority.search(path)
+    async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
+      const { target, also, agreed } = await authority.search(path)
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], filesScanned = 0, sidecar } = await withSidecar(scope, (file) => {
+      const { matches = [], filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
         const request = {
           ...searching(agreed, file),
           ...(glob === undefined ? {} : { glob }),
@@ -140,12 +140,15 @@ function callFiles(scope: CallScope): RuntimeFiles {
           maxMatches: limits.grepMatches,
           maxLineBytes: LINE_BYTES,
         }
-        return callInTurn(most, (_, cancel) => target.grep(request, authority.forSearches, cancel))
+        return callInTurn(most, (_, cancel) => target.grep(request, also, authority.forSearches, cancel))
       })
-      return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path }
+      return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...notSearched(left) }
     },
   }
 }
+
+/** Said only where there is something to say. */
+const notSearched = (left: string[]): { not_searched?: string[] } => (left.length === 0 ? {} : { not_searched: left })
 
 function callShell(scope: CallScope): RuntimeShell {
   const { core, authority, signal } = scope

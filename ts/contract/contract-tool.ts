@@ -25,6 +25,8 @@ export type CallTarget =
        * written; `search`: a directory or a file.
        */
       access: FileAccess
+      /** A search of all roots of the workspace: no path was given. */
+      everywhere?: boolean | undefined
     }
   | { kind: 'command'; command: string; workdir?: string | undefined }
   /** Something else that a capability which the tool requires by name is used on, as permission rules see it. */

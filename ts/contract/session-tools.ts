@@ -75,10 +75,15 @@ export class SessionTools {
     Object.assign(this.toolSet, offered)
   }
 
-  /** A model is to know which agents there are before it calls one. */
+  /** A model is to know which agents there are before it calls one, and where it can search. */
   #described(tool: ContractTool): ContractTool {
-    const agents = tool.id === 'task' ? agentsForTasks(this.#core.manifest.agents) : []
-    return agents.length === 0 ? tool : { ...tool, description: `${tool.description} The agents are: ${agentList(agents)}.` }
+    const { manifest, roots } = this.#core
+    const told = (more: string): ContractTool => ({ ...tool, description: `${tool.description} ${more}` })
+    const agents = tool.id === 'task' ? agentsForTasks(manifest.agents) : []
+    if (agents.length > 0) return told(`The agents are: ${agentList(agents)}.`)
+    const searches = tool.id === 'glob' || tool.id === 'grep'
+    if (!searches || roots.length < 2) return tool
+    return told(`The workspace is ${roots.join(', ')}; relative paths begin in the first of them.`)
   }
 }
 

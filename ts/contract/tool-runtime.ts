@@ -9,7 +9,7 @@ import type { WebSearchResult } from './web/search-provider.js'
 /** A part of a file, as text. */
 export interface FileText {
   content: string
-  /** Where the part begins, in bytes: at the first character that begins there or later. */
+  /** Where the part begins, in bytes: where the character begins that the wanted place is in. */
   offset: number
   /** The size of the whole file. */
   bytes: number
@@ -32,6 +32,8 @@ export interface Listing<T> {
   items: T[]
   /** Where all of them are, when there are more. */
   output_path?: string | undefined
+  /** What could not be looked into, or not to its end: `path: why`. Absent where there is nothing like that. */
+  not_searched?: string[] | undefined
 }
 
 /** One line that matched. */
@@ -63,9 +65,9 @@ export interface RuntimeFiles {
   write(path: string, content: string): Promise<FileWritten>
   /** Replaces a text in an existing file: the one place where it stands, or all. */
   replace(path: string, change: { old: string; new: string; all?: boolean | undefined }): Promise<{ replacements: number }>
-  /** The files below `path` whose path matches. */
+  /** The files below `path`, or below all roots of the workspace, whose path matches. */
   glob(pattern: string, path?: string): Promise<Listing<string>>
-  /** The lines of files below `path` that match. */
+  /** The lines of files below `path`, or below all roots of the workspace, that match. */
   grep(
     pattern: string,
     options?: { path?: string | undefined; glob?: string | undefined; case_insensitive?: boolean | undefined },

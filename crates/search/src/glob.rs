@@ -10,6 +10,7 @@ use std::{
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::{
+    beginnings::Beginnings,
     board::{Board, Outcome},
     crew::{Errand, Spread, drive},
     desk::Desk,
@@ -67,13 +68,13 @@ pub fn glob_spread(
     open: &OpenFile<'_>,
     spread: Spread,
 ) -> Result<Globbed, GrepError> {
-    let overrides = overrides(request.patterns)?;
+    let chosen = Chosen::by(request.patterns)?;
     let halt = AtomicBool::new(false);
     let watch = Watch { deadline: request.deadline, cancel: request.cancel, halt: &halt };
     let board = Board::new(usize::MAX, request.max_results, watch, &halt);
     match place(request.start, open).map_err(|error| refused(request.start, error))? {
         Place::Directory => {
-            let ignores = Ignores::new(request.root, open, overrides, request.hidden);
+            let ignores = Ignores::new(request.root, open, chosen, request.hidden);
             // Names cost next to nothing once they are listed.
             let files_per_task = usize::MAX;
             let tree = Tree { root: request.root, open, watch, ignores, files_per_task };
@@ -111,12 +112,27 @@ fn ended(outcome: Outcome) -> Result<Globbed, GrepError> {
     }
 }
 
-pub(crate) fn overrides(patterns: &[&str]) -> Result<Override, GrepError> {
-    let mut builder = OverrideBuilder::new(PathBuf::new());
-    for &pattern in patterns {
-        builder.add(pattern).map_err(|error| bad(pattern, &error))?;
+/// Which names the caller has chosen.
+pub(crate) struct Chosen {
+    pub(crate) rules: Override,
+    pub(crate) beginnings: Beginnings,
+}
+
+impl Chosen {
+    /// All that no rule passes over.
+    pub(crate) fn everything() -> Self {
+        Self { rules: Override::empty(), beginnings: Beginnings::default() }
     }
-    builder.build().map_err(|error| bad(&patterns.join(" "), &error))
+
+    /// Those that fit patterns, and are not taken away by one with `!`.
+    pub(crate) fn by(patterns: &[&str]) -> Result<Self, GrepError> {
+        let mut builder = OverrideBuilder::new(PathBuf::new());
+        for &pattern in patterns {
+            builder.add(pattern).map_err(|error| bad(pattern, &error))?;
+        }
+        let rules = builder.build().map_err(|error| bad(&patterns.join(" "), &error))?;
+        Ok(Self { rules, beginnings: Beginnings::of(patterns) })
+    }
 }
 
 fn bad(pattern: &str, error: &ignore::Error) -> GrepError {

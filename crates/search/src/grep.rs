@@ -3,7 +3,6 @@
 use std::{fs::File, io, path::Path, sync::atomic::AtomicBool, time::Instant};
 
 use grep_searcher::BinaryDetection;
-use ignore::overrides::Override;
 
 use crate::{
     board::{Board, Outcome},
@@ -11,6 +10,7 @@ use crate::{
     desk::Desk,
     error::GrepError,
     file::{FileSearch, Form, Unread, WalkSearch},
+    glob::Chosen,
     ignores::Ignores,
     listing::{ListError, displayed},
     matcher::matcher,
@@ -91,7 +91,7 @@ pub fn grep_spread(
             explicit(&mut search, request, &file, &desk, &board)?;
         }
         Ok(Place::Directory) => {
-            let ignores = Ignores::new(request.root, open, Override::empty(), false);
+            let ignores = Ignores::new(request.root, open, Chosen::everything(), false);
             let tree =
                 Tree { root: request.root, open, watch, ignores, files_per_task: FILES_PER_TASK };
             match watch.check().map_err(ListError::Stopped).and_then(|()| tree.begin(request.start))

@@ -13,10 +13,10 @@ use std::{
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
-    overrides::Override,
 };
 
 use crate::{
+    glob::Chosen,
     grep::OpenFile,
     rules::{Present, Rules, content, open_plainly},
 };
@@ -29,7 +29,7 @@ const RULES_LIMIT: usize = 20_000;
 pub(crate) struct Ignores<'a> {
     root: &'a Path,
     open: &'a OpenFile<'a>,
-    overrides: Override,
+    chosen: Chosen,
     /// Whether hidden names are walked without being asked for.
     hidden: bool,
     /// Git's global excludes, read when the first repository is met.
@@ -66,10 +66,10 @@ impl<'a> Ignores<'a> {
     pub(crate) fn new(
         root: &'a Path,
         open: &'a OpenFile<'a>,
-        overrides: Override,
+        chosen: Chosen,
         hidden: bool,
     ) -> Self {
-        Self { root, open, overrides, hidden, global: OnceLock::new() }
+        Self { root, open, chosen, hidden, global: OnceLock::new() }
     }
 
     /// The rules that hold in `start`, where there is `present`: its own and those from above it,
@@ -144,8 +144,12 @@ impl<'a> Ignores<'a> {
 
     /// Whether the walk passes over `path`, an entry of a directory in which `scope` holds.
     pub(crate) fn skips(&self, scope: &Scope, path: &Path, name: &[u8], is_dir: bool) -> bool {
-        if !self.overrides.is_empty() {
-            let said = self.overrides.matched(path, is_dir);
+        let Chosen { rules, beginnings } = &self.chosen;
+        if !rules.is_empty() {
+            if is_dir && !beginnings.lead_to(path) {
+                return true;
+            }
+            let said = rules.matched(path, is_dir);
             if !said.is_none() {
                 return said.is_ignore();
             }

@@ -52,6 +52,7 @@
 //! # Ok::<(), toolwright_search::GrepError>(())
 //! ```
 
+mod beginnings;
 mod board;
 mod crew;
 mod desk;
@@ -82,4 +83,4 @@ pub use glob::{GlobRequest, Globbed, glob};
 pub use grep::grep_spread;
 pub use grep::{GrepRequest, Grepped, LINE_LIMIT, OpenFile, grep};
 pub use records::Hit;
-pub use structured::{Found, Keep, Named, Scope, find, name};
+pub use structured::{Found, Keep, Named, Scope, Unsearched, find, name};

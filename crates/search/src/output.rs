@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::structured::Unsearched;
+
 /// Below this limit a closing line would take the room of the lines it speaks of.
 const MARKER_FROM: usize = 1024;
 /// No marker is longer than this.
@@ -147,6 +149,10 @@ impl Skipped {
 
     pub(crate) fn total(&self) -> u64 {
         self.total
+    }
+
+    pub(crate) fn into_unsearched(self) -> Unsearched {
+        Unsearched { named: self.named, total: self.total }
     }
 
     /// Appends a line per entry as long as the text stays within `limit`, and says how many more

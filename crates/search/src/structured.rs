@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Instant,
 };
@@ -16,7 +16,7 @@ use crate::{
     desk::Desk,
     error::GrepError,
     file::{FileSearch, Form, Unread, WalkSearch},
-    glob::overrides,
+    glob::Chosen,
     grep::{GrepRequest, OpenFile, Place, place, refused},
     ignores::Ignores,
     listing::ListError,
@@ -51,6 +51,15 @@ pub struct Scope<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// What a search was kept from: it says nothing about what is in there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unsearched {
+    /// The first ones, by their paths relative to the root, and why.
+    pub named: Vec<(PathBuf, String)>,
+    /// How many there are.
+    pub total: u64,
+}
+
 /// Matching lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -61,8 +70,8 @@ pub struct Found {
     pub truncated: bool,
     /// How many files were searched.
     pub files_scanned: u64,
-    /// How many files and directories could not be.
-    pub unsearched: u64,
+    /// What could not be, or not to its end.
+    pub unsearched: Unsearched,
 }
 
 impl Found {
@@ -80,8 +89,8 @@ pub struct Named {
     pub count: u64,
     /// Whether there are more.
     pub truncated: bool,
-    /// How many directories could not be listed.
-    pub unlisted: u64,
+    /// The directories that could not be listed.
+    pub unlisted: Unsearched,
 }
 
 impl Named {
@@ -101,7 +110,7 @@ pub fn find(
     open: &OpenFile<'_>,
 ) -> Result<Found, GrepError> {
     let regex = matcher(pattern, case_insensitive)?;
-    let overrides = overrides(globs)?;
+    let chosen = Chosen::by(globs)?;
     let request = GrepRequest {
         root: scope.root,
         start: scope.start,
@@ -117,7 +126,7 @@ pub fn find(
     let scanned = AtomicU64::new(0);
     match place(scope.start, open).map_err(|error| refused(scope.start, error))? {
         Place::Directory => {
-            let ignores = Ignores::new(scope.root, open, overrides, false);
+            let ignores = Ignores::new(scope.root, open, chosen, false);
             let tree =
                 Tree { root: scope.root, open, watch, ignores, files_per_task: FILES_PER_TASK };
             let search = WalkSearch { request: &request, open, watch, regex, form: Form::Record };
@@ -150,13 +159,13 @@ pub fn find(
 
 /// Names files that fit `globs`, as `rg --files -g` does.
 pub fn name(scope: &Scope<'_>, globs: &[&str], open: &OpenFile<'_>) -> Result<Named, GrepError> {
-    let overrides = overrides(globs)?;
+    let chosen = Chosen::by(globs)?;
     let halt = AtomicBool::new(false);
     let watch = Watch { deadline: scope.deadline, cancel: scope.cancel, halt: &halt };
     let board = Board::new(scope.max_bytes, scope.max_records, watch, &halt);
     match place(scope.start, open).map_err(|error| refused(scope.start, error))? {
         Place::Directory => {
-            let ignores = Ignores::new(scope.root, open, overrides, false);
+            let ignores = Ignores::new(scope.root, open, chosen, false);
             let files_per_task = usize::MAX;
             let tree = Tree { root: scope.root, open, watch, ignores, files_per_task };
             walk(scope, &tree, &board, &Naming(scope.keep))?;
@@ -185,12 +194,12 @@ fn walk(
 }
 
 /// Records, how many, whether there are more, and what could not be looked at.
-fn ended(outcome: Outcome) -> Result<(Vec<u8>, u64, bool, u64), GrepError> {
+fn ended(outcome: Outcome) -> Result<(Vec<u8>, u64, bool, Unsearched), GrepError> {
     let Outcome { output, skipped, stopped } = outcome;
     let truncated = output.is_full();
     let (records, count) = output.into_lines();
     match stopped {
-        None => Ok((records, count, truncated, skipped.total())),
+        None => Ok((records, count, truncated, skipped.into_unsearched())),
         Some((Stopped::TimedOut, path)) => {
             Err(GrepError::TimedOut { path, partial: text(&records), matches: count })
         }

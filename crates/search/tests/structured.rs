@@ -67,7 +67,7 @@ fn r28_lines_come_with_path_and_number() {
     let found = found(&tree, "x", &[], ALL, 200);
     assert_eq!(said(&found), ["a/b\nn|1|x", "a/c:1:d|1|x", "b|1|x", "b|2|y x"]);
     assert_eq!(
-        (found.count, found.truncated, found.files_scanned, found.unsearched),
+        (found.count, found.truncated, found.files_scanned, found.unsearched.total),
         (4, false, 5, 0)
     );
 }
@@ -189,4 +189,45 @@ proptest! {
         prop_assert_eq!(some.truncated, all.count > most);
         prop_assert_eq!(said(&some), said(&all)[..usize::try_from(all.count.min(most)).unwrap()].to_vec());
     }
+}
+
+/// A wrong "no" is worse than none: it is said which file was not searched.
+#[test]
+fn what_is_not_searched_is_named() {
+    let long = format!("early\n{}\nneedle\n", "a".repeat(toolwright_search::LINE_LIMIT + 1));
+    let tree = tree(&[("a", "needle\n"), ("long", &long)]);
+    let all = found(&tree, "needle|early", &[], ALL, 200);
+    assert_eq!(said(&all), ["a|1|needle", "long|1|early"]);
+    let why = "holds a line longer than 32 MiB, searched up to there".to_owned();
+    assert_eq!(all.unsearched.named, [(Path::new("long").to_owned(), why.clone())]);
+    assert_eq!(all.unsearched.total, 1);
+    let root = tree.path().canonicalize().unwrap();
+    let open = |path: &Path| File::open(root.join(path));
+    let start = Scope { start: Path::new("long"), ..scope(&root, ALL, 200) };
+    let one = find(&start, "needle", &[], false, &open).unwrap();
+    assert_eq!(one.unsearched.named, [(Path::new("long").to_owned(), why)]);
+}
+
+#[test]
+fn only_what_a_pattern_leads_to_is_walked() {
+    let tree =
+        tree(&[("etc/hosts", ""), ("etc/x/hosts", ""), ("big/etc/hosts", ""), ("hosts", "")]);
+    let root = tree.path().canonicalize().unwrap();
+    let listed = std::sync::Mutex::new(Vec::new());
+    let open = |path: &Path| {
+        listed.lock().unwrap().push(path.to_owned());
+        File::open(root.join(path))
+    };
+    let named = |pattern: &str| {
+        let named = name(&scope(&root, ALL, 200), &[pattern], &open).unwrap();
+        let mut listed = std::mem::take(&mut *listed.lock().unwrap());
+        listed.retain(|path| root.join(path).is_dir());
+        (paths(&named), listed)
+    };
+    let opened = |paths: &[&str]| paths.iter().map(|path| Path::new(path).to_owned()).collect();
+    let (paths, listed): (_, Vec<_>) = named("etc/host*");
+    assert_eq!(paths, ["etc/hosts"]);
+    assert!(!listed.iter().any(|path| path.starts_with("big")), "{listed:?}");
+    assert_eq!(named("/etc/x/*"), (vec!["etc/x/hosts".to_owned()], opened(&[".", "etc", "etc/x"])));
+    assert_eq!(named("hosts").0, ["big/etc/hosts", "etc/hosts", "etc/x/hosts", "hosts"]);
 }

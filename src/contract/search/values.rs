@@ -55,8 +55,8 @@ pub struct ContractGrepOutcome {
     pub truncated: bool,
     /// Where all of them are, as `path:line:text`.
     pub sidecar: Option<SidecarMade>,
-    /// How many files and directories could not be searched.
-    pub unsearched: Option<f64>,
+    /// What could not be searched, or not to its end, and why: `path: why`.
+    pub not_searched: Option<Vec<String>>,
     /// True when the call was cancelled.
     pub cancelled: bool,
     /// What went wrong.
@@ -97,8 +97,8 @@ pub struct ContractGlobOutcome {
     pub truncated: bool,
     /// Where all of them are, one on each line.
     pub sidecar: Option<SidecarMade>,
-    /// How many directories could not be listed.
-    pub unlisted: Option<f64>,
+    /// The directories that could not be listed, and why: `path: why`.
+    pub not_listed: Option<Vec<String>>,
     /// True when the call was cancelled.
     pub cancelled: bool,
     /// What went wrong.

@@ -1,4 +1,5 @@
 import type { ContractTool } from '../contract-tool.js'
+import type { NotSearched } from './grep.js'
 import { LimitedOutput } from '../limited-output.js'
 import { parameters, pathParameter } from './parameters.js'
 
@@ -9,7 +10,7 @@ export interface GlobArguments {
 }
 
 /** What `glob` gives: every path, or the first ones. */
-export type GlobData = { entries: string[] } | { head: string }
+export type GlobData = ({ entries: string[] } | { head: string }) & NotSearched
 
 /** The files below a directory whose path matches. */
 export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
@@ -18,16 +19,17 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   parameters: parameters(
     {
       pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'For example src/**/*.ts. One without a slash, as *.ts, matches at every depth; with one, from the directory on' },
-      path: pathParameter('The directory to look in. Default: the workspace'),
+      path: pathParameter('The directory to look in. Default: the whole workspace'),
     },
     ['pattern'],
   ),
   requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'search',
-  targets: ({ path = '.' }) => [{ kind: 'file', path, access: 'search' }],
+  targets: ({ path }) => [{ kind: 'file', path: path ?? '.', access: 'search', everywhere: path === undefined }],
   async execute({ pattern, path }, { fs }) {
-    const { items, output_path } = await fs.glob(pattern, path)
-    if (output_path === undefined) return new LimitedOutput({ entries: items })
-    return new LimitedOutput({ head: items.join('\n') }, output_path)
+    const { items, output_path, not_searched } = await fs.glob(pattern, path)
+    const left = not_searched === undefined ? {} : { not_searched }
+    if (output_path === undefined) return new LimitedOutput({ entries: items, ...left })
+    return new LimitedOutput({ head: items.join('\n'), ...left }, output_path)
   },
 }

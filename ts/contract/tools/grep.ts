@@ -12,7 +12,12 @@ export interface GrepArguments {
 }
 
 /** What `grep` gives: every match, or the first ones as lines `path:line:text`. */
-export type GrepData = { matches: GrepMatch[]; files_scanned: number } | { head: string; files_scanned: number }
+export type GrepData = ({ matches: GrepMatch[]; files_scanned: number } | { head: string; files_scanned: number }) & NotSearched
+
+/** What a search was kept from, `path: why`: it says nothing about what is in there. */
+export interface NotSearched {
+  not_searched?: string[]
+}
 
 /** The lines of files that a regular expression matches. */
 export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
@@ -21,7 +26,7 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   parameters: parameters(
     {
       pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression' },
-      path: pathParameter('The directory or file to search. Default: the workspace'),
+      path: pathParameter('The directory or file to search. Default: the whole workspace'),
       glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Only files that match, for example *.ts at every depth, or src/*.ts in one directory' },
       case_insensitive: { type: 'boolean', description: 'Default false' },
     },
@@ -29,11 +34,12 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   ),
   requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'search',
-  targets: ({ path = '.' }) => [{ kind: 'file', path, access: 'search' }],
+  targets: ({ path }) => [{ kind: 'file', path: path ?? '.', access: 'search', everywhere: path === undefined }],
   async execute({ pattern, path, glob, case_insensitive }, { fs }) {
-    const { items, files_scanned, output_path } = await fs.grep(pattern, { path, glob, case_insensitive })
-    if (output_path === undefined) return new LimitedOutput({ matches: items, files_scanned })
+    const { items, files_scanned: scanned, output_path, not_searched } = await fs.grep(pattern, { path, glob, case_insensitive })
+    const about = { files_scanned: scanned, ...(not_searched === undefined ? {} : { not_searched }) }
+    if (output_path === undefined) return new LimitedOutput({ matches: items, ...about })
     const head = items.map(({ path: file, line, text }) => `${file}:${line}:${text}`).join('\n')
-    return new LimitedOutput({ head, files_scanned }, output_path)
+    return new LimitedOutput({ head, ...about }, output_path)
   },
 }
