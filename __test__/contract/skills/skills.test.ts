@@ -129,6 +129,19 @@ describe('discovery', () => {
     expect(session.warnings).toEqual([expect.stringMatching(/bad\/SKILL\.md is left out: /u)])
   })
 
+  test.each(['.agents', '.agents/skills', '.claude/skills'])('R58 a link is refused where %s should be', async (folder) => {
+    const at = places()
+    at.put('elsewhere/skills/linked/SKILL.md', skill('linked', 'x', 'SECRET'))
+    mkdirSync(join(at.box.at('project'), dirname(folder)), { recursive: true })
+    symlinkSync(at.box.at(folder === '.agents' ? 'elsewhere' : 'elsewhere/skills'), join(at.box.at('project'), folder))
+    const session = await open(at)
+    expect(session.skills).toEqual([])
+    expect(session.warnings).toEqual([expect.stringMatching(/are left out: a link leads to them/u)])
+    // In the user's own home it is the user's own choice.
+    const own = await openSession(at.box, { workspace: at.home, skills: { home: at.box.at('project'), project: false } })
+    expect(own.skills).toEqual([{ name: 'linked', description: 'x' }])
+  })
+
   test('R58 links are refused: of the file, and of its directory', async () => {
     const at = places()
     at.put('elsewhere/SKILL.md', skill('linked', 'x', 'SECRET'))
@@ -256,9 +269,11 @@ describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
     const at = places()
     at.put('downloads/.agents/skills/planted/SKILL.md', skill('planted', 'x'))
     symlinkSync(at.box.at('downloads/.agents'), at.box.at('project/.agents'))
-    expect((await open(at)).skills.map(({ name }) => name)).toEqual(['planted'])
+    expect((await open(at)).warnings).toEqual([expect.stringMatching(/are left out: a link leads to them/u)])
     own(at.box, 'project/.agents', other)
-    expect((await open(at)).skills).toEqual([])
+    const session = await open(at)
+    expect(session.skills).toEqual([])
+    expect(session.warnings).toEqual([expect.stringMatching(/another user/u)])
   })
 
   test('R56 R59 but those of the owner of the workspace are taken, and what the host has chosen is', async () => {

@@ -39,7 +39,7 @@ export async function discoverSkills(places: SkillPlaces): Promise<{ skills: Fou
   }
   const owners = await ownersOf(places.roots)
   for (const { directory, isChosen } of directoriesOf(places)) {
-    for (const skill of await skillsIn(directory, isChosen ? undefined : owners, warnings)) keep(skill)
+    for (const skill of await skillsIn(directory, isChosen, owners, warnings)) keep(skill)
   }
   for (const source of places.sources ?? []) {
     if (!('url' in source)) continue
@@ -74,15 +74,21 @@ export function upward(root: string, home: string | undefined): string[] {
   }
 }
 
-async function skillsIn(directory: string, owners: TrustedOwners, warnings: string[]): Promise<FoundSkill[]> {
+async function skillsIn(path: string, isChosen: boolean, trusted: TrustedOwners, warnings: string[]): Promise<FoundSkill[]> {
+  const owners = isChosen ? undefined : trusted
+  let directory = path
   let names: string[]
   try {
     if (!(await isTrusted(directory, owners))) {
       warnings.push(`The skills in ${directory} are left out: the directory belongs to another user.`)
       return []
     }
-    // A link on the way is the user's own choice; what is within has none.
-    directory = await realpath(directory)
+    directory = await realpath(path)
+    // On the way to a directory that was chosen it is the user's own; in a project it is anybody's.
+    if (!isChosen && directory !== path) {
+      warnings.push(`The skills in ${path} are left out: a link leads to them.`)
+      return []
+    }
     names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
