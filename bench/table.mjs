@@ -10,9 +10,10 @@ const digits = number => {
 }
 const goalText = (goal, { unit }) => {
   if (goal === null) return '–'
+  if (unit === 'times') return `<= ${goal}x`
   return unit === 'ratio' ? `${goal}x` : `<= ${goal} ms`
 }
-const numberText = (number, unit) => (unit === 'ratio' ? `${digits(number)}x` : `${digits(number)} ms`)
+const numberText = (number, unit) => (unit === 'ms' ? `${digits(number)} ms` : `${digits(number)}x`)
 const measuredText = ({ measured, measuredByMinima, unit }) =>
   measured === null ? '–' : `${numberText(measured, unit)} (${numberText(measuredByMinima, unit)})`
 /** Median / minimum, and where eight of ten samples lie. */
@@ -30,7 +31,7 @@ function cells(row) {
     goalText(row.target, row),
     measuredText(row),
     summaryText(ours),
-    summaryText(smithers),
+    row.toOriginal === undefined ? summaryText(smithers) : `${summaryText(smithers)}, ${digits(row.toOriginal)}x`,
     Object.entries(others).map(([name, { median }]) => `${name} ${digits(median)}`).join(', ') || '–',
     row.note === '' ? row.verdict : `${row.verdict} (${row.note})`,
   ]
@@ -48,8 +49,8 @@ export function formatTable(rows) {
 }
 
 /** What the least native addon reaches where the row was measured. */
-const floorText = ({ atFloor, must }) => {
-  if (atFloor === undefined) return ''
+const floorText = ({ atFloor, must, unit }) => {
+  if (atFloor === undefined || unit !== 'ratio') return ''
   return `; the floor is at ${digits(atFloor)}x${atFloor < must ? ', below it as well' : ''}`
 }
 

@@ -9,9 +9,10 @@ import { summarise } from './statistics.mjs'
  * @property {string} operation
  * @property {number | null} must
  * @property {number | null} target
- * @property {'ratio' | 'ms'} unit
+ * @property {'ratio' | 'times' | 'ms'} unit the more the better for `ratio`, and the less for the others
  * @property {number | null} measured of medians
  * @property {number | null} measuredByMinima which load on the machine moves less
+ * @property {number} [toOriginal] how much faster we are than the tool that is replaced, where that is no goal
  * @property {number} [atFloor] the ratio that the least native addon reaches in the same run
  * @property {'ok' | 'below target' | 'BELOW MUST' | 'measured' | 'not yet' | 'FAILED'} verdict
  * @property {string} note
@@ -26,7 +27,8 @@ import { summarise } from './statistics.mjs'
  */
 export function judge(goal, results, quick) {
   const { id, operation, must = null, target = null, measure = 'ratio', against = 'smithers' } = goal
-  const row = { id, operation, must, target, unit: measure === 'ratio' ? 'ratio' : 'ms', contenders: {} }
+  const units = { ratio: 'ratio', over: 'times' }
+  const row = { id, operation, must, target, unit: units[measure] ?? 'ms', contenders: {} }
   if (goal.pending !== undefined) return { ...row, measured: null, measuredByMinima: null, verdict: 'not yet', note: goal.pending }
 
   const { samples = {}, problems = { ours: 'the process ended without a result' } } = results[goal.workload] ?? {}
@@ -37,16 +39,18 @@ export function judge(goal, results, quick) {
   if (quick && goal.quickly !== undefined) notes.push(`quick: ${goal.quickly}`)
   const note = notes.join('; ')
   const { ours, [against]: other } = row.contenders
-  if (ours === undefined || ((measure === 'ratio' || measure === 'added') && other === undefined)) {
+  if (ours === undefined || (['ratio', 'over', 'added'].includes(measure) && other === undefined)) {
     return { ...row, measured: null, measuredByMinima: null, verdict: 'FAILED', note: note || `nothing to compare with: no ${against}` }
   }
   const by = kind => {
     if (measure === 'ratio') return other[kind] / ours[kind]
+    if (measure === 'over') return ours[kind] / other[kind]
     return measure === 'added' ? ours[kind] - other[kind] : ours[kind]
   }
   const measured = by('median')
-  const { floor } = row.contenders
-  if (measure === 'ratio' && floor !== undefined) row.atFloor = other.median / floor.median
+  const { floor, smithers } = row.contenders
+  if (measure === 'over' && smithers !== undefined) row.toOriginal = smithers.median / ours.median
+  if (smithers !== undefined && floor !== undefined) row.atFloor = other.median / floor.median
   return { ...row, measured, measuredByMinima: by('min'), verdict: verdict(measured, goal, measure === 'ratio'), note }
 }
 

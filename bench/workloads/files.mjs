@@ -8,18 +8,30 @@ const sizes = { '1k': 1_000, '200k': 200_000 }
 
 const often = { quick: { rounds: 12, batch: 10, budgetMs: 1_500 }, full: { rounds: 100, batch: 20, budgetMs: 10_000 } }
 
-function reading(size) {
+function reading(size, textOf = sourceText, name = `read-${size}.txt`) {
   return ({ folder, toolsets }) => {
-    const text = sourceText(7, sizes[size])
-    const path = join(folder, `read-${size}.txt`)
+    const text = textOf(7, sizes[size])
+    const path = join(folder, name)
     writeFileSync(path, text)
     const verify = answer => assert.ok(answer === text, 'another text was read')
-    const contenders = { fs: { run: () => readFile(path, 'utf8'), verify } }
-    for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
-      contenders[name] = { run: () => call('read', { path: `read-${size}.txt` }), verify }
+    const contenders = {
+      fs: { run: () => readFile(path, 'utf8'), verify },
+      // The least there is: it holds the thread, whatever the disk does.
+      sync: { run: () => readFileSync(path, 'utf8'), verify },
+    }
+    for (const [tool, call] of Object.entries(toolsets({ rootDir: folder }))) {
+      contenders[tool] = { run: () => call('read', { path: name }), verify }
     }
     return contenders
   }
+}
+
+/** Now and then a word that is not ASCII, as in a program whose comments are not English. */
+function wideText(seed, bytes) {
+  let text = sourceText(seed, bytes).replaceAll('account', 'счёт').replaceAll('buffer', 'буфер')
+  // Characters are longer now, and the text is to be no longer than it was.
+  while (Buffer.byteLength(text) > bytes) text = text.slice(0, -100)
+  return text
 }
 
 function writing(size) {
@@ -46,6 +58,7 @@ function writing(size) {
 export const workloads = [
   { id: 'read-1k', effort: often, contenders: reading('1k') },
   { id: 'read-200k', effort: often, contenders: reading('200k') },
+  { id: 'read-200k-wide', effort: often, contenders: reading('200k', wideText, 'read-wide.txt') },
   { id: 'write-1k', effort: often, contenders: writing('1k') },
   { id: 'write-200k', effort: often, contenders: writing('200k') },
   { id: 'read-1k-bun', runtime: 'bun', effort: often, contenders: reading('1k') },
