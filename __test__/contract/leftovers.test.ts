@@ -15,13 +15,14 @@ const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage }
 
 /** The most processor time between two turns of the event loop while `work` goes on, in milliseconds. */
 async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  let [longest, over] = [0, false]
+  let longest = 0
+  const over = new AbortController()
   const spent = (): number => {
     const { user, system } = threadCpuUsage?.() ?? { user: 0, system: 0 }
     return (user + system) / 1000
   }
   const turns = (async () => {
-    for (let before = spent(); !over; ) {
+    for (let before = spent(); !over.signal.aborted; ) {
       await new Promise((resolve) => setImmediate(resolve))
       const now = spent()
       longest = Math.max(longest, now - before)
@@ -29,10 +30,13 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
     }
   })()
   await work()
-  over = true
+  over.abort()
   await turns
   return longest
 }
+
+/** What runs a module, in the runtime of this test. */
+const program = (body: string): string[] => (process.versions['bun'] === undefined ? ['--input-type=module', '-e', body] : ['-e', body])
 
 describe('close', () => {
   test('removes what a command locked, linked, and nested deeply', async () => {
@@ -71,6 +75,30 @@ describe('close', () => {
   })
 })
 
+test.runIf(process.platform === 'linux')('64 sessions work with 256 descriptors', () => {
+  const root = makeSandbox().root
+  const body = `import { createSession } from 'toolwright/contract'
+    const manifest = { name: 'test', permissions: ${JSON.stringify(allowAll)} }
+    const sessions = []
+    for (let n = 0; n < 64; n += 1) sessions.push(await createSession({ workspace: ${JSON.stringify(root)}, manifest }))
+    let next = 0
+    const said = []
+    const lane = async () => {
+      for (let n = next++; n < 128; n = next++) {
+        const session = sessions[n % 64]
+        const wrote = await session.call('write', { path: 'f' + n, content: 'x' })
+        const ran = await session.call('bash', { command: 'cat f' + n })
+        said.push(wrote.type === 'output' && ran.data?.stdout === 'x' ? 'ok' : JSON.stringify([wrote, ran]))
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, lane))
+    console.log([...new Set(said)].join(' '))
+    await Promise.all(sessions.map((session) => session.close()))`
+  const command = 'ulimit -n 256 && exec "$0" "$@"'
+  const ran = spawnSync('sh', ['-c', command, process.execPath, ...program(body)], { cwd: import.meta.dirname, encoding: 'utf8' })
+  expect({ out: ran.stdout.trim(), error: ran.stderr }).toEqual({ out: 'ok', error: '' })
+}, 60_000)
+
 describe('processes that are gone', () => {
   const base = mkdtempSync(join(tmpdir(), 'leftovers-'))
 
@@ -79,7 +107,7 @@ describe('processes that are gone', () => {
     const preamble = `import { createSession } from 'toolwright/contract'
       import { mkdirSync, chmodSync, writeFileSync } from 'node:fs'
       const open = () => createSession({ workspace: ${JSON.stringify(base)}, manifest: { name: 'test' } })\n`
-    const ran = spawnSync(process.execPath, ['--input-type=module', '-e', preamble + body], {
+    const ran = spawnSync(process.execPath, program(preamble + body), {
       cwd: import.meta.dirname,
       env: { ...process.env, TMPDIR: base },
       encoding: 'utf8',
