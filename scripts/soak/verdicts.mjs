@@ -5,8 +5,8 @@ export const IDLE_SECONDS = 36
 /** Growth is told from what a runtime does in its first minutes when there is this much to look at. */
 const LONG_SECONDS = 600
 const MOST_MB_A_MINUTE = 1
-/** A runtime opens one or the other for itself. */
-const MORE_DESCRIPTORS = 8
+/** The addon keeps the handles of so many calls for those that come next, each with a descriptor. */
+const MORE_DESCRIPTORS = 16
 const MOST_DELAY_MS = 50
 
 /** Megabytes a minute over the last half, by least squares. */

@@ -57,9 +57,9 @@ result.last = usage()
 
 // What waits for more commands leaves by itself.
 say(`${number} calls, ${result.errorCount} errors; idle for ${idleSeconds} s`)
+await close()
 await sleep(idleSeconds * 1000)
 globalThis.gc?.()
 result.after = usage()
-await close()
 rmSync(folder, { recursive: true, force: true })
 writeFileSync(resultFile, JSON.stringify(result))
