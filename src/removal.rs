@@ -60,7 +60,6 @@ pub fn remove_abandoned(base: String, realm: String, limit_ms: f64) {
 
 /// Removes what can be removed of directories in so much time, on this thread: for the end of a process.
 #[napi(catch_unwind)]
-#[expect(clippy::needless_pass_by_value, reason = "napi hands lists over so")]
 pub fn remove_now(directories: Vec<String>, limit_ms: f64) {
     let deadline = deadline(limit_ms);
     for directory in directories {
