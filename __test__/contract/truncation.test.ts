@@ -216,7 +216,8 @@ describe('sidecars', () => {
     }
     // On a thread of its own, behind the session; one that meets another one at work leaves it to that.
     const next = async (): Promise<string[]> => {
-      await using _other = await createSession({ workspace: dirname(mine), manifest: { name: 'other', permissions: allowAll } })
+      const other = await createSession({ workspace: dirname(mine), manifest: { name: 'other', permissions: allowAll } })
+      await other.close()
       return readdirSync(base)
     }
     await expect.poll(next, { timeout: 10_000 }).not.toContain(basename(dead))
