@@ -1,5 +1,5 @@
 import type { core } from 'zod/v4'
-import { ArgumentProblem, structureCopy } from '../../argument-copy.js'
+import { ArgumentProblem, jsonCopy } from '../../argument-copy.js'
 import type { AnyTool } from '../tool-definition.js'
 
 /** What does not fit a schema. */
@@ -8,8 +8,8 @@ export type Issues = readonly Pick<core.$ZodIssue, 'path' | 'message'>[]
 /** As large as arguments may be, before a schema goes through them. */
 const limits = { values: 100_000, characters: 20_000_000, depth: 100 }
 
-/** A copy of arguments that are to become JSON. @throws {ArgumentProblem} at the first limit. */
-export const boundedArguments = (args: unknown): unknown => structureCopy(args, limits).value
+/** A frozen copy of arguments that are to become JSON. @throws {ArgumentProblem} for what has none, and at the first limit. */
+export const boundedArguments = (args: unknown): unknown => jsonCopy(args, limits).value
 
 /**
  * The arguments of a call as `execute` is given them: defaults filled in, unknown keys taken out.
@@ -25,7 +25,8 @@ export async function readArguments(
   if (argumentsJson.length > 2 * limits.characters) return tooMuch(`there are more than ${2 * limits.characters} characters. Call again with less at once`)
   let given: unknown
   try {
-    given = isEmpty(argumentsJson) ? {} : boundedArguments(JSON.parse(argumentsJson))
+    given = isEmpty(argumentsJson) ? {} : JSON.parse(argumentsJson)
+    boundedArguments(given)
   } catch (error) {
     if (error instanceof ArgumentProblem) return tooMuch(`${error.message}. Call again with less at once`)
     throw error
