@@ -14,8 +14,8 @@ export type MakeCheck = (toolId: string, schema: JsonSchema, isOurs?: boolean) =
 const MOST_TOLD = 5
 const MOST_OF_ONE = 2_000
 
-/** What is compared on the host's own thread: about a fiftieth of a second. */
-const MOST_COST = 20_000
+/** What is compared on the host's own thread, about a fiftieth of a second: a plain schema with all that arguments may hold. */
+const MOST_COST = 25_000
 
 /** Loads the validator; gives what makes a check of a tool's schema. */
 export async function loadArgumentChecks(): Promise<MakeCheck> {

@@ -8,6 +8,10 @@ use crate::{error::GrepError, kept::Kept};
 /// ripgrep's own bound, 1 GB, is for a program that has the machine to itself.
 const DFA_CACHE: usize = 32 << 20;
 
+/// An automaton is at most so large; twice as much is asked for while it is built. ripgrep's bound, 100 MB,
+/// lets one pattern of twenty characters (counts of counts) ask for more than a small host has.
+const AUTOMATON: usize = 16 << 20;
+
 /// So many patterns are kept compiled: one with a class of Unicode takes milliseconds.
 const KEPT: usize = 8;
 /// A pattern with a larger automaton is not kept: with all that is built from it, one of this size
@@ -19,6 +23,10 @@ const KEPT_LENGTH: usize = 1024;
 /// As they were compiled: what a search learns about a pattern stays with the search.
 static PATTERNS: Kept<(bool, String), RegexMatcher> = Kept::new(KEPT);
 
+/// Longer ones are no patterns: what is made of one before its automaton is too large takes hundreds of
+/// times its own size.
+const LONGEST: usize = 64 << 10;
+
 /// A message longer than this is cut in the middle: it repeats the pattern, and says what is wrong
 /// at its end.
 const MESSAGE_LIMIT: usize = 4096;
@@ -28,6 +36,11 @@ const TEXT: &str = "\n\nConsider enabling text mode with the --text flag (or -a 
 const PCRE2: &str = "\n\nConsider enabling PCRE2 with the --pcre2 flag, which can handle backreferences\nand look-around.";
 
 pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatcher, GrepError> {
+    if pattern.len() > LONGEST {
+        let message =
+            format!("the pattern is too long ({} bytes, {LONGEST} are taken)", pattern.len());
+        return Err(GrepError::Pattern { pattern: beginning(pattern), message });
+    }
     let is_it = |(known, text): &(bool, String)| *known == case_insensitive && text == pattern;
     if let Some(kept) = PATTERNS.find(is_it) {
         return Ok(kept);
@@ -41,6 +54,7 @@ pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatc
         .line_terminator(Some(b'\n'))
         .dot_matches_new_line(false)
         .ban_byte(Some(b'\0'))
+        .size_limit(AUTOMATON)
         .dfa_size_limit(DFA_CACHE);
     if pattern.len() <= KEPT_LENGTH
         && let Ok(small) = builder.clone().size_limit(KEPT_SIZE).build_many(&[pattern])
@@ -62,6 +76,10 @@ pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatc
     })
 }
 
+fn beginning(pattern: &str) -> String {
+    pattern.chars().take(100).collect()
+}
+
 fn shortened(message: String) -> String {
     if message.len() <= MESSAGE_LIMIT {
         return message;
@@ -80,6 +98,17 @@ mod tests {
 
     fn words(pattern: &str) -> String {
         matcher(pattern, false).err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn what_would_take_much_memory_is_refused() {
+        for pattern in ["(x{1000}){1000}", "(((((x{99}){99}){99}){99}){99})", "(\\w{100}){100}"] {
+            assert!(words(pattern).contains("size limit"), "{pattern}: {}", words(pattern));
+        }
+        let long = words(&"x".repeat(LONGEST + 1));
+        assert_eq!(long, "the pattern is too long (65537 bytes, 65536 are taken)");
+        assert_eq!(words(&"x".repeat(LONGEST)), "");
+        assert_eq!(words("\\w{100}\\pL{100}"), "");
     }
 
     #[test]

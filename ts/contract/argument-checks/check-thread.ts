@@ -9,7 +9,7 @@ const CHECK_MS = 500
 const START_MS = 30_000
 /** How long it is kept for the next ones. */
 const IDLE_MS = 10_000
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 64 }
+const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 
 /** One at a time: the thread that one of them stops is not that of another. */
 let turn: Promise<unknown> = Promise.resolve()

@@ -1,0 +1,67 @@
+//! No pattern, whether of `grep` or of `glob`, makes a search panic or take long: each is compiled, and
+//! looked for in one small file.
+//!
+//! The first byte says which of the two the rest is.
+
+#![no_main]
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::time::Instant;
+
+use libfuzzer_sys::fuzz_target;
+use toolwright_search::GlobRequest;
+use toolwright_search::GrepRequest;
+use toolwright_search::glob;
+use toolwright_search::grep;
+
+static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let root = std::env::temp_dir().join(format!("toolwright-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(root.join("a/b")).expect("a temporary directory");
+    std::fs::write(root.join("a/b/file.txt"), "one line\nand (another) é\n").expect("a file");
+    root
+});
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&kind, pattern)) = data.split_first() else { return };
+    let pattern = String::from_utf8_lossy(pattern);
+    let open = |path: &Path| -> io::Result<File> { File::open(ROOT.join(path)) };
+    let cancel = AtomicBool::new(false);
+    let deadline = Some(Instant::now() + Duration::from_secs(5));
+    let said = if kind % 2 == 0 {
+        let request = GrepRequest {
+            root: &ROOT,
+            start: Path::new("."),
+            display: Path::new("."),
+            pattern: &pattern,
+            max_output_bytes: 10_000,
+            deadline,
+            cancel: &cancel,
+        };
+        grep(&request, &open).map(|found| found.text.len())
+    } else {
+        let patterns = [&*pattern];
+        let request = GlobRequest {
+            root: &ROOT,
+            start: Path::new("."),
+            patterns: &patterns,
+            hidden: true,
+            max_results: 100,
+            deadline,
+            cancel: &cancel,
+        };
+        glob(&request, &open).map(|found| found.text.len())
+    };
+    match said {
+        Ok(length) => assert!(length <= 10_100),
+        Err(error) => {
+            assert!(!matches!(error, toolwright_search::GrepError::TimedOut { .. }), "{error}");
+            assert!(!error.hint().is_empty());
+        }
+    }
+});
