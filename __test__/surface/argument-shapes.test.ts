@@ -98,7 +98,7 @@ const odd: readonly (() => unknown)[] = [
   () => ({ toJSON: throwing }),
   () => ({ toJSON: () => ({ toJSON: () => 1 }) }),
   () => Object.assign([], { length: 2 ** 32 - 1 }),
-  () => [, 1],
+  () => Array(2),
   () => new Map([[1, new Set([2])]]),
   () => new Uint8Array(1_000),
   () => new Date(NaN),

@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn a_long_pattern_makes_a_short_message() {
-        let message = words(&format!("{}(", "ä".repeat(100_000)));
+        let message = words(&format!("{}(", "ä".repeat(30_000)));
         assert!(message.len() <= MESSAGE_LIMIT + 8);
         assert!(message.ends_with("error: unclosed group"));
     }
 
     #[test]
     fn deep_nesting_is_an_error_and_no_overflow() {
-        assert!(words(&format!("{}{}", "(".repeat(100_000), ")".repeat(100_000))).contains("nest"));
+        assert!(words(&format!("{}{}", "(".repeat(30_000), ")".repeat(30_000))).contains("nest"));
     }
 }
