@@ -16,7 +16,7 @@ test('every tool of every entry point answers numbers, texts and lists at, besid
   const { requests, faults } = await asked([], [])
   expect(faults).toEqual([])
   expect(requests).toBeGreaterThan(900)
-}, 300_000)
+}, 600_000)
 
 /*
  * What counts is what the process could write to, RLIMIT_DATA, set from inside on top of what it has then. RLIMIT_AS would say
@@ -32,5 +32,5 @@ test.skipIf(process.platform !== 'linux' || spawnSync('prlimit', ['--version']).
     expect(faults).toEqual([])
     expect(requests).toBeGreaterThan(500)
   },
-  300_000,
+  600_000,
 )

@@ -12,7 +12,7 @@ import { anyRequests, contractRequests, type Request, toolRequests } from './req
 
 const [limit = '', most = 'all'] = process.argv.slice(2)
 /** No answer may take longer: the slowest that were measured take 1 s, a search of all that is there. */
-const LATE_MS = 20_000
+const LATE_MS = 60_000
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-sizes-')))
 const restore = (): void => {
