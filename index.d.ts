@@ -872,6 +872,8 @@ export interface ParsedCommand {
   text: string
   /** Its words, if all are known. */
   argv?: Array<string>
+  /** The files that it is connected to by redirections, its own and those around it. */
+  redirects: Array<ParsedRedirect>
   /** Why only a rule for everything may allow it. */
   restricted?: string
 }
@@ -882,6 +884,14 @@ export interface ParsedCommandLine {
   commands: Array<ParsedCommand>
   /** Why it is no shell syntax, or not looked into. */
   unparseable?: string
+}
+
+/** A redirection from or to a file. */
+export interface ParsedRedirect {
+  /** `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`, `&>` or `&>>`. */
+  operator: string
+  /** The path, if it is known before the line runs. */
+  path?: string
 }
 
 /** How a changed file is published. */

@@ -41,7 +41,7 @@ export { compileManifest, evaluatePermission, type CompiledManifest, type Evalua
 export type { PermissionAction, Rule, RuleSource, StoredRule } from './contract/permissions/rule.js'
 export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
 export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
-export { allWatchdogs, type Verdict, type Watchdog, type WatchedCall, type WatchedCommand } from './contract/watchdog.js'
+export { allWatchdogs, type Verdict, type Watchdog, type WatchedCall, type WatchedCommand, type WatchedRedirect } from './contract/watchdog.js'
 export { networkWatchdog } from './contract/watchdogs/network-words.js'
 export { commandWatchdog, type CommandWatchdogOptions } from './contract/watchdogs/command-policy.js'
 export { QUESTION_HEADLESS_MESSAGE, type AskedQuestion } from './contract/questions.js'

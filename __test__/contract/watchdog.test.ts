@@ -53,6 +53,28 @@ describe('the watchdog', () => {
     ['gives nothing', () => undefined as unknown as Verdict],
     ['gives another word', () => ({ action: 'yes' }) as unknown as Verdict],
   ]
+  test('a command says where its redirections lead', async () => {
+    const seen: WatchedCall[] = []
+    const { call } = await openScene({
+      watchdog: (watched) => {
+        seen.push(watched)
+        return { action: 'deny' }
+      },
+    })
+    await call('bash', { command: '{ a < i 2>&1; b; } >> "o u t"; c > "$X" > f; d > >(e)' })
+    const redirects = new Map(seen[0]?.commands?.map((command) => [command.text, command.redirects]))
+    expect(redirects.get('a')).toEqual([
+      { operator: '>>', path: 'o u t' },
+      { operator: '<', path: 'i' },
+    ])
+    expect(redirects.get('b')).toEqual([{ operator: '>>', path: 'o u t' }])
+    expect(redirects.get('c')).toEqual([
+      { operator: '>', path: null },
+      { operator: '>', path: 'f' },
+    ])
+    expect(redirects.get('d')).toEqual([{ operator: '>', path: null }])
+  })
+
   test.each(broken)('R44 one that %s denies', async (_how, watchdog) => {
     const { call } = await openScene({ watchdog, limits: { watchdogMs: 50 } })
     expect(failureOf(await call('todo', { todos: [] })).code).toBe('watchdog_denied')
@@ -150,6 +172,40 @@ describe('ready watchdogs', () => {
     ['dd if=/dev/zero of=/dev/sda', 'deny'],
     ['mkfs.ext4 /dev/sda1', 'deny'],
     ['tee /dev/null', 'allow'],
+    ['ls > /etc/passwd', 'ask'],
+    ['cat a >> /root/.bashrc', 'ask'],
+    ['echo x > ../y', 'ask'],
+    ['echo x >| /opt/y', 'ask'],
+    ['echo x >& /opt/y', 'ask'],
+    ['echo x <> /opt/y', 'ask'],
+    ['echo x > ~/y', 'ask'],
+    ['echo x > "$HOME/y"', 'ask'],
+    ['{ ls; } > /opt/y', 'ask'],
+    ['if ls; then cat a; fi > /opt/y', 'ask'],
+    ['(cd b && ls) 2> /opt/y', 'ask'],
+    ['> /opt/y', 'ask'],
+    ['cd .. && echo x > y', 'ask'],
+    ['cd /opt; touch y', 'ask'],
+    ['cd; rm -r y', 'ask'],
+    ['find / -delete', 'ask'],
+    ['find /opt -name x -exec rm {} +', 'ask'],
+    ['find . -fprint /opt/y', 'ask'],
+    ['sed -i s/a/b/ /etc/hosts', 'ask'],
+    ['sed -i.bak -e /a/d ../b', 'ask'],
+    ['perl -pi -e s/a/b/ /opt/y', 'ask'],
+    ['sort -o /etc/hosts a', 'ask'],
+    ['sort --output=/etc/hosts a', 'ask'],
+    ['uniq a /opt/y', 'ask'],
+    ['tar -xf a.tar -C /opt', 'ask'],
+    ['ls > out.txt 2>&1', 'allow'],
+    ['ls 2> /dev/null < /etc/hosts', 'allow'],
+    ['cd src && ls > out.txt', 'allow'],
+    ['find . -name x -delete', 'allow'],
+    ['find / -name x', 'allow'],
+    ['sed -i /a/d b', 'allow'],
+    ['sed -n 1p /etc/hosts', 'allow'],
+    ['sort -o b a', 'allow'],
+    ['cat <<E > out.txt\na > /etc/b\nE', 'allow'],
   ])('R46 the reference policy: %s is %s', async (command, action) => {
     const asked: string[] = []
     const { call, root } = await openScene({

@@ -331,7 +331,7 @@ impl ContractPolicy {
     #[napi(catch_unwind)]
     #[must_use]
     pub fn check_command(&self, line: String) -> Option<NativeError> {
-        let parsed = shell::parse(&line);
+        let parsed = shell::parse_once(&line);
         let effective = &self.0.effective;
         let refused = parsed.commands.iter().find(|command| !effective.allows_command(command));
         if parsed.commands.is_empty() && effective.allows_some_command() {

@@ -230,8 +230,20 @@ pub struct ParsedCommand {
     pub text: String,
     /// Its words, if all are known.
     pub argv: Option<Vec<String>>,
+    /// The files that it is connected to by redirections, its own and those around it.
+    pub redirects: Vec<ParsedRedirect>,
     /// Why only a rule for everything may allow it.
     pub restricted: Option<String>,
+}
+
+/// A redirection from or to a file.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ParsedRedirect {
+    /// `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`, `&>` or `&>>`.
+    pub operator: String,
+    /// The path, if it is known before the line runs.
+    pub path: Option<String>,
 }
 
 /// A command line, taken apart.
@@ -248,17 +260,20 @@ pub struct ParsedCommandLine {
 #[napi(catch_unwind)]
 #[must_use]
 pub fn parse_command_line(line: String) -> ParsedCommandLine {
-    let parsed = shell::parse(&line);
-    let commands = parsed.commands.into_iter();
+    let parsed = shell::parse_once(&line);
+    let redirect = |it: &shell::Redirection| ParsedRedirect {
+        operator: it.operator.to_owned(),
+        path: it.path.clone(),
+    };
+    let commands = parsed.commands.iter().map(|command| ParsedCommand {
+        text: command.text.clone(),
+        argv: command.argv.clone(),
+        redirects: command.redirects.iter().map(redirect).collect(),
+        restricted: command.restricted.clone(),
+    });
     ParsedCommandLine {
-        commands: commands
-            .map(|shell::SimpleCommand { text, argv, restricted, .. }| ParsedCommand {
-                text,
-                argv,
-                restricted,
-            })
-            .collect(),
-        unparseable: parsed.unparseable,
+        commands: commands.collect(),
+        unparseable: parsed.unparseable.clone(),
     }
 }
 

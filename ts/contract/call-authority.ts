@@ -13,7 +13,7 @@ import type { PermissionRules, PermissionVerdict, Subject } from './permissions/
 import { suggestedRules } from './permissions/suggested-rules.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
-import { askWatchdog, type Verdict, watchdogRefusal } from './watchdog.js'
+import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
 import { withinTime } from './within-time.js'
 
 /** Something that the call touches, opened and within the capabilities. */
@@ -260,7 +260,12 @@ export class CallAuthority {
       manifest,
       session_id: id,
       call_id: this.#callId,
-      commands: commands.map(({ text, argv, restricted }) => ({ text, argv, restricted })),
+      commands: commands.map(({ text, argv, redirects, restricted }) => ({
+        text,
+        argv,
+        redirects: redirects.map(({ operator, path }) => ({ operator: operator as WatchedRedirect['operator'], path: path ?? null })),
+        restricted,
+      })),
     }
     return askWatchdog(watchdog, call, limits.watchdogMs, this.#signal)
   }

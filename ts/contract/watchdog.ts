@@ -29,8 +29,17 @@ export interface WatchedCall {
 export interface WatchedCommand {
   readonly text: string
   readonly argv: readonly string[] | undefined
+  /** The files that it reads from or writes to by redirections, its own and those of what stands around it. */
+  readonly redirects?: readonly WatchedRedirect[] | undefined
   /** Why it is not fully known before it runs. */
   readonly restricted?: string | undefined
+}
+
+/** A redirection from or to a file, as `> path`. Those between descriptors, as `2>&1`, and texts, as `<<E`, are none. */
+export interface WatchedRedirect {
+  readonly operator: '<' | '>' | '>>' | '>|' | '<>' | '>&' | '<&' | '&>' | '&>>'
+  /** As the shell makes it out, not resolved; `null` where it is not known before the line runs. */
+  readonly path: string | null
 }
 
 /** Looks at every call that is within the session's capabilities, and can only refuse. */

@@ -198,7 +198,7 @@ impl Rules {
         for subject in subjects {
             match subject.resource {
                 Resource::Command(line) => {
-                    let line = shell::parse(line);
+                    let line = shell::parse_once(line);
                     for command in &line.commands {
                         decided.push(self.decide(
                             tool,

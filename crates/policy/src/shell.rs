@@ -7,8 +7,18 @@
 //!
 //! Nothing is expanded. A command whose words are not all known beforehand says so, and so does one
 //! that runs another program, writes to a file, or changes what later commands mean.
+//!
+//! A line comes from a model. However it is made, it is answered without recursion beyond a limit,
+//! in time and memory that grow with its length: see [`limits`].
 
-mod lines;
+mod cursor;
+mod expansions;
+mod grammar;
+mod limits;
+mod recent;
+mod simple;
+mod suggest;
+mod syntax;
 mod walk;
 mod words;
 mod wrappers;
@@ -16,22 +26,19 @@ mod wrappers;
 use std::collections::HashSet;
 
 use crate::error::quoted;
-use lines::Line;
-use walk::Reading;
+use limits::DEEPEST_LINE;
+pub use limits::LINE_LIMIT;
+use limits::MOST_LINE_BYTES;
+use limits::MOST_LINES;
+use limits::Steps;
+use limits::TOO_DEEP;
+pub use recent::parse_once;
+pub use suggest::suggest;
+pub use syntax::Dialect;
+use syntax::Script;
+use walk::Collected;
 pub use words::quote;
-
-/// A longer line is not looked into.
-pub const LINE_LIMIT: usize = 32 << 10;
-/// More commands than these are not looked into either.
-const MOST_COMMANDS: usize = 1024;
-/// Lines in lines, all together.
-const MOST_LINES: usize = 256;
-/// Commands in commands, by `$(…)`, `eval` and `sh -c`.
-const DEEPEST: usize = 12;
-
-/// A line that is nested as deeply as may be takes less than half of it in a debug build.
-const STACK: usize = 8 << 20;
-const STACK_LEFT: usize = 4 << 20;
+use wrappers::Inside;
 
 /// What stands in front of a command and is none.
 const KEYWORDS: [&str; 12] =
@@ -45,11 +52,22 @@ pub struct SimpleCommand {
     pub text: String,
     /// Its words, if all are known: the program and its arguments.
     pub argv: Option<Vec<String>>,
+    /// Files that it is connected to by itself or by what stands around it, outermost first.
+    pub redirects: Vec<Redirection>,
     /// Whether no more and nothing else is run than its words say: not where it has variables of its
     /// own, and not where another program decides what becomes of it.
     pub is_exact: bool,
     /// Why only a rule for every command may allow it.
     pub restricted: Option<String>,
+}
+
+/// A redirection from or to a file. Those between descriptors, and those of text, are not told.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Redirection {
+    /// `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`, `&>` or `&>>`.
+    pub operator: &'static str,
+    /// The path as the shell makes it out, if it is known.
+    pub path: Option<String>,
 }
 
 /// A command line, taken apart.
@@ -61,16 +79,17 @@ pub struct CommandLine {
     pub unparseable: Option<String>,
 }
 
-/// Takes a command line apart. Never fails: what cannot be parsed is one restricted command.
+/// Takes a command line apart, for a shell that may be bash or a plain one. Never fails: what cannot
+/// be parsed is one restricted command.
 #[must_use]
 pub fn parse(line: &str) -> CommandLine {
-    let mut found = Found::default();
-    found.line(line, 0);
-    if found.commands.is_empty() && !line.trim().is_empty() && !is_comment(line) {
-        // `>file` and the like are commands too; this is none of those.
-        found.whole(line, "is no command");
-    }
-    CommandLine { commands: found.commands, unparseable: found.unparseable }
+    Found::default().all(line)
+}
+
+/// The same for a shell of which it is known how it reads.
+#[must_use]
+pub fn parse_as(line: &str, dialect: Dialect) -> CommandLine {
+    Found { dialect: Some(dialect), ..Found::default() }.all(line)
 }
 
 fn is_comment(line: &str) -> bool {
@@ -80,63 +99,79 @@ fn is_comment(line: &str) -> bool {
 /// What has been found so far.
 #[derive(Debug, Default)]
 struct Found {
-    commands: Vec<SimpleCommand>,
-    known: HashSet<SimpleCommand>,
+    /// The shell that reads the line, if it is known.
+    dialect: Option<Dialect>,
+    commands: Collected,
     unparseable: Option<String>,
     /// Lines looked into, the one at hand and those inside it.
-    lines: HashSet<String>,
-    /// There were more commands than are kept.
-    overflowed: bool,
+    lines: HashSet<Inside>,
+    line_bytes: usize,
+    steps: Steps,
 }
 
 impl Found {
-    fn push(&mut self, command: SimpleCommand) {
-        if self.commands.len() >= MOST_COMMANDS {
-            if !self.overflowed {
-                self.overflowed = true;
-                self.unparseable.get_or_insert_with(|| "it has too many commands".to_owned());
-                self.commands.push(restricted("…", "is one of too many commands".to_owned()));
-            }
-        } else if self.known.insert(command.clone()) {
-            self.commands.push(command);
+    fn all(mut self, line: &str) -> CommandLine {
+        self.inside(Inside::Here(line.to_owned()), 0);
+        if self.commands.is_empty() && !line.trim().is_empty() && !is_comment(line) {
+            // `>file` and the like are commands too; this is none of those.
+            self.whole(line, "is no command");
         }
+        let is_full = self.commands.is_full;
+        let mut commands = self.commands.into_commands();
+        if is_full {
+            self.unparseable.get_or_insert_with(|| "it has too many commands".to_owned());
+            commands.push(restricted("…", "is one of too many commands".to_owned()));
+        }
+        CommandLine { commands, unparseable: self.unparseable }
     }
 
     /// A line, at the top or inside a command.
-    fn line(&mut self, line: &str, depth: usize) {
-        if !self.lines.insert(line.to_owned()) {
+    fn inside(&mut self, inside: Inside, depth: usize) {
+        if self.commands.is_full || self.lines.contains(&inside) {
             return;
         }
-        if depth > DEEPEST || self.lines.len() > MOST_LINES {
-            self.refuse(line, "it is nested too deeply");
-            return;
+        let text = inside.text().to_owned();
+        let dialect = if matches!(inside, Inside::Elsewhere(_)) { None } else { self.dialect };
+        let expands = matches!(inside, Inside::Expanded(_));
+        self.line_bytes += text.len();
+        self.lines.insert(inside);
+        let is_much = depth > 0 && self.line_bytes > MOST_LINE_BYTES;
+        if depth > DEEPEST_LINE || self.lines.len() > MOST_LINES || is_much {
+            return self.refuse(&text, TOO_DEEP);
         }
-        // The parser is recursive, and nobody knows how much of the stack is left.
-        stacker::maybe_grow(STACK_LEFT, STACK, || self.line_here(line, depth));
+        if let Err(reason) = check(&text) {
+            return self.refuse(&text, &reason);
+        }
+        let script = if expands {
+            grammar::read_document(&text, &mut self.steps)
+        } else {
+            grammar::read(&text, dialect.unwrap_or(Dialect::Bash), &mut self.steps)
+        };
+        let other = (!expands && dialect.is_none())
+            .then(|| grammar::read(&text, Dialect::Posix, &mut self.steps))
+            .filter(|other| *other != script);
+        if let Some(reason) = script.problem {
+            self.refuse(&text, reason);
+        } else if other.is_some() {
+            self.whole(&text, "is read differently by different shells");
+        } else if let Some(reason) = script.ambiguous {
+            self.whole(&text, reason);
+        }
+        self.collect(&[Some(script), other], depth);
     }
 
-    fn line_here(&mut self, line: &str, depth: usize) {
-        let (bash, plain) = match Line::parse(line) {
-            Ok(Line { bash, plain }) => {
-                (Reading::of(&bash), plain.as_ref().map(Reading::of).unwrap_or_default())
-            }
-            Err(reason) => return self.refuse(line, &reason),
-        };
-        if !bash.agrees(&plain) || words::has_odd_quotes(line) {
-            self.whole(line, "is read differently by different shells");
-        }
+    fn collect(&mut self, scripts: &[Option<Script<'_>>], depth: usize) {
         let mut lines = Vec::new();
-        for reading in [bash, plain] {
-            for command in reading.commands {
-                self.push(command);
-            }
-            for (text, reason) in reading.unclear {
+        for script in scripts.iter().flatten() {
+            let besides = walk::collect(script, &mut self.commands);
+            for (text, reason) in besides.unclear {
                 self.whole(&text, &reason);
             }
-            lines.extend(reading.lines);
+            lines.extend(script.lines.iter().map(|line| Inside::Here(line.clone().into_owned())));
+            lines.extend(besides.lines);
         }
         for line in lines {
-            self.line(&line, depth + 1);
+            self.inside(line, depth + 1);
         }
     }
 
@@ -147,25 +182,60 @@ impl Found {
 
     /// The line as it stands, and what may be commands in it.
     fn whole(&mut self, line: &str, reason: &str) {
-        self.push(restricted(line.trim(), reason.to_owned()));
+        self.commands.push(restricted(line.trim(), reason.to_owned()));
         if line.len() > LINE_LIMIT {
             return;
         }
         let separators = [';', '&', '|', '(', ')', '{', '}', '`', '\n', '\r', '"', '\''];
+        let mut seen = HashSet::new();
         for piece in line.split(separators).map(str::trim).filter(|piece| !piece.is_empty()) {
+            if self.commands.is_full {
+                return;
+            }
+            if !seen.insert(piece) {
+                continue;
+            }
             let words: Vec<&str> = piece.split_whitespace().collect();
-            self.push(restricted(&words.join(" "), reason.to_owned()));
+            self.commands.push(restricted(&words.join(" "), reason.to_owned()));
             let before_name = |word: &&str| KEYWORDS.contains(word) || word.contains('=');
             let name = words.iter().position(|word| !before_name(word)).unwrap_or(0);
             if name > 0 {
-                self.push(restricted(&words[name..].join(" "), reason.to_owned()));
+                self.commands.push(restricted(&words[name..].join(" "), reason.to_owned()));
             }
         }
     }
 }
 
+/// What no line may hold.
+fn check(line: &str) -> Result<(), String> {
+    if line.len() > LINE_LIMIT {
+        return Err(format!("it is longer than {LINE_LIMIT} bytes"));
+    }
+    if line.contains('\0') {
+        return Err("it holds a NUL byte".to_owned());
+    }
+    // What separates words is not the same for every shell.
+    if let Some(odd) = line.chars().find(|c| is_odd_space(*c)) {
+        return Err(format!("it holds the character U+{:04X}", u32::from(odd)));
+    }
+    Ok(())
+}
+
+fn is_odd_space(c: char) -> bool {
+    match c {
+        ' ' | '\t' | '\n' => false,
+        c => c.is_whitespace() || c.is_control(),
+    }
+}
+
 fn restricted(text: &str, reason: String) -> SimpleCommand {
-    SimpleCommand { text: text.to_owned(), argv: None, is_exact: false, restricted: Some(reason) }
+    SimpleCommand {
+        text: text.to_owned(),
+        argv: None,
+        redirects: Vec::new(),
+        is_exact: false,
+        restricted: Some(reason),
+    }
 }
 
 impl SimpleCommand {
@@ -185,55 +255,4 @@ impl SimpleCommand {
     pub fn shown(&self) -> String {
         quoted(&self.text)
     }
-}
-
-/// Patterns that a user may want to record for a line: one for each of its commands, or none for
-/// one that only `*` can allow.
-#[must_use]
-pub fn suggest(line: &str) -> Vec<String> {
-    /// Programs whose first argument says what they do.
-    const WITH_SUBCOMMANDS: [&str; 15] = [
-        "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "docker", "kubectl", "gh", "pip",
-        "make", "uv", "deno", "dotnet",
-    ];
-    let parsed = parse(line);
-    let mut patterns: Vec<String> = Vec::new();
-    for command in &parsed.commands {
-        let pattern = match (&command.argv, &command.restricted) {
-            (Some(argv), None) => match argv.as_slice() {
-                [program, sub, ..]
-                    if WITH_SUBCOMMANDS.contains(&program.as_str())
-                        && !sub.is_empty()
-                        && sub.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-                        && !sub.starts_with('-') =>
-                {
-                    // With the space, so that `git status` does not allow `git status-x`; and
-                    // without arguments by itself.
-                    if argv.len() == 2 {
-                        command.text.clone()
-                    } else {
-                        format!("{program} {sub} *")
-                    }
-                }
-                _ => escaped(&command.text),
-            },
-            _ => return Vec::new(),
-        };
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
-    }
-    patterns
-}
-
-/// A text that matches nothing but itself.
-fn escaped(text: &str) -> String {
-    let mut pattern = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '*' | '?' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    pattern
 }

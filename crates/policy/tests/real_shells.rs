@@ -13,7 +13,10 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
+use toolwright_policy::shell::CommandLine;
+use toolwright_policy::shell::Dialect;
 use toolwright_policy::shell::parse;
+use toolwright_policy::shell::parse_as;
 
 /// Programs that write down how they were called.
 const PROGRAMS: [&str; 3] = ["aa", "bb", "evil"];
@@ -72,15 +75,38 @@ impl Scene {
 
     /// Calls that a line makes although it says that it makes only others.
     fn undisclosed(&self, line: &str) -> Vec<Vec<String>> {
-        let parsed = parse(line);
-        if parsed.commands.iter().any(|command| command.restricted.is_some()) {
-            return Vec::new();
-        }
-        let known: HashSet<Vec<String>> =
-            parsed.commands.into_iter().filter_map(|command| command.argv).collect();
-        let calls = self.shells.iter().flat_map(|shell| self.calls(shell, line));
-        calls.filter(|call| !known.contains(call)).collect()
+        let calls = self.shells.iter().flat_map(|shell| self.calls(shell, line)).collect();
+        undisclosed(&parse(line), &calls)
     }
+}
+
+fn undisclosed(parsed: &CommandLine, calls: &HashSet<Vec<String>>) -> Vec<Vec<String>> {
+    if parsed.commands.iter().any(|command| command.restricted.is_some()) {
+        return Vec::new();
+    }
+    let known: HashSet<&Vec<String>> =
+        parsed.commands.iter().filter_map(|command| command.argv.as_ref()).collect();
+    calls.iter().filter(|call| !known.contains(call)).cloned().collect()
+}
+
+/// Whether it is no syntax, or the name of a program comes out of an expansion.
+fn hides_names(parsed: &CommandLine) -> bool {
+    let unknown = parsed.commands.iter().filter(|command| command.argv.is_none());
+    parsed.unparseable.is_some()
+        || unknown.map(|command| command.text.as_str()).any(|text| {
+            let name = text.split_whitespace().next().unwrap_or_default();
+            name.contains(['$', '`', '*', '?', '[', '{', '~', '<', '>'])
+                || ["eval", "exec", "command", "trap", "sh"].iter().any(|word| text.contains(word))
+        })
+}
+
+/// Programs that are called although their names are not among a line's commands.
+fn unnamed(parsed: &CommandLine, calls: &HashSet<Vec<String>>) -> Vec<String> {
+    let texts = parsed.commands.iter().map(|command| command.text.as_str());
+    let names = texts.filter_map(|text| text.split_whitespace().next());
+    let names: HashSet<&str> = names.map(|name| name.trim_matches('\'')).collect();
+    let called = calls.iter().filter_map(|call| call.first());
+    called.filter(|name| !names.contains(name.as_str())).cloned().collect()
 }
 
 #[test]
@@ -220,5 +246,57 @@ fn r40_no_line_runs_what_it_does_not_say() {
         ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
     proptest!(config, |(line in lines())| {
         prop_assert_eq!(scene.undisclosed(&line), Vec::<Vec<String>>::new(), "{:?}", line);
+    });
+}
+
+/// Pieces of lines that are bash's own, or nest.
+fn nested_lines() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => proptest::sample::select(vec![
+            "aa ", "bb ", "evil", "evil ", "x ", "1", " ", " ", "\n", "; ", "&&", "| ", "|& ", "& ",
+            "'", "\"", "\\", "\\\n", "#", "!", " ! ", "`", "=", "+=",
+        ]),
+        4 => proptest::sample::select(vec![
+            "( ", " )", "(", ")", "{ ", "; }", "}", "$(", "$((", "))", "((", "${x:-", "${x#", "\"${x:-",
+            "<(", ">(", "[[ ", " ]]", "[", "]", "-eq ", "x=(", "y[", "]=", "$'", "$\"", "${", "$",
+        ]),
+        3 => proptest::sample::select(vec![
+            "if ", "; then ", "; fi", "; else ", "while ", "; do ", "; done", "for x in ", "for x ",
+            "case x in ", "x) ", ";; ", " esac", ";& ", "select x in ", "function f ", "f() ", "f ",
+            "coproc ", "coproc x ", "time ", "time -p ", "break; ", "exit; ",
+        ]),
+        2 => proptest::sample::select(vec![
+            "<<E\n", "<<-E\n", "<<'E'\n", "\nE\n", "\n\tE\n", "<<<", "&>/dev/null ", "2>&1 ", "<&- ",
+            "</dev/null ", ">/dev/null ", "{x}>/dev/null ", "12>&1 ", "<&0 ",
+        ]),
+        1 => proptest::sample::select(vec!["eval ", "command ", "exec ", "trap ", "sh -c ", "set -- ", ": "]),
+    ];
+    proptest::collection::vec(piece, 1..12).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn r40_no_shell_runs_what_its_dialect_does_not_say() {
+    let scene = Scene::new("real-shells-dialects");
+    let config =
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
+    proptest!(config, |(line in prop_oneof![lines(), nested_lines()])| {
+        let parsed = parse(&line);
+        for shell in &scene.shells {
+            let calls = scene.calls(shell, &line);
+            let said = (shell.display(), &line);
+            prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", said);
+            // A program that runs is named, also where nothing is allowed by what is said of it: it
+            // may be denied.
+            if !hides_names(&parsed) {
+                prop_assert_eq!(unnamed(&parsed, &calls), Vec::<String>::new(), "{:?}", said);
+            }
+            let dialect = match shell.to_str() {
+                Some("/bin/bash") => Dialect::Bash,
+                Some("/bin/dash") => Dialect::Posix,
+                _ => continue,
+            };
+            let parsed = parse_as(&line, dialect);
+            prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", said);
+        }
     });
 }

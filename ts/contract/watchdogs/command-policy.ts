@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { givenOptions, invalid, isNames } from '../../option-checks.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../tools/network-guard/names.js'
-import type { Verdict, Watchdog, WatchedCommand } from '../watchdog.js'
+import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from '../watchdog.js'
 
 /** Programs that look and change nothing, whatever their arguments are. */
 const inspectors = new Set(
@@ -17,6 +17,14 @@ const privilege = new Set(['sudo', 'su', 'doas', 'pkexec', 'runuser', 'setpriv',
 const destructive = new Set(['mkfs', 'fdisk', 'parted', 'wipefs', 'shutdown', 'reboot', 'poweroff', 'halt'])
 /** Programs that write to the paths they are given. */
 const writers = new Set(['chgrp', 'chmod', 'chown', 'cp', 'dd', 'install', 'ln', 'mkdir', 'mv', 'rm', 'rmdir', 'rsync', 'shred', 'tee', 'touch', 'truncate'])
+/** Programs that may write to the paths they are given, or read from them. */
+const mayWrite = new Set(['bunzip2', 'bzip2', 'cpio', 'csplit', 'gunzip', 'gzip', 'patch', 'split', 'tar', 'unxz', 'unzip', 'xz', 'zip', 'zstd'])
+/** What makes find do more than look. */
+const findWrites = /^-(?:delete|exec|execdir|ok|okdir|fls|fprint0?|fprintf)$/u
+/** Programs that write to the files they are given with `-i`. */
+const inPlace = new Set(['sed', 'gsed', 'perl', 'ruby'])
+/** Operators of redirections that only read. */
+const reads = new Set<string>(['<', '<&'])
 /** Directories of the system. */
 const systemPath = /^\/(?:$|\*|(?:bin|boot|dev|etc|lib\d*|proc|root|sbin|sys|usr|var)(?:\/|$|\*))/u
 /** Devices that are written to without harm. */
@@ -29,8 +37,8 @@ export interface CommandWatchdogOptions {
 }
 
 /**
- * A reference policy for `bash`: inspectors are allowed; writes outside of the workspace, downloads and other
- * rights are asked for; what destroys the system is refused, always. What it does not know it leaves to the
+ * A reference policy for `bash`: inspectors are allowed; writes outside of the workspace (also by
+ * redirections), downloads and other rights are asked for; what destroys the system is refused, always. What it does not know it leaves to the
  * permission rules.
  *
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
@@ -38,9 +46,13 @@ export interface CommandWatchdogOptions {
 export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog {
   const { workspace = [] } = givenOptions('commandWatchdog', options, ['workspace'])
   if (!isNames(workspace)) throw invalid('commandWatchdog: workspace must be an array of paths.')
-  return ({ tool, commands = [] }) => {
+  return ({ tool, args, commands = [] }) => {
     if (tool !== 'bash') return { action: 'allow' }
-    const verdicts = commands.map((command) => judge(command, workspace))
+    const { workdir } = args as { workdir?: unknown }
+    const isOut = (path: string): boolean => isOutside(path, workspace)
+    // Behind `cd ..` any relative path is outside.
+    const hasLeft = (typeof workdir === 'string' && isOut(workdir)) || commands.some((command) => leaves(command, isOut))
+    const verdicts = commands.map((command) => judge(command, (path) => isOut(path) || (hasLeft && !isAbsolute(path))))
     return (
       verdicts.find(({ action }) => action === 'deny') ??
       verdicts.find(({ action }) => action === 'ask') ?? { action: 'allow' }
@@ -48,9 +60,8 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
   }
 }
 
-function judge({ argv, text }: WatchedCommand, workspace: readonly string[]): Verdict {
-  const [program = '', ...args] = argv ?? text.split(/\s+/u)
-  const name = programName(program)
+function judge(command: WatchedCommand, isOut: (path: string) => boolean): Verdict {
+  const { name, args } = wordsOf(command)
   const paths = args.flatMap(pathsIn)
   if (destructive.has(name) || name.startsWith('mkfs.')) return { action: 'deny', reason: `${name} destroys what cannot be made again.` }
   const system = writers.has(name) ? paths.find((path) => systemPath.test(path) && !harmless.has(path)) : undefined
@@ -58,18 +69,66 @@ function judge({ argv, text }: WatchedCommand, workspace: readonly string[]): Ve
   if (privilege.has(name)) return { action: 'ask', reason: `${name} takes other rights.` }
   if (fetchPrograms.has(name) || packagePrograms.has(name)) return { action: 'ask', reason: `${name} downloads.` }
   if (name === 'git' && args.some((arg) => gitRemoteOperations.has(arg))) return { action: 'ask', reason: 'git would talk to a remote.' }
+  const { redirects = [] } = command
+  const target = redirects.find(({ operator, path }) => !reads.has(operator) && (path === null || isOut(normal(path))))
+  if (target !== undefined) return { action: 'ask', reason: redirectReason(target) }
+  const option = writtenByOption(name, args).flatMap(pathsIn).find(isOut)
+  if (option !== undefined) return { action: 'ask', reason: `${name} would write to \`${option}\`, outside of the workspace.` }
   if (inspectors.has(name) || (name === 'git' && gitInspectors.has(args[0] ?? ''))) return { action: 'allow' }
-  const outside = writers.has(name) ? paths.find((path) => isOutside(path, workspace)) : undefined
+  const outside = writers.has(name) || mayWrite.has(name) ? paths.find(isOut) : undefined
   if (outside !== undefined) return { action: 'ask', reason: `${name} would write to \`${outside}\`, outside of the workspace.` }
   return { action: 'allow' }
+}
+
+function wordsOf({ argv, text }: WatchedCommand): { name: string; args: string[] } {
+  const [program = '', ...args] = argv ?? text.split(/\s+/u)
+  return { name: programName(program), args }
+}
+
+/** Whether what follows is done elsewhere. `cd` alone leads home, and `cd -` nobody knows where. */
+function leaves(command: WatchedCommand, isOut: (path: string) => boolean): boolean {
+  const { name, args } = wordsOf(command)
+  if (name !== 'cd' && name !== 'pushd') return false
+  const [target] = args.filter((arg) => !/^-[^-]*[LPe@]+$/u.test(arg) && arg !== '--')
+  return command.argv === undefined || target === undefined || target === '-' || isOut(normal(target))
+}
+
+function redirectReason({ operator, path }: WatchedRedirect): string {
+  if (path === null) return `\`${operator}\` would write to a place that is not known before.`
+  return `\`${operator}\` would write to \`${path}\`, outside of the workspace.`
+}
+
+/** Arguments that programs write to which otherwise only read. */
+function writtenByOption(name: string, args: string[]): string[] {
+  const operands = args.filter((arg) => !arg.startsWith('-'))
+  if (name === 'uniq') return operands.slice(1)
+  if (name === 'sort') return args.flatMap((arg, at) => sortOutput(arg, args[at + 1] ?? ''))
+  // Where it begins, and what it writes to.
+  if (name === 'find') return args.some((arg) => findWrites.test(arg)) ? args : []
+  if ((name === 'awk' || name === 'gawk') && args.includes('inplace')) return operands
+  const isInPlace = (arg: string): boolean => /^(?:-[A-Za-z0-9]*i|--in-place)/u.test(arg)
+  if (!inPlace.has(name) || !args.some(isInPlace)) return []
+  const scripts = args.some((arg) => /^(?:-[A-Za-z0-9]*[eEf]$|--expression|--file)/u.test(arg))
+  // Without an option for it, the first operand is the script.
+  const hasScript = scripts ? args.filter((_, at) => !/^-[A-Za-z0-9]*[eEf]$/u.test(args[at - 1] ?? '')) : operands.slice(1)
+  return hasScript.filter((arg) => !arg.startsWith('-'))
+}
+
+/** `-o FILE`, `-oFILE`, `-ro FILE`, `--output=FILE`. */
+function sortOutput(arg: string, next: string): string[] {
+  const [, joined] = /^(?:-[A-Za-z]*o|--output=)(.+)$/u.exec(arg) ?? []
+  if (joined !== undefined) return [joined]
+  return /^(?:-[A-Za-z]*o|--output)$/u.test(arg) ? [next] : []
 }
 
 /** The paths that an argument is, or gives to an option: `of=/dev/sda`, `--target-directory=/etc`. */
 function pathsIn(arg: string): string[] {
   const value = arg.includes('=') ? arg.slice(arg.indexOf('=') + 1) : arg
   if (value.startsWith('-')) return []
-  return [isAbsolute(value) ? value.replace(/\/{2,}/gu, '/') : value]
+  return [normal(value)]
 }
+
+const normal = (path: string): string => (isAbsolute(path) ? path.replace(/\/{2,}/gu, '/') : path)
 
 function isOutside(path: string, workspace: readonly string[]): boolean {
   if (!isAbsolute(path)) return path.startsWith('~') || path.split('/').includes('..')

@@ -1,94 +1,65 @@
 //! One word of a command: what it says, and what it would run.
 
+use std::borrow::Cow;
+
+use super::cursor::Parser;
+use super::cursor::ends_word;
+use super::grammar::INCOMPLETE;
+use super::syntax::Parsed;
+
 /// A word as the shell reads it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Word {
-    /// What it stands for, if nothing in it is expanded.
-    pub(super) value: Option<String>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word<'s> {
     /// As it was written.
-    pub(super) source: String,
-    /// Command lines inside it.
-    pub(super) substitutions: Vec<String>,
-    /// A substitution in it is not closed, or not where it seems to be.
-    pub(super) odd: bool,
+    pub(super) source: &'s str,
+    /// Without its quotes. Says nothing where it is not known.
+    pub(super) unquoted: Cow<'s, str>,
+    /// Nothing in it is expanded.
+    pub(super) is_known: bool,
+    pub(super) is_quoted: bool,
+    /// It is, or holds, `<(…)` or `>(…)`.
+    pub(super) is_process: bool,
 }
 
-impl Word {
-    pub(super) fn parse(source: &str) -> Self {
-        let mut scan = Scan {
-            rest: source,
-            value: String::with_capacity(source.len()),
-            known: true,
-            substitutions: Vec::new(),
-            odd: false,
-        };
-        scan.unquoted();
-        let known = scan.known && !is_expanded(source);
+impl<'s> Word<'s> {
+    pub(super) fn plain(source: &'s str) -> Self {
         Self {
-            value: known.then_some(scan.value),
-            source: source.to_owned(),
-            substitutions: scan.substitutions,
-            odd: scan.odd,
+            source,
+            unquoted: Cow::Borrowed(source),
+            is_known: true,
+            is_quoted: false,
+            is_process: false,
         }
     }
 
-    /// The text of a here-document, in which quotes are ordinary characters.
-    pub(super) fn parse_document(source: &str) -> Self {
-        let mut scan = Scan {
-            rest: source,
-            value: String::new(),
-            known: true,
-            substitutions: Vec::new(),
-            odd: false,
-        };
-        scan.quoted_until(None);
-        let value = scan.known.then_some(scan.value);
-        Self { value, source: source.to_owned(), substitutions: scan.substitutions, odd: scan.odd }
+    pub(super) fn unknown(source: &'s str) -> Self {
+        Self { is_known: false, ..Self::plain(source) }
+    }
+
+    /// What it stands for, if nothing in it is expanded.
+    pub(super) fn value(&self) -> Option<&str> {
+        self.is_known.then_some(self.unquoted.as_ref())
     }
 
     /// How it stands in the text of its command.
-    pub(super) fn text(&self) -> String {
-        self.value.as_deref().map_or_else(|| self.source.clone(), quote)
+    pub(super) fn text(&self) -> Cow<'_, str> {
+        self.value().map_or(Cow::Borrowed(self.source), quoted)
     }
 }
 
 /// A word as a shell would have to be given it: as it is, or in single quotes.
 #[must_use]
 pub fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-^".contains(c) || !c.is_ascii();
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
+    quoted(word).into_owned()
 }
 
-/// Quoting that only some shells know.
-pub(super) fn has_odd_quotes(line: &str) -> bool {
-    let mut characters = line.chars().peekable();
-    let mut double = false;
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' => {
-                characters.next();
-            }
-            '"' => double = !double,
-            '\'' if !double => {
-                for c in characters.by_ref() {
-                    if c == '\'' {
-                        break;
-                    }
-                }
-            }
-            '$' => match characters.peek() {
-                Some('\'' | '"') if !double => return true,
-                Some('[') => return true,
-                _ => {}
-            },
-            _ => {}
-        }
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-^".contains(c) || !c.is_ascii();
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
     }
-    false
 }
 
 /// Expansions that show in the text: names of files, braces, home directories.
@@ -96,198 +67,199 @@ fn is_expanded(source: &str) -> bool {
     if source.starts_with('~') {
         return true;
     }
-    let mut characters = source.char_indices();
+    let mut bytes = source.bytes();
     let (mut bracket, mut brace) = (false, false);
     let mut quote = None;
-    while let Some((at, c)) = characters.next() {
-        match (quote, c) {
-            (None | Some('"'), '\\') => {
-                characters.next();
+    let mut before = b' ';
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (None | Some(b'"'), b'\\') => {
+                before = bytes.next().unwrap_or(byte);
+                continue;
             }
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
-            (None, '*' | '?') => return true,
-            (None, '[') => bracket = true,
-            (None, ']') if bracket => return true,
-            (None, '{') => brace = true,
-            (None, '}') if brace => return true,
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (Some(open), byte) if open == byte => quote = None,
+            (None, b'*' | b'?') => return true,
+            (None, b'[') => bracket = true,
+            (None, b']') if bracket => return true,
+            (None, b'{') => brace = true,
+            (None, b'}') if brace => return true,
             // After `=` and `:` a tilde is expanded in some places.
-            (None, '~') if source[..at].ends_with(['=', ':']) => return true,
+            (None, b'~') if matches!(before, b'=' | b':') => return true,
             _ => {}
         }
+        before = byte;
     }
     // `{}` is what `find` and `xargs` replace, and no shell.
     false
 }
 
-struct Scan<'s> {
-    rest: &'s str,
-    value: String,
-    known: bool,
-    substitutions: Vec<String>,
-    odd: bool,
+/// A word as it is put together.
+#[derive(Debug)]
+pub(super) struct Value {
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_known: bool,
+    pub(super) is_quoted: bool,
+    pub(super) is_process: bool,
 }
 
-impl<'s> Scan<'s> {
-    fn next(&mut self) -> Option<char> {
-        let c = self.rest.chars().next()?;
-        self.rest = &self.rest[c.len_utf8()..];
-        Some(c)
+impl Value {
+    pub(super) fn new() -> Self {
+        Self { bytes: Vec::new(), is_known: true, is_quoted: false, is_process: false }
     }
 
-    fn unquoted(&mut self) {
-        while let Some(c) = self.next() {
-            match c {
-                '\\' => match self.next() {
-                    Some('\n') => {}
-                    Some(c) => self.value.push(c),
-                    None => self.odd = true,
-                },
-                '\'' => match self.rest.split_once('\'') {
-                    Some((inside, rest)) => {
-                        self.value.push_str(inside);
-                        self.rest = rest;
-                    }
-                    None => self.odd = true,
-                },
-                '"' => self.quoted_until(Some('"')),
-                '$' => self.dollar(false),
-                '`' => self.backquoted(),
-                c => self.value.push(c),
-            }
+    fn word<'s>(self, source: &'s str) -> Word<'s> {
+        let Self { bytes, is_known, is_quoted, is_process } = self;
+        // Only whole characters are put in.
+        let unquoted = String::from_utf8(bytes);
+        Word {
+            source,
+            is_known: is_known && unquoted.is_ok() && !is_expanded(source),
+            unquoted: Cow::Owned(unquoted.unwrap_or_default()),
+            is_quoted,
+            is_process,
         }
-    }
-
-    /// As in double quotes: up to `end`, or to the end of the text.
-    fn quoted_until(&mut self, end: Option<char>) {
-        while let Some(c) = self.next() {
-            match c {
-                c if Some(c) == end => return,
-                '\\' => match self.next() {
-                    Some('\n') => {}
-                    Some(c @ ('$' | '`' | '\\')) => self.value.push(c),
-                    Some('"') if end.is_some() => self.value.push('"'),
-                    Some(c) => {
-                        self.value.push('\\');
-                        self.value.push(c);
-                    }
-                    None => self.odd = true,
-                },
-                '$' => self.dollar(true),
-                '`' => self.backquoted(),
-                c => self.value.push(c),
-            }
-        }
-        self.odd |= end.is_some();
-    }
-
-    fn dollar(&mut self, quoted: bool) {
-        match self.rest.chars().next() {
-            Some('(') => {
-                self.known = false;
-                self.next();
-                let inside = self.until_closed('(', ')');
-                if let Some(arithmetic) =
-                    inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')'))
-                {
-                    self.inner(arithmetic);
-                }
-                // Also what looks like arithmetic: `$((a); (b))` is two commands.
-                if !is_arithmetic(inside) {
-                    self.substitutions.push(inside.to_owned());
-                }
-            }
-            Some('{') => {
-                self.known = false;
-                self.next();
-                let inside = self.until_closed('{', '}');
-                self.inner(inside);
-            }
-            Some('[') => self.known = false,
-            Some('\'' | '"') if !quoted => self.known = false,
-            Some(c) if c.is_alphanumeric() || "_@*#?-$!".contains(c) => self.known = false,
-            _ => self.value.push('$'),
-        }
-    }
-
-    /// Substitutions inside an expansion.
-    fn inner(&mut self, inside: &str) {
-        if inside.contains(['$', '`']) {
-            let word = Word::parse_document(inside);
-            self.substitutions.extend(word.substitutions);
-            // In `${x:-'$(a)'}` quotes may count or not; both readings are taken.
-            self.substitutions.extend(Word::parse(inside).substitutions);
-        }
-    }
-
-    /// What stands before the bracket that closes; quotes count.
-    fn until_closed(&mut self, open: char, close: char) -> &'s str {
-        let text = self.rest;
-        let (mut depth, mut quote) = (1usize, None);
-        while let Some(c) = self.next() {
-            match (quote, c) {
-                (None | Some('"'), '\\') => {
-                    self.next();
-                }
-                (None, '\'' | '"') => quote = Some(c),
-                (Some(end), c) if end == c => quote = None,
-                (Some('\''), _) => {}
-                (_, c) if c == open => depth += 1,
-                (_, c) if c == close => {
-                    depth -= 1;
-                    if depth == 0 {
-                        let inside = &text[..text.len() - self.rest.len() - 1];
-                        // In a comment, a pattern of `case` or a here-document, a bracket is none.
-                        self.odd |= ["#", "case", "<<"].iter().any(|sign| inside.contains(sign));
-                        return inside;
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.odd = true;
-        text
-    }
-
-    fn backquoted(&mut self) {
-        self.known = false;
-        let mut inside = String::new();
-        while let Some(c) = self.next() {
-            match c {
-                '`' => {
-                    self.substitutions.push(inside);
-                    return;
-                }
-                '\\' => match self.next() {
-                    Some(c @ ('`' | '\\' | '$')) => inside.push(c),
-                    Some(c) => {
-                        inside.push('\\');
-                        inside.push(c);
-                    }
-                    None => self.odd = true,
-                },
-                c => inside.push(c),
-            }
-        }
-        self.odd = true;
-        self.substitutions.push(inside);
     }
 }
 
-/// Whether `(…)` inside `$(…)` is arithmetic beyond doubt: numbers, names and signs, and no two
-/// words side by side, as a command has them.
-fn is_arithmetic(inside: &str) -> bool {
-    let Some(inner) = inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')) else {
-        return false;
-    };
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let mut last_was_word = false;
-    inner.chars().all(|c| is_word(c) || "+-*/% ".contains(c))
-        && inner.split_whitespace().all(|part| {
-            let begins = part.starts_with(is_word);
-            let fine = !(last_was_word && begins);
-            last_was_word = part.ends_with(is_word);
-            fine
-        })
-        && inner.contains(['+', '-', '*', '/', '%'])
+impl<'s> Parser<'s, '_> {
+    /// The word that stands here.
+    pub(super) fn word(&mut self) -> Parsed<Word<'s>> {
+        self.peek();
+        let start = self.at;
+        self.word_since(start)
+    }
+
+    /// The rest of a word of which the beginning has been read, and is ordinary characters.
+    pub(super) fn word_since(&mut self, start: usize) -> Parsed<Word<'s>> {
+        let bytes = self.text.as_bytes();
+        let special =
+            |byte: u8| ends_word(byte) || matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`');
+        let begins = self.at;
+        while self.at < self.end && !special(bytes[self.at]) {
+            self.at += 1;
+        }
+        self.count(self.at - begins + 1)?;
+        let plain = self.since(start);
+        let is_over = self.raw().is_none_or(|byte| ends_word(byte) && !matches!(byte, b'<' | b'>'));
+        if is_over {
+            if plain.is_empty() {
+                return Err(INCOMPLETE);
+            }
+            let is_known = !is_expanded(plain);
+            return Ok(Word { is_known, ..Word::plain(plain) });
+        }
+        let mut value = Value { bytes: plain.as_bytes().to_vec(), ..Value::new() };
+        self.unquoted(&mut value)?;
+        if self.at == start {
+            return Err(INCOMPLETE);
+        }
+        Ok(value.word(self.since(start)))
+    }
+
+    fn unquoted(&mut self, value: &mut Value) -> Parsed<()> {
+        while let Some(byte) = self.peek() {
+            self.count(1)?;
+            match byte {
+                b'<' | b'>' if self.is_bash() && self.second() == Some(b'(') => {
+                    self.accept_two(byte, b'(');
+                    value.is_known = false;
+                    value.is_process = true;
+                    self.substitution()?;
+                }
+                byte if ends_word(byte) => return Ok(()),
+                b'\\' => {
+                    value.is_quoted = true;
+                    self.bump();
+                    // What is behind the last backslash is not here to be seen.
+                    value.bytes.push(self.raw().ok_or(INCOMPLETE)?);
+                    self.bump();
+                }
+                b'\'' => {
+                    self.bump();
+                    let inside = self.single_quoted()?;
+                    value.bytes.extend_from_slice(inside.as_bytes());
+                    value.is_quoted = true;
+                }
+                b'"' => {
+                    self.bump();
+                    value.is_quoted = true;
+                    self.double_quoted(value)?;
+                }
+                b'$' => self.dollar(false, value)?,
+                b'`' => {
+                    value.is_known = false;
+                    self.backquoted(false)?;
+                }
+                byte => {
+                    value.bytes.push(byte);
+                    self.bump();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands in single quotes, behind the first of them.
+    pub(super) fn single_quoted(&mut self) -> Parsed<&'s str> {
+        let start = self.at;
+        let rest = &self.text.as_bytes()[start..self.end];
+        let length = rest.iter().position(|byte| *byte == b'\'').ok_or(INCOMPLETE)?;
+        self.count(length)?;
+        self.at = start + length;
+        let inside = self.since(start);
+        self.bump();
+        Ok(inside)
+    }
+
+    /// What stands in double quotes, behind the first of them.
+    pub(super) fn double_quoted(&mut self, value: &mut Value) -> Parsed<()> {
+        loop {
+            if self.peek().ok_or(INCOMPLETE)? == b'"' {
+                self.bump();
+                return Ok(());
+            }
+            self.quoted_character(b"$`\\\"", value)?;
+        }
+    }
+
+    /// The text of a here-document from `start` to `end`, in which quotes are ordinary characters.
+    pub(super) fn document(&mut self, start: usize, end: usize) -> Parsed<()> {
+        let outer = (self.at, self.end);
+        (self.at, self.end) = (start, end);
+        let mut value = Value::new();
+        while self.peek().is_some() {
+            self.quoted_character(b"$`\\", &mut value)?;
+        }
+        (self.at, self.end) = outer;
+        Ok(())
+    }
+
+    /// One character, or one expansion, of a text in quotes.
+    fn quoted_character(&mut self, escaped: &[u8], value: &mut Value) -> Parsed<()> {
+        self.count(1)?;
+        match self.peek() {
+            Some(b'\\') => {
+                self.bump();
+                match self.raw() {
+                    Some(byte) if escaped.contains(&byte) => {
+                        value.bytes.push(byte);
+                        self.bump();
+                    }
+                    _ => value.bytes.push(b'\\'),
+                }
+            }
+            Some(b'$') => self.dollar(true, value)?,
+            Some(b'`') => {
+                value.is_known = false;
+                self.backquoted(true)?;
+            }
+            Some(byte) => {
+                value.bytes.push(byte);
+                self.bump();
+            }
+            None => {}
+        }
+        Ok(())
+    }
 }

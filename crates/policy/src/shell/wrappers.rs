@@ -4,19 +4,37 @@ use super::words::Word;
 
 /// What is known about a command besides its words.
 #[derive(Debug, Default)]
-pub(super) struct Wrapped<'w> {
+pub(super) struct Wrapped<'w, 's> {
     /// Why it cannot be told what it runs.
     pub(super) restricted: Option<String>,
     /// Command lines in its arguments.
-    pub(super) lines: Vec<String>,
+    pub(super) lines: Vec<Inside>,
     /// Commands in its arguments.
-    pub(super) commands: Vec<Inner<'w>>,
+    pub(super) commands: Vec<Inner<'w, 's>>,
+}
+
+/// A text that a command reads as a shell would.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Inside {
+    /// A command line, for the shell at hand.
+    Here(String),
+    /// For another shell, which may be bash or not.
+    Elsewhere(String),
+    /// Words that are expanded once more.
+    Expanded(String),
+}
+
+impl Inside {
+    pub(super) fn text(&self) -> &str {
+        let (Self::Here(text) | Self::Elsewhere(text) | Self::Expanded(text)) = self;
+        text
+    }
 }
 
 /// A command that is part of another.
 #[derive(Debug)]
-pub(super) struct Inner<'w> {
-    pub(super) words: &'w [Word],
+pub(super) struct Inner<'w, 's> {
+    pub(super) words: &'w [Word<'s>],
     /// `None`: it is certain that this is what is run.
     pub(super) restricted: Option<String>,
 }
@@ -104,9 +122,9 @@ const CHANGERS: [&str; 15] = [
 /// So many places are tried where it is not known at which the inner command begins.
 const MOST_PLACES: usize = 16;
 
-pub(super) fn look(words: &[Word]) -> Wrapped<'_> {
+pub(super) fn look<'w, 's>(words: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     let Some((name, arguments)) = words.split_first() else { return Wrapped::default() };
-    let Some(name) = name.value.as_deref() else { return Wrapped::default() };
+    let Some(name) = name.value() else { return Wrapped::default() };
     let name = name.rsplit('/').next().unwrap_or(name);
     if SHELLS.contains(&name) {
         return shell(arguments);
@@ -144,12 +162,12 @@ pub(super) fn look(words: &[Word]) -> Wrapped<'_> {
     }
 }
 
-fn because(reason: &str) -> Wrapped<'static> {
+fn because(reason: &str) -> Wrapped<'static, 'static> {
     Wrapped { restricted: Some(reason.to_owned()), ..Wrapped::default() }
 }
 
 /// Without the `--` that ends options.
-fn operands(arguments: &[Word]) -> &[Word] {
+fn operands<'w, 's>(arguments: &'w [Word<'s>]) -> &'w [Word<'s>] {
     match arguments {
         [first, rest @ ..] if value(Some(first)) == Some("--") => rest,
         _ => arguments,
@@ -157,13 +175,13 @@ fn operands(arguments: &[Word]) -> &[Word] {
 }
 
 /// To bash, `-v 'a[$(b)]'` runs `b`.
-fn has_index(arguments: &[Word]) -> bool {
+fn has_index(arguments: &[Word<'_>]) -> bool {
     let has = |is: fn(&str) -> bool| arguments.iter().any(|word| value(Some(word)).is_some_and(is));
     has(|text| matches!(text, "-v" | "-R")) && has(|text| text.len() > 1 && text.contains('['))
 }
 
-fn changes(name: &str, arguments: &[Word]) -> bool {
-    let mut options = arguments.iter().filter_map(|word| word.value.as_deref());
+fn changes(name: &str, arguments: &[Word<'_>]) -> bool {
+    let mut options = arguments.iter().filter_map(Word::value);
     match name {
         "printf" => options.next().is_some_and(|text| text.starts_with("-v")),
         "wait" => options.any(|text| text.starts_with("-p")),
@@ -177,17 +195,20 @@ fn changes(name: &str, arguments: &[Word]) -> bool {
 }
 
 /// Lines in arguments that are expanded once more.
-fn evaluated(arguments: &[Word]) -> Vec<String> {
-    let texts = arguments.iter().take(MOST_PLACES).filter_map(|word| word.value.as_deref());
-    texts.flat_map(|text| Word::parse_document(text).substitutions).collect()
+pub(super) fn evaluated(arguments: &[Word<'_>]) -> Vec<Inside> {
+    let texts = arguments.iter().take(MOST_PLACES).filter_map(Word::value);
+    texts
+        .filter(|text| text.contains(['$', '`']))
+        .map(|text| Inside::Expanded(text.to_owned()))
+        .collect()
 }
 
-fn value(word: Option<&Word>) -> Option<&str> {
-    word.and_then(|word| word.value.as_deref())
+fn value<'w>(word: Option<&'w Word<'_>>) -> Option<&'w str> {
+    word.and_then(Word::value)
 }
 
 /// The forms of which it is certain where the inner command begins.
-fn certain<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
+fn certain<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Option<&'w [Word<'s>]> {
     let skipped = match name {
         "nohup" | "command" | "builtin" | "exec" | "setsid" | "time" | "nice" => 0,
         "timeout" => 1,
@@ -197,7 +218,7 @@ fn certain<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
         ("nice", Some("-n")) => 2,
         _ => skipped,
     };
-    let is_duration = |word: &Word| {
+    let is_duration = |word: &Word<'_>| {
         value(Some(word)).is_some_and(|text| {
             text.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok_and(f64::is_finite)
         })
@@ -211,7 +232,7 @@ fn certain<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
 }
 
 /// The inner command may begin at several places.
-fn runner<'w>(name: &str, arguments: &'w [Word]) -> Wrapped<'w> {
+fn runner<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     // `command -v git` only asks, and so does `time` alone.
     if name == "command" && matches!(value(arguments.first()), Some("-v" | "-V")) {
         return Wrapped::default();
@@ -223,7 +244,7 @@ fn runner<'w>(name: &str, arguments: &'w [Word]) -> Wrapped<'w> {
     places(arguments, &reason)
 }
 
-fn places<'w>(arguments: &'w [Word], reason: &str) -> Wrapped<'w> {
+fn places<'w, 's>(arguments: &'w [Word<'s>], reason: &str) -> Wrapped<'w, 's> {
     let commands = (0..arguments.len().min(MOST_PLACES))
         .map(|at| Inner { words: &arguments[at..], restricted: Some(reason.to_owned()) })
         .collect();
@@ -231,11 +252,11 @@ fn places<'w>(arguments: &'w [Word], reason: &str) -> Wrapped<'w> {
     let lines = arguments
         .iter()
         .take(MOST_PLACES)
-        .filter_map(|word| word.value.as_deref())
+        .filter_map(Word::value)
         .flat_map(|text| [Some(text), option_value(text)])
         .flatten()
         .filter(|text| text.contains([' ', ';', '|', '&', '\n', '$', '`']))
-        .map(str::to_owned)
+        .map(|text| Inside::Elsewhere(text.to_owned()))
         .collect();
     Wrapped { restricted: Some(reason.to_owned()), lines, commands }
 }
@@ -248,8 +269,8 @@ fn option_value(text: &str) -> Option<&str> {
     }
 }
 
-fn find(arguments: &[Word]) -> Wrapped<'_> {
-    let runs = |word: &Word| {
+fn find<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
+    let runs = |word: &Word<'_>| {
         matches!(value(Some(word)), Some("-exec" | "-execdir" | "-ok" | "-okdir") | None)
     };
     let reason = "lets find run another command";
@@ -257,9 +278,9 @@ fn find(arguments: &[Word]) -> Wrapped<'_> {
     for (at, word) in arguments.iter().enumerate() {
         if runs(word) {
             found.restricted = Some(reason.to_owned());
-            if word.value.is_some() && found.commands.len() < MOST_PLACES {
+            if word.is_known && found.commands.len() < MOST_PLACES {
                 let rest = &arguments[at + 1..];
-                let ends = |word: &Word| matches!(value(Some(word)), Some(";" | "+"));
+                let ends = |word: &Word<'_>| matches!(value(Some(word)), Some(";" | "+"));
                 let end = rest.iter().position(ends).unwrap_or(rest.len());
                 let restricted = Some(reason.to_owned());
                 found.commands.push(Inner { words: &rest[..end], restricted });
@@ -269,16 +290,16 @@ fn find(arguments: &[Word]) -> Wrapped<'_> {
     found
 }
 
-fn lines_in<'w>(arguments: &[Word], reason: &str) -> Wrapped<'w> {
+fn lines_in<'w, 's>(arguments: &[Word<'_>], reason: &str) -> Wrapped<'w, 's> {
     let known: Option<Vec<&str>> = arguments.iter().map(|word| value(Some(word))).collect();
     match known {
-        Some(words) => Wrapped { lines: vec![words.join(" ")], ..Wrapped::default() },
+        Some(words) => Wrapped { lines: vec![Inside::Here(words.join(" "))], ..Wrapped::default() },
         None => because(reason),
     }
 }
 
 /// A file of commands is a program like any other, but not what comes in from elsewhere.
-fn script(arguments: &[Word]) -> Wrapped<'static> {
+fn script(arguments: &[Word<'_>]) -> Wrapped<'static, 'static> {
     match value(arguments.first()) {
         Some(file) if !may_be_input(file) => Wrapped::default(),
         _ => because("runs commands that are not known"),
@@ -298,12 +319,12 @@ fn may_be_input(file: &str) -> bool {
 }
 
 /// `sh -c LINE`, `sh FILE`, or `sh` with its commands from elsewhere.
-fn shell(arguments: &[Word]) -> Wrapped<'_> {
+fn shell<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     const UNKNOWN: &str = "runs commands that come in from elsewhere";
     let mut takes_line = false;
     let mut rest = arguments;
     while let Some((word, behind)) = rest.split_first() {
-        let Some(text) = word.value.as_deref() else { return because(UNKNOWN) };
+        let Some(text) = word.value() else { return because(UNKNOWN) };
         let Some(letters) = text.strip_prefix(['-', '+']) else { break };
         match text {
             "--version" | "--help" => return Wrapped::default(),
@@ -325,8 +346,10 @@ fn shell(arguments: &[Word]) -> Wrapped<'_> {
         rest = behind;
     }
     match rest.first() {
-        Some(line) if takes_line => match &line.value {
-            Some(line) => Wrapped { lines: vec![line.clone()], ..Wrapped::default() },
+        Some(line) if takes_line => match line.value() {
+            Some(line) => {
+                Wrapped { lines: vec![Inside::Elsewhere(line.to_owned())], ..Wrapped::default() }
+            }
             None => because("runs what its argument comes to"),
         },
         Some(_) => script(rest),
