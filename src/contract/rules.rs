@@ -271,10 +271,7 @@ pub fn parse_command_line(line: String) -> ParsedCommandLine {
         redirects: command.redirects.iter().map(redirect).collect(),
         restricted: command.restricted.clone(),
     });
-    ParsedCommandLine {
-        commands: commands.collect(),
-        unparseable: parsed.unparseable.clone(),
-    }
+    ParsedCommandLine { commands: commands.collect(), unparseable: parsed.unparseable.clone() }
 }
 
 /// Patterns that a user may want to record for a command line, one for each of its commands; none

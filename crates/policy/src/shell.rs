@@ -11,6 +11,7 @@
 //! A line comes from a model. However it is made, it is answered without recursion beyond a limit,
 //! in time and memory that grow with its length: see [`limits`].
 
+mod compound;
 mod cursor;
 mod expansions;
 mod grammar;

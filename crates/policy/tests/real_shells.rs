@@ -278,7 +278,7 @@ fn nested_lines() -> impl Strategy<Value = String> {
 fn r40_no_shell_runs_what_its_dialect_does_not_say() {
     let scene = Scene::new("real-shells-dialects");
     let config =
-        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases() / 4) };
     proptest!(config, |(line in prop_oneof![lines(), nested_lines()])| {
         let parsed = parse(&line);
         for shell in &scene.shells {

@@ -108,7 +108,7 @@ impl Value {
         Self { bytes: Vec::new(), is_known: true, is_quoted: false, is_process: false }
     }
 
-    fn word<'s>(self, source: &'s str) -> Word<'s> {
+    fn word(self, source: &str) -> Word<'_> {
         let Self { bytes, is_known, is_quoted, is_process } = self;
         // Only whole characters are put in.
         let unquoted = String::from_utf8(bytes);
