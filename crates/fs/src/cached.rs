@@ -48,6 +48,7 @@ pub(crate) mod linux {
     use crate::open::Identity;
     use crate::open::READ;
     use crate::path;
+    use crate::reserved;
 
     /// More takes so long to copy that another thread is the better place for it.
     pub(crate) const MOST: u64 = 256 << 10;
@@ -91,9 +92,11 @@ pub(crate) mod linux {
         let bytes = u64::try_from(seen.st_size).ok().filter(|bytes| *bytes <= limit.min(MOST))?;
         let file = open(root.as_fd(), &relative, READ, inside)?;
         // Another one since then would have to be looked at anew.
-        if Identity::of(&regular(&file)?) != Identity::of(&seen) {
+        let found = regular_open(file)?;
+        if Identity::of(&found.1) != Identity::of(&seen) {
             return None;
         }
+        let (file, _) = found;
         let bytes = usize::try_from(bytes).ok()?;
         BUFFER.with(|buffer| {
             // Somebody who reads another file while being given this one takes the ordinary way.
@@ -137,7 +140,14 @@ pub(crate) mod linux {
 
     pub(crate) fn regular(file: &OwnedFd) -> Option<Stat> {
         let stat = rustix::fs::fstat(file).ok()?;
-        FileKind::of(&stat).is_none().then_some(stat)
+        (FileKind::of(&stat).is_none() && !reserved::is_reserved(&stat)).then_some(stat)
+    }
+
+    /// As [`regular`], for a file that is open for reading.
+    pub(crate) fn regular_open(file: OwnedFd) -> Option<(OwnedFd, Stat)> {
+        let stat = rustix::fs::fstat(&file).ok()?;
+        let file = reserved::unless_reserved(file, &stat)?;
+        FileKind::of(&stat).is_none().then_some((file, stat))
     }
 
     /// All of a file of so many bytes; `None` when it has become another length meanwhile.

@@ -113,6 +113,12 @@ pub enum FsError {
         /// The protected path, as the host wrote it.
         protected: String,
     },
+    /// The file belongs to an open journal or thread store of this process.
+    #[error("{summary}: `{path}` belongs to an open journal or thread store", summary = self.summary())]
+    Reserved {
+        /// The path as written.
+        path: String,
+    },
     /// Nothing exists there.
     #[error("{summary}: `{path}`", summary = self.summary())]
     NotFound {
@@ -209,7 +215,7 @@ impl FsError {
         match self {
             Self::PathInvalid { .. } => "TOOL_PATH_INVALID",
             Self::Escape { .. } => "TOOL_PATH_ESCAPE",
-            Self::Protected { .. } => "TOOL_PATH_PROTECTED",
+            Self::Protected { .. } | Self::Reserved { .. } => "TOOL_PATH_PROTECTED",
             Self::NotFound { .. } => "TOOL_FILE_NOT_FOUND",
             Self::NotAFile { .. } => "TOOL_NOT_A_FILE",
             Self::NotADirectory { .. } => "TOOL_NOT_A_DIRECTORY",
@@ -233,7 +239,7 @@ impl FsError {
             Self::Escape { via_link: true, .. } => {
                 "Path escapes sandbox root (via symlink)".to_owned()
             }
-            Self::Protected { .. } => "Path is protected".to_owned(),
+            Self::Protected { .. } | Self::Reserved { .. } => "Path is protected".to_owned(),
             Self::NotFound { .. } => "File not found".to_owned(),
             Self::NotAFile { .. } => "Not a regular file".to_owned(),
             Self::NotADirectory { .. } => "Not a directory".to_owned(),
@@ -262,6 +268,7 @@ impl FsError {
             Self::PathInvalid { path, .. }
             | Self::Escape { path, .. }
             | Self::Protected { path, .. }
+            | Self::Reserved { path }
             | Self::NotFound { path }
             | Self::NotAFile { path, .. }
             | Self::NotADirectory { path }
@@ -285,6 +292,9 @@ impl FsError {
                 "Use a path that stays below the root directory at every step; `..` and links may not lead out of it."
             }
             Self::Protected { .. } => "Leave it as it is; the host can change sandbox.denyWrite.",
+            Self::Reserved { .. } => {
+                "Do without it: only the host reads and writes it, and its tools and commands do not."
+            }
             Self::NotFound { .. } => {
                 "Check the spelling, list the directory, or create the file with the write tool."
             }

@@ -42,6 +42,7 @@ mod range;
 mod read;
 mod remove;
 mod replaced;
+mod reserved;
 mod root;
 mod serial;
 mod sidecar;

@@ -1,5 +1,6 @@
 //! Where a path ends up: its place below the root with every link resolved.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -8,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::path::PathBuf;
 
+use rustix::fs::AtFlags;
 use rustix::fs::FileType;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
@@ -18,6 +20,7 @@ use crate::FsError;
 use crate::Root;
 use crate::open::Links;
 use crate::open::READ;
+use crate::reserved;
 use crate::walk;
 use crate::walk::Missing;
 use crate::walk::Place;
@@ -71,11 +74,15 @@ impl Root {
     /// these, and passes over devices and pipes by their listed type.
     pub fn open_listed(&self, relative: &Path) -> io::Result<File> {
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        let fd = match self.beneath(relative, READ, Links::Followed) {
+        // A listing leaves out what is reserved, so that only a link could still lead there.
+        let links =
+            if toolwright_reserved::is_any() { Links::Refused } else { Links::Followed };
+        let fd = match self.beneath(relative, READ, links) {
             Some(opened) => opened?,
             None => self.open_listed_by_walk(relative)?,
         };
         let stat = rustix::fs::fstat(&fd)?;
+        let fd = reserved::unless_reserved(fd, &stat).ok_or(Errno::NXIO)?;
         match FileKind::of(&stat) {
             None | Some(FileKind::Directory) => Ok(File::from(fd)),
             Some(_) => Err(Errno::NXIO.into()),
@@ -95,6 +102,9 @@ impl Root {
                 Place::Directory(directory) => (directory, ".".into()),
             };
         let directory = directory.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
+        if is_reserved_entry(directory, &name) {
+            return Err(Errno::NXIO.into());
+        }
         Ok(rustix::fs::openat(directory, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
     }
 }
@@ -109,6 +119,13 @@ pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
         },
         errno => FsError::at(path, "looking at it", errno),
     }
+}
+
+/// Whether this name in an open directory is that of a reserved file.
+pub(crate) fn is_reserved_entry(directory: BorrowedFd<'_>, name: &OsStr) -> bool {
+    toolwright_reserved::is_any()
+        && rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| reserved::is_reserved(&stat))
 }
 
 /// The name the system has for an open file.

@@ -18,6 +18,7 @@ use crate::Resolver;
 use crate::Root;
 use crate::path;
 use crate::protect::Protection;
+use crate::reserved;
 use crate::root::PLACE;
 use crate::walk;
 use crate::walk::CreatedDirectories;
@@ -74,7 +75,7 @@ impl Root {
                     regular(shown, place.as_fd())?;
                     match self.beneath(relative, READ, Links::Followed) {
                         // Replaced since the look: what counts is what was opened.
-                        Some(Ok(file)) => Some(regular(shown, file.as_fd()).map(|_| file)?),
+                        Some(Ok(file)) => Some(opened(shown, file)?.0),
                         Some(Err(Errno::NXIO | Errno::NOENT | Errno::LOOP)) | None => None,
                         Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
                     }
@@ -233,24 +234,37 @@ pub(crate) fn open_entry(
     let stat = rustix::fs::statat(parent, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|errno| FsError::at(shown, "looking at it", errno))?;
     match FileKind::of(&stat) {
-        None => {}
+        None => reserved::check(shown, &stat)?,
         Some(FileKind::Symlink) => return Ok(None),
         Some(kind) => return Err(FsError::NotAFile { path: shown.to_owned(), kind }),
     }
     match rustix::fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
         // And after, because something else may have been opened than was looked at.
-        Ok(file) => regular(shown, file.as_fd()).map(|stat| Some((file, stat))),
+        Ok(file) => opened(shown, file).map(Some),
         Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => Ok(None),
         Err(errno) => Err(FsError::at(shown, "opening", errno)),
     }
 }
 
-/// What is known of a regular file; anything else is a typed error.
+/// What is known of a regular file that nobody has reserved; anything else is a typed error.
 fn regular(shown: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, FsError> {
     let stat = rustix::fs::fstat(fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
     match FileKind::of(&stat) {
-        None => Ok(stat),
+        None => reserved::check(shown, &stat).map(|()| stat),
         Some(kind) => Err(FsError::NotAFile { path: shown.to_owned(), kind }),
+    }
+}
+
+/// As [`regular`], for a file that is open.
+fn opened(shown: &str, file: OwnedFd) -> Result<(OwnedFd, rustix::fs::Stat), FsError> {
+    match regular(shown, file.as_fd()) {
+        Ok(stat) => Ok((file, stat)),
+        Err(error) => {
+            if matches!(error, FsError::Reserved { .. }) {
+                toolwright_reserved::keep(file);
+            }
+            Err(error)
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use crate::open;
 use crate::open::Identity;
 use crate::protect::Protection;
 use crate::publish;
+use crate::reserved;
 use crate::serial::Key;
 use crate::serial::Turn;
 use crate::sweep;
@@ -83,6 +84,7 @@ impl Target {
     ) -> Result<Self, FsError> {
         let stat = rustix::fs::fstat(&directory)
             .map_err(|errno| FsError::at(path, "looking at its directory", errno))?;
+        reserved::check(path, &stat)?;
         let directory_identity = Identity::of(&stat);
         let key = Key { directory: directory_identity, name: name.clone() };
         let turn = Turn::wait(key, path, options.wait, cancel)?;
@@ -112,6 +114,7 @@ impl Target {
         if let Some(kind) = FileKind::of(&stat) {
             return Err(FsError::NotAFile { path: shown.to_owned(), kind });
         }
+        reserved::check(shown, &stat)?;
         rustix::fs::accessat(self.directory(), &self.name, Access::WRITE_OK, AtFlags::EACCESS)
             .map_err(|errno| FsError::at(shown, "opening for writing", errno))?;
         Ok(Some(stat))

@@ -2,7 +2,7 @@
 //! inside the root however the tree changes under it.
 
 use std::{
-    ffi::OsStr,
+    ffi::{CStr, OsStr},
     fs::{self, File},
     io,
     os::unix::ffi::OsStrExt,
@@ -116,12 +116,15 @@ impl Listing {
 
     fn add_all(&mut self, dir: &File, watch: Watch<'_>) -> Result<(), ListError> {
         let mut count = 0;
-        each_entry(dir, |name, kind| {
+        each_entry(dir, |name, kind, inode| {
             if count % NAMES_PER_CHECK == 0 {
                 watch.check().map_err(ListError::Stopped)?;
             }
             count += 1;
             if matches!(name.to_bytes(), b"." | b"..") {
+                return Ok(());
+            }
+            if toolwright_reserved::may_be(name.to_bytes(), inode) && is_reserved(dir, name) {
                 return Ok(());
             }
             let kind = match kind {
@@ -155,18 +158,28 @@ impl Listing {
     }
 }
 
+/// Whether it belongs to an open journal of this process. Such a file is not even opened: to close it
+/// again would take from the process its locks on it.
+fn is_reserved(dir: &File, name: &CStr) -> bool {
+    let Ok(stat) = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return false };
+    #[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "types differ"))]
+    #[cfg_attr(not(target_os = "linux"), expect(clippy::cast_sign_loss, reason = "only compared"))]
+    let device = stat.st_dev as u64;
+    toolwright_reserved::holds(device, stat.st_ino)
+}
+
 /// With a buffer that is not written to before the system does: one on the stack would be, page by
 /// page, for each directory.
 #[cfg(target_os = "linux")]
 fn each_entry(
     dir: &File,
-    mut each: impl FnMut(&std::ffi::CStr, FileType) -> Result<(), ListError>,
+    mut each: impl FnMut(&CStr, FileType, u64) -> Result<(), ListError>,
 ) -> Result<(), ListError> {
     let mut buffer = Box::new_uninit_slice(16 << 10);
     let mut entries = rustix::fs::RawDir::new(dir, &mut buffer);
     while let Some(entry) = entries.next() {
         let entry = entry?;
-        each(entry.file_name(), entry.file_type())?;
+        each(entry.file_name(), entry.file_type(), entry.ino())?;
     }
     Ok(())
 }
@@ -174,11 +187,11 @@ fn each_entry(
 #[cfg(not(target_os = "linux"))]
 fn each_entry(
     dir: &File,
-    mut each: impl FnMut(&std::ffi::CStr, FileType) -> Result<(), ListError>,
+    mut each: impl FnMut(&CStr, FileType, u64) -> Result<(), ListError>,
 ) -> Result<(), ListError> {
     for entry in rustix::fs::Dir::new(dir.try_clone()?)? {
         let entry = entry?;
-        each(entry.file_name(), entry.file_type())?;
+        each(entry.file_name(), entry.file_type(), entry.ino())?;
     }
     Ok(())
 }

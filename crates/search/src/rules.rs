@@ -2,9 +2,9 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read},
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -109,8 +109,15 @@ impl Rules {
 
 /// Opens what lies above the root, without waiting for the other end of a FIFO.
 pub(crate) fn open_plainly(path: &Path) -> io::Result<File> {
+    if toolwright_reserved::is_any() && path.metadata().is_ok_and(|found| is_reserved(&found)) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+fn is_reserved(found: &Metadata) -> bool {
+    toolwright_reserved::holds(found.dev(), found.ino())
 }
 
 /// A regular file of reasonable size.

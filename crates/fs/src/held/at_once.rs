@@ -19,6 +19,7 @@ use crate::cached::linux::MOST;
 use crate::cached::linux::is_local;
 use crate::cached::linux::open;
 use crate::cached::linux::regular;
+use crate::cached::linux::regular_open;
 use crate::cached::linux::whole;
 use crate::open::Identity;
 use crate::open::READ;
@@ -47,7 +48,8 @@ pub(super) fn hold(root: &Path, shown: &str) -> Option<Held> {
         return None;
     }
     let file = open(parent.as_fd(), Path::new(name), READ, inside)?;
-    let stat = regular(&file).filter(|found| Identity::of(found) == Identity::of(&stat))?;
+    let (file, stat) =
+        regular_open(file).filter(|(_, found)| Identity::of(found) == Identity::of(&stat))?;
     let directory_place = place_of(shown, &parent).ok()??;
     Some(Held {
         shown: shown.to_owned(),

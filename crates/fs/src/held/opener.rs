@@ -14,6 +14,7 @@ use crate::FileKind;
 use crate::Root;
 use crate::open::Links;
 use crate::open::READ;
+use crate::reserved;
 use crate::root::PLACE;
 
 /// Opens what lies below a directory, and follows no link at all: a path says where the file is.
@@ -29,6 +30,7 @@ impl Opener {
             None => self.open_by_steps(relative)?,
         };
         let stat = rustix::fs::fstat(&fd)?;
+        let fd = reserved::unless_reserved(fd, &stat).ok_or(Errno::NXIO)?;
         match FileKind::of(&stat) {
             None | Some(FileKind::Directory) => Ok(File::from(fd)),
             Some(_) => Err(Errno::NXIO.into()),
