@@ -4,6 +4,9 @@ import type { Call } from './run-call.js'
 
 /** The second argument of `execute`: the task's context, completed with defaults. */
 export interface DefinedToolContext extends ToolContext {
+  /** The host's database handle; an empty object where there is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as in a ToolContext
+  db: any
   runId: string
   nodeId: string
   iteration: number

@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { warnIfEngineIsOutOfReach } from './engine-out-of-reach.js'
 import type { Journal } from './journal/journal.js'
 import { checked, checkFunction, invalid } from './option-checks.js'
 
 /** What a recorder is told about one call of a tool, before it runs and after it ended. */
-export interface ToolCallRecord {
+// oxlint-disable-next-line typescript/consistent-type-definitions -- an interface is no Record, which recorders of the original take
+export type ToolCallRecord = {
   /** `started` before the tool runs, then `finished` or `failed`. */
   phase: 'started' | 'finished' | 'failed'
   /** `intended`, then `succeeded`, or `unknown` after a failure. */
@@ -34,7 +36,8 @@ export interface ToolCallRecord {
  */
 export interface ToolContext {
   /** The host's database handle; passed through untouched. */
-  db?: unknown
+  // oxlint-disable-next-line typescript/no-explicit-any -- it has the type that a host gives it, as in the original's own types
+  db?: any
   /** The run this call belongs to. */
   runId?: string | undefined
   /** The task within the run. */
@@ -82,7 +85,10 @@ const store = await findStore()
  * global symbol so that two installed copies of this package share one.
  */
 async function findStore(): Promise<ContextStore> {
-  return (await engineStore()) ?? ownStore()
+  const engine = await engineStore()
+  if (engine !== undefined) return engine
+  warnIfEngineIsOutOfReach()
+  return ownStore()
 }
 
 async function engineStore(): Promise<ContextStore | undefined> {

@@ -64,8 +64,8 @@ export interface ThreadState {
   readonly turnCount: number
   /** Whether the call was aborted, or the thread stopped. */
   readonly stopped: boolean
-  /** While an agent of the AI SDK runs, its messages. @default [] */
-  readonly messageHistory: readonly Message[]
+  /** While an agent of the AI SDK runs, its messages; each call has a list of its own. @default [] */
+  readonly messageHistory: Message[]
   readonly storage: DurableObjectStorage
   /** What the host has bound; never the process's environment by itself. */
   readonly env: Env

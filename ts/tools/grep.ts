@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { callInTurn } from '../native.js'
@@ -29,7 +30,8 @@ export function createGrepTool(bound: BoundToolOptions): GrepTool {
       schema,
       sideEffect: false,
       idempotent: true,
-      execute: ({ pattern, path }, ctx) => grepFiles(pattern, path, ctx, bound),
+      // Without a second parameter: a key would be of no use, and the original's metadata says so.
+      execute: (...[{ pattern, path }, ctx]: [GrepInput, DefinedToolContext]) => grepFiles(pattern, path, ctx, bound),
     },
     bound,
   )

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { atOnce, call } from '../native.js'
@@ -26,7 +27,8 @@ export function createReadTool(bound: BoundToolOptions): ReadTool {
       schema,
       sideEffect: false,
       idempotent: true,
-      execute: ({ path }, ctx) => readFile(path, ctx, bound),
+      // Without a second parameter: a key would be of no use, and the original's metadata says so.
+      execute: (...[{ path }, ctx]: [ReadInput, DefinedToolContext]) => readFile(path, ctx, bound),
     },
     bound,
   )

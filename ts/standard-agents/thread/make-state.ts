@@ -28,7 +28,7 @@ export function makeState(parts: ThreadParts, home: StateHome, call: OfCall, roo
     get stopped() {
       return call.stopped()
     },
-    messageHistory: call.live?.messageHistory ?? parts.messageHistory,
+    messageHistory: [...(call.live?.messageHistory ?? parts.messageHistory)],
     storage: parts.storage,
     env: parts.env,
     context: call.context,
