@@ -76,10 +76,13 @@ export declare class ContractRules {
 
 /** A journal. Open it before anything else. */
 export declare class NativeJournal {
-  /** The calls of a task, by attempt and sequence number. */
-  list(task: JournalTask): Promise<JournalOutcome>
-  /** The calls of a run as they began, or the other way round. */
-  listRun(runId: string, reverse: boolean): Promise<JournalOutcome>
+  /**
+   * The calls of a task, by attempt and sequence number. With `outline`, and where they are too large
+   * for one answer, without what is long: then `value` is true.
+   */
+  list(task: JournalTask, outline: boolean): Promise<JournalOutcome>
+  /** The calls of a run as they began, or the other way round; with `outline` as for `list`. */
+  listRun(runId: string, reverse: boolean, outline: boolean): Promise<JournalOutcome>
   /** All runs, the earliest first: `value` is an array. */
   listRuns(): Promise<JournalOutcome>
   /** At most so many rows written after the row with this number. */

@@ -15,6 +15,8 @@ export type { Journal, OnJournalFailure, TailOptions } from './journal/journal.j
 export type {
   Awaitable,
   JournalStore,
+  ListOptions,
+  ListRunOptions,
   NewToolCall,
   RecoveredCalls,
   RevertClaim,

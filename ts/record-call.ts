@@ -3,6 +3,7 @@ import type { DefinedToolContext } from './call-context.js'
 import { nextToolSeq, type ToolCallRecord, type ToolContext } from './context.js'
 import { recordedInput } from './journal/recorded-json.js'
 import { journalRecorder } from './journal/find-recorder.js'
+import { withoutQuotes } from './journal/without-quotes.js'
 import type { Awaitable } from './journal/journal-store.js'
 import { nativeCallKeys } from './native.js'
 import type { Call } from './run-call.js'
@@ -104,7 +105,7 @@ async function recordWithHost<ARGS>(
     key,
     succeeded: (output) => end({ phase: 'finished', effectStatus: 'succeeded', output: ownStructure(output) }),
     failed: (error, { output }) =>
-      end({ phase: 'failed', effectStatus: 'unknown', error, ...(output === undefined ? {} : { output }) }),
+      end({ phase: 'failed', effectStatus: 'unknown', error: withoutQuotes(error), ...(output === undefined ? {} : { output }) }),
   }
 }
 

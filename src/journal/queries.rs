@@ -21,22 +21,38 @@ use crate::options;
 
 #[napi]
 impl NativeJournal {
-    /// The calls of a task, by attempt and sequence number.
+    /// The calls of a task, by attempt and sequence number. With `outline`, and where they are too large
+    /// for one answer, without what is long: then `value` is true.
     #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
-    pub fn list<'env>(&self, env: &'env Env, task: JournalTask) -> Result<Object<'env>> {
-        self.ask(env, move |journal| told(journal.list(&task.into())))
+    pub fn list<'env>(
+        &self,
+        env: &'env Env,
+        task: JournalTask,
+        outline: bool,
+    ) -> Result<Object<'env>> {
+        let task = TaskId::from(task);
+        self.ask(env, move |journal| {
+            whole_or_outline(outline, || journal.list_small(&task), || journal.outline(&task))
+        })
     }
 
-    /// The calls of a run as they began, or the other way round.
+    /// The calls of a run as they began, or the other way round; with `outline` as for `list`.
     #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
     pub fn list_run<'env>(
         &self,
         env: &'env Env,
         run_id: String,
         reverse: bool,
+        outline: bool,
     ) -> Result<Object<'env>> {
         let order = if reverse { Order::Reverse } else { Order::Forward };
-        self.ask(env, move |journal| told(journal.list_run(&run_id, order)))
+        self.ask(env, move |journal| {
+            whole_or_outline(
+                outline,
+                || journal.list_run_small(&run_id, order),
+                || journal.outline_run(&run_id, order),
+            )
+        })
     }
 
     /// All runs, the earliest first: `value` is an array.
@@ -163,6 +179,22 @@ impl NativeJournal {
             let result = error_json.as_deref().map_or(Ok(()), Err);
             JournalOutcome::of(journal.finish_revert(integer(row), result), JournalOutcome::value)
         })
+    }
+}
+
+/// The rows; what is too large for one answer is told by its outline.
+fn whole_or_outline(
+    outline: bool,
+    small: impl FnOnce() -> std::result::Result<Option<Vec<Call>>, JournalError>,
+    outlines: impl FnOnce() -> std::result::Result<Vec<Call>, JournalError>,
+) -> JournalOutcome {
+    let whole = if outline { Ok(None) } else { small() };
+    match whole {
+        Ok(Some(calls)) => told(Ok(calls)),
+        Ok(None) => {
+            JournalOutcome { value: Some(serde_json::Value::Bool(true)), ..told(outlines()) }
+        }
+        Err(error) => told(Err(error)),
     }
 }
 

@@ -7,13 +7,26 @@ use toolwright_journal::Status;
 
 /// The rows of one text: it is parsed in a few milliseconds.
 const AT_ONCE: usize = 1000;
+/// The same, of its bytes.
+const BYTES: usize = 2 << 20;
 
 /// Arrays of rows, each an array of the row's fields in the order of `ts/journal/native-rows.ts`.
 pub(crate) fn texts(calls: &[Call]) -> Vec<String> {
-    calls
-        .chunks(AT_ONCE)
-        .map(|some| Value::Array(some.iter().map(fields).collect()).to_string())
-        .collect()
+    let mut texts = Vec::new();
+    let mut rest = calls;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = |call: &&Call| {
+            let first = bytes == 0;
+            bytes += call.bytes() + 1;
+            first || bytes <= BYTES
+        };
+        let count = rest.iter().take(AT_ONCE).take_while(fits).count();
+        let (some, more) = rest.split_at(count);
+        texts.push(Value::Array(some.iter().map(fields).collect()).to_string());
+        rest = more;
+    }
+    texts
 }
 
 fn fields(call: &Call) -> Value {

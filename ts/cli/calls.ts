@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import { openJournal } from '../journal/open-journal.js'
+import { wholeRows } from '../journal/whole-rows.js'
 import { wantsColours } from './calls/colours.js'
 import { jsonLine } from './calls/json-line.js'
 import { makeTimeline } from './calls/timeline.js'
@@ -66,19 +68,27 @@ async function show(journal: Journal, { runId, location, isJson }: Choice, stop:
   const timeline = timelineOfTerminal()
   for (const run of runs) {
     if (stop.aborted) break
-    const recorded = await journal.listRun(run.runId)
-    if (isJson) for (const call of recorded) process.stdout.write(jsonLine(call))
-    else process.stdout.write(timeline.run(recorded))
+    // Without outputs, which a timeline does not show and a line of JSON needs only while it is written.
+    const recorded = await journal.listRun(run.runId, { outline: true })
+    if (isJson) {
+      for await (const some of wholeRows(journal, recorded)) for (const call of some) await print(jsonLine(call), stop)
+    } else for (const lines of timeline.parts(recorded)) await print(lines, stop)
   }
   if (runs.length === 0 && !isJson) process.stdout.write(`No calls are recorded in ${location}.\n`)
   return 0
+}
+
+/** Waits for whoever reads the output: what waits to be read is in memory. */
+async function print(text: string, stop: AbortSignal): Promise<void> {
+  if (stop.aborted || process.stdout.write(text)) return
+  await once(process.stdout, 'drain', { signal: stop }).catch(() => undefined)
 }
 
 async function follow(journal: Journal, { runId, isJson }: Choice, stop: AbortSignal): Promise<number> {
   const timeline = timelineOfTerminal()
   try {
     for await (const call of journal.tail({ runId, signal: stop })) {
-      process.stdout.write(isJson ? jsonLine(call) : timeline.next(call))
+      await print(isJson ? jsonLine(call) : timeline.next(call), stop)
     }
   } catch (error) {
     if (!stop.aborted) throw error

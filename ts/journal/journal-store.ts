@@ -150,6 +150,21 @@ export interface TaskLock {
 /** The answer to who wants to undo a call: it is theirs, or why not. */
 export type RevertClaim = { won: ToolCallRow } | { taken: string } | { nothing: string }
 
+/** How calls are listed. */
+export interface ListOptions {
+  /**
+   * Without outputs (`outputJson` is `null`), and without what is long of arguments and errors: `rows`
+   * gives all of those that are wanted. A store may leave it aside. @default false
+   */
+  outline?: boolean | undefined
+}
+
+/** How the calls of a run are listed. */
+export interface ListRunOptions extends ListOptions {
+  /** The last call first. @default false */
+  reverse?: boolean | undefined
+}
+
 /** A value, or a promise of it: a store that has it at once need not make its caller wait. */
 export type Awaitable<T> = T | PromiseLike<T>
 
@@ -175,9 +190,9 @@ export interface JournalStore {
    */
   updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void>
   /** The calls of a task, by attempt and sequence number. */
-  listToolCalls(runId: string, nodeId: string, iteration: number): Promise<ToolCallRow[]>
+  listToolCalls(runId: string, nodeId: string, iteration: number, options?: ListOptions): Promise<ToolCallRow[]>
   /** The calls of a run as they began; the other way round with `reverse`. */
-  listRun(runId: string, options?: { reverse?: boolean | undefined }): Promise<ToolCallRow[]>
+  listRun(runId: string, options?: ListRunOptions): Promise<ToolCallRow[]>
   /** All runs, the earliest first. */
   listRuns(): Promise<RunSummary[]>
   /** At most `limit` rows with a number above `after`, by their number. */
@@ -191,7 +206,7 @@ export interface JournalStore {
   /**
    * The calls of earlier attempts that must not be repeated blindly: side effects that are not
    * idempotent, but for those that were undone or refused. A row that does not say whether it has a
-   * side effect is among them.
+   * side effect is among them. An outline of each is enough (see {@link ListOptions}).
    */
   priorEffects(task: TaskId, attempt: number): Promise<ToolCallRow[]>
   /** The call of a task with this tool, hash of arguments and ordinal that succeeded last. */

@@ -5,6 +5,8 @@ import { isWellFormed } from '../well-formed.js'
 import type {
   Awaitable,
   JournalStore,
+  ListOptions,
+  ListRunOptions,
   NewToolCall,
   RecoveredCalls,
   RevertClaim,
@@ -17,6 +19,7 @@ import type {
 } from './journal-store.js'
 import { parseRows } from './native-rows.js'
 import { steadyNow } from './steady-time.js'
+import { wholeRows } from './whole-rows.js'
 
 /** How the addon's journal is opened. */
 export interface NativeStoreOptions {
@@ -39,6 +42,9 @@ export async function openNativeStore(
   })
   return new NativeStore(native, (value as { path: string }).path)
 }
+
+/** How many rows are asked for at once, whatever is in them. */
+const SOME = 250
 
 type Told = Awaited<ReturnType<NativeJournal['list']>>
 
@@ -82,24 +88,37 @@ class NativeStore implements JournalStore {
     unwrap(await this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end)))
   }
 
-  listToolCalls(runId: string, nodeId: string, iteration: number): Promise<ToolCallRow[]> {
-    return this.#rows(this.#native.list({ runId, nodeId, iteration }))
+  listToolCalls(runId: string, nodeId: string, iteration: number, { outline = false }: ListOptions = {}): Promise<ToolCallRow[]> {
+    return this.#listed(this.#native.list({ runId, nodeId, iteration }, outline), outline)
   }
 
-  listRun(runId: string, { reverse = false }: { reverse?: boolean | undefined } = {}): Promise<ToolCallRow[]> {
-    return this.#rows(this.#native.listRun(runId, reverse))
+  listRun(runId: string, { reverse = false, outline = false }: ListRunOptions = {}): Promise<ToolCallRow[]> {
+    return this.#listed(this.#native.listRun(runId, reverse, outline), outline)
   }
 
   async listRuns(): Promise<RunSummary[]> {
     return unwrap(await this.#native.listRuns()).value as RunSummary[]
   }
 
-  readRows(after: number, limit: number): Promise<ToolCallRow[]> {
-    return this.#rows(this.#native.tail(after, limit))
+  async readRows(after: number, limit: number): Promise<ToolCallRow[]> {
+    const rows: ToolCallRow[] = []
+    // Each may be large, so that they are fetched some at a time.
+    while (rows.length < limit) {
+      const wanted = Math.min(limit - rows.length, SOME)
+      const some = await this.#rows(this.#native.tail(rows.at(-1)?.row ?? after, wanted))
+      for (const row of some) rows.push(row)
+      if (some.length < wanted) break
+    }
+    return rows
   }
 
-  rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
-    return this.#rows(this.#native.rows([...numbers]))
+  async rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
+    const rows: ToolCallRow[] = []
+    const sorted = [...numbers].sort((a, b) => a - b)
+    for (let start = 0; start < sorted.length; start += SOME) {
+      for (const row of await this.#rows(this.#native.rows(sorted.slice(start, start + SOME)))) rows.push(row)
+    }
+    return rows
   }
 
   async lastRow(): Promise<number> {
@@ -150,6 +169,16 @@ class NativeStore implements JournalStore {
 
   async close(): Promise<void> {
     unwrap(await this.#native.close())
+  }
+
+  /** All of the rows, also where the addon gave their outline because that is what fits one answer. */
+  async #listed(asked: Promise<Told>, outline: boolean): Promise<ToolCallRow[]> {
+    const { rows, value } = unwrap(await asked)
+    const found = await parseRows(rows)
+    if (outline || value !== true) return found
+    const whole: ToolCallRow[] = []
+    for await (const some of wholeRows(this, found)) for (const row of some) whole.push(row)
+    return whole
   }
 
   async #rows(asked: Promise<Told>): Promise<ToolCallRow[]> {

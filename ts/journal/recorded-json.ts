@@ -2,6 +2,7 @@ import { ToolError, type ToolErrorCode, toolErrorCodes } from '../errors.js'
 import { checked } from '../option-checks.js'
 import type { Awaitable, ToolCallEnd } from './journal-store.js'
 import { beginningOf, isLarge, type LargeValue, largeValue } from './large-values.js'
+import { withoutQuotes } from './without-quotes.js'
 
 /** A value as JSON: what has none (cycles, big integers) is put into words. */
 export function asJson(value: unknown): string | undefined {
@@ -92,7 +93,7 @@ function isExact(value: unknown, depth = 0): boolean {
 
 /** What was thrown, as JSON; `output` is what an aborted command had printed. */
 export function errorAsJson(error: unknown, output?: unknown): string {
-  const told = described(error, 0)
+  const told = described(withoutQuotes(error), 0)
   const whole = output === undefined ? told : { ...told, output }
   return asJson(isLarge(whole) ? cutError(whole) : whole) ?? 'null'
 }
@@ -143,7 +144,7 @@ function described(error: unknown, depth: number): Record<string, unknown> {
     const { summary, hint, details } = error
     Object.assign(told, { summary, hint }, withoutOutput(error.message, details))
   }
-  if (cause !== undefined && depth < 3) told['cause'] = described(cause, depth + 1)
+  if (cause !== undefined && depth < 3) told['cause'] = described(withoutQuotes(cause), depth + 1)
   return told
 }
 

@@ -5,6 +5,7 @@ import { ToolError } from '../errors.js'
 import { checked, checkFunction, checkSignal, checkText, givenOptions } from '../option-checks.js'
 import type { Journal } from './journal.js'
 import type { ToolCallRow } from './journal-store.js'
+import { wholeRows } from './whole-rows.js'
 import { checkJournal } from './check-journal.js'
 import { recordedError, wholeOutput } from './recorded-json.js'
 import { hashArguments, ReplayedCalls } from './replayed-calls.js'
@@ -69,25 +70,30 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
     checkText('runId', runId)
     checkSignal(signal)
   })
+  // Outlines: what a call gave is read when its turn comes.
   const load = async (): Promise<ToolCallRow[]> => {
     signal?.throwIfAborted()
-    const rows = await journal.listRun(runId)
+    const rows = await journal.listRun(runId, { outline: true })
     if (rows.length === 0) throw unknownRun(runId)
     // A workflow engine keeps rows for whole tasks too.
     return rows.filter((row) => row.kind !== 'task')
   }
   return {
     async *[Symbol.asyncIterator]() {
-      for (const [index, row] of (await load()).entries()) {
-        signal?.throwIfAborted()
-        yield replayed(row, index)
+      let index = 0
+      for await (const rows of wholeRows(journal, await load())) {
+        for (const row of rows) {
+          signal?.throwIfAborted()
+          yield replayed(row, index)
+          index += 1
+        }
       }
     },
     async drive(fn) {
       checked('replayRun(…).drive', () => checkFunction('fn', fn))
       const rows = await load()
-      await hashArguments(rows)
-      const replay = new ReplayedCalls(runId, rows)
+      await hashArguments(journal, rows)
+      const replay = new ReplayedCalls(journal, runId, rows)
       const stop = eitherSignal(eitherSignal(signal, getToolContext()?.signal), replay.signal)
       try {
         const result = await unlessAborted(Promise.resolve(replay.within(async () => fn(), { signal: stop })), signal)

@@ -4,6 +4,7 @@ import { ToolError } from '../errors.js'
 import { nativeArgsHash } from '../native.js'
 import type { CallRecorder, OpenRecord, StartingCall } from '../record-call.js'
 import { recordToolCallIn } from './host-records.js'
+import type { Journal } from './journal.js'
 import type { ToolCallRow } from './journal-store.js'
 import { asJson, recordedError, wholeOutput } from './recorded-json.js'
 
@@ -23,7 +24,11 @@ export class ReplayedCalls {
   readonly #stopped = new AbortController()
   #difference: ToolError | undefined
 
-  constructor(runId: string, rows: readonly ToolCallRow[]) {
+  readonly #journal: Journal
+
+  /** The rows may be outlines. */
+  constructor(journal: Journal, runId: string, rows: readonly ToolCallRow[]) {
+    this.#journal = journal
     this.runId = runId
     this.rows = rows
   }
@@ -63,7 +68,8 @@ export class ReplayedCalls {
     const json = asJson(input)
     const argsHash = await nativeArgsHash(json ?? 'null')
     const row = await this.#take({ toolName: metadata.name, argsHash, json }, scope)
-    const recorded = outputOf(row)
+    const [whole = row] = await this.#journal.rows([row.row])
+    const recorded = outputOf(whole)
     return { seq: row.seq, key: null, recorded, succeeded: () => undefined, failed: () => undefined }
   }
 
@@ -113,9 +119,11 @@ interface Wanted extends Pick<CallIdentity, 'argsHash'> {
 const hashes = new WeakMap<ToolCallRow, string>()
 
 /** Works out the hashes that rows of other programs do not have. */
-export async function hashArguments(rows: readonly ToolCallRow[]): Promise<void> {
+export async function hashArguments(journal: Journal, rows: readonly ToolCallRow[]): Promise<void> {
   for (const row of rows) {
-    if (row.argsHash === null) hashes.set(row, await nativeArgsHash(row.inputJson ?? 'null'))
+    if (row.argsHash !== null) continue
+    const inputJson = row.inputJson ?? (await journal.rows([row.row]))[0]?.inputJson
+    hashes.set(row, await nativeArgsHash(inputJson ?? 'null'))
   }
 }
 

@@ -57,12 +57,13 @@ export async function revertRun(journal: Journal, runId: string, options: Revert
   await journal.recover()
   // By their rows, which are written before the calls: two calls may begin at the same time, and a clock
   // may be set back between them.
-  const calls = (await journal.listRun(runId)).sort((a, b) => b.row - a.row)
+  const calls = (await journal.listRun(runId, { outline: true })).sort((a, b) => b.row - a.row)
   const done: RevertedCall[] = []
   for (const call of calls) {
     signal?.throwIfAborted()
     if (call.hasRevert !== true || (nodeId !== undefined && call.nodeId !== nodeId)) continue
-    done.push(await revertCall(journal, call, known.get(call.toolName)?.revert))
+    const [whole = call] = await journal.rows([call.row])
+    done.push(await revertCall(journal, whole, known.get(call.toolName)?.revert))
   }
   return done
 }

@@ -5,6 +5,8 @@ import type { Journal, OnJournalFailure, TailOptions } from './journal.js'
 import type {
   Awaitable,
   JournalStore,
+  ListOptions,
+  ListRunOptions,
   NewToolCall,
   RecoveredCalls,
   RevertClaim,
@@ -49,16 +51,20 @@ export class StoreJournal implements Journal {
     return this.#open().updateToolCall(call, end)
   }
 
-  async listToolCalls(runId: string, nodeId: string, iteration = 0): Promise<ToolCallRow[]> {
-    checked('journal.listToolCalls', () => checkIds(runId, nodeId, iteration))
-    return this.#open().listToolCalls(runId, nodeId, iteration)
+  async listToolCalls(runId: string, nodeId: string, iteration = 0, options?: ListOptions): Promise<ToolCallRow[]> {
+    const given = options === undefined ? undefined : givenOptions('journal.listToolCalls', options, ['outline'])
+    checked('journal.listToolCalls', () => {
+      checkIds(runId, nodeId, iteration)
+      if (given !== undefined) checkSwitches(given)
+    })
+    return this.#open().listToolCalls(runId, nodeId, iteration, given)
   }
 
-  async listRun(runId: string, options?: { reverse?: boolean | undefined }): Promise<ToolCallRow[]> {
-    const given = options === undefined ? undefined : givenOptions('journal.listRun', options, ['reverse'])
+  async listRun(runId: string, options?: ListRunOptions): Promise<ToolCallRow[]> {
+    const given = options === undefined ? undefined : givenOptions('journal.listRun', options, ['reverse', 'outline'])
     checked('journal.listRun', () => {
       checkText('runId', runId)
-      if (given?.reverse !== undefined && typeof given.reverse !== 'boolean') throw invalid('reverse must be true or false.')
+      if (given !== undefined) checkSwitches(given)
     })
     return this.#open().listRun(runId, given)
   }
@@ -167,5 +173,11 @@ export class StoreJournal implements Journal {
       hint: 'Open it again, or close it only after the last call.',
       details: { path: this.location },
     })
+  }
+}
+
+function checkSwitches(options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
   }
 }

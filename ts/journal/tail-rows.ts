@@ -2,8 +2,12 @@ import { setTimeout } from 'node:timers/promises'
 import type { TailOptions } from './journal.js'
 import type { JournalStore, ToolCallRow } from './journal-store.js'
 
-/** How many rows are read at once. */
-const AT_ONCE = 500
+/** How many rows are read at once: at first, at least and at most. */
+const FIRST = 50
+const LEAST = 5
+const MOST = 500
+/** About so many bytes. */
+const BYTES = 4 << 20
 const POLL_MS = 100
 
 /** Rows as they are written, and again as they get their outcome. */
@@ -15,8 +19,11 @@ export async function* tailRows(
   let last = after === 'end' ? await store.lastRow() : after
   const running = new Set<number>()
   const isWanted = (row: ToolCallRow): boolean => runId === undefined || row.runId === runId
+  let wanted = FIRST
   for (;;) {
-    const rows = await store.readRows(last, AT_ONCE)
+    const asked = wanted
+    const rows = await store.readRows(last, asked)
+    wanted = nextCount(rows)
     signal?.throwIfAborted()
     for (const row of rows) {
       last = row.row
@@ -25,7 +32,7 @@ export async function* tailRows(
       yield row
       signal?.throwIfAborted()
     }
-    if (rows.length === AT_ONCE) continue
+    if (rows.length === asked) continue
     if (!follow) return
     for (const row of running.size === 0 ? [] : await store.rows([...running])) {
       if (row.status === 'started') continue
@@ -35,6 +42,13 @@ export async function* tailRows(
     }
     await pause(pollMs, signal)
   }
+}
+
+/** As many rows as are about as long together as is right, by those that came last. */
+function nextCount(rows: readonly ToolCallRow[]): number {
+  let length = 1
+  for (const { inputJson, outputJson, errorJson } of rows) for (const text of [inputJson, outputJson, errorJson]) length += text?.length ?? 0
+  return Math.max(LEAST, Math.min(MOST, Math.floor((BYTES * Math.max(1, rows.length)) / length)))
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -45,12 +45,16 @@ export class TaskRecorder implements CallRecorder {
   async prepare(hasRows: boolean): Promise<void> {
     const { runId, nodeId, iteration } = this.task
     const keys = await nativeCallKeys(this.task)
-    for (const row of hasRows ? await this.journal.listToolCalls(runId, nodeId, iteration) : []) {
+    for (const row of hasRows ? await this.journal.listToolCalls(runId, nodeId, iteration, { outline: true }) : []) {
       if (row.attempt !== this.attempt) continue
       this.#seq = Math.max(this.#seq, row.seq)
       if (!row.acted) continue
       if (row.argsHash !== null && row.ordinal !== null) keys.occupy(row.toolName, row.argsHash, row.ordinal)
-      else if (row.inputJson !== null) keys.take(row.toolName, row.inputJson)
+      else {
+        // Long arguments are no part of the outline.
+        const inputJson = row.inputJson ?? (await this.journal.rows([row.row]))[0]?.inputJson
+        if (typeof inputJson === 'string') keys.take(row.toolName, inputJson)
+      }
     }
     this.#keys = keys
   }

@@ -75,8 +75,7 @@ impl Root {
     pub fn open_listed(&self, relative: &Path) -> io::Result<File> {
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         // A listing leaves out what is reserved, so that only a link could still lead there.
-        let links =
-            if toolwright_reserved::is_any() { Links::Refused } else { Links::Followed };
+        let links = if toolwright_reserved::is_any() { Links::Refused } else { Links::Followed };
         let fd = match self.beneath(relative, READ, links) {
             Some(opened) => opened?,
             None => self.open_listed_by_walk(relative)?,

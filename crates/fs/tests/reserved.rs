@@ -1,11 +1,6 @@
 //! Files that the process has reserved: no call reads, replaces or even opens them, under any name.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::Path,
-    sync::atomic::AtomicBool,
-};
+use std::{fs, os::unix::fs::symlink, path::Path, sync::atomic::AtomicBool};
 
 use toolwright_fs::{FsError, Held, Resolver, Root, Roots, WriteOptions};
 use toolwright_reserved::Reservation;

@@ -101,7 +101,6 @@ impl Journal {
         if owner.is_none() || self.options.synchronous == Synchronous::Full {
             return Ok(Ready::NotNow);
         }
-        self.check_file()?;
         Ok(Ready::As(owner))
     }
 

@@ -179,6 +179,7 @@ pub struct Call {
     pub output_bytes: Option<i64>,
     /// False for a call that was refused before it did anything.
     pub acted: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl Call {
@@ -191,8 +192,14 @@ impl Call {
     /// Whether the output in the row is the beginning of a longer one.
     #[must_use]
     pub fn is_cut(&self) -> bool {
-        let kept = self.output_json.as_ref().map_or(0, String::len);
-        self.output_bytes.is_some_and(|bytes| usize::try_from(bytes).is_ok_and(|all| all > kept))
+        self.is_cut
+    }
+
+    /// How many bytes of text it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let texts = [&self.input_json, &self.output_json, &self.error_json, &self.forced_past_json];
+        texts.into_iter().flatten().map(String::len).sum()
     }
 
     /// What completes this row.

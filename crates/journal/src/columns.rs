@@ -68,6 +68,11 @@ pub(crate) const COLUMNS: [Column; 29] = [
     integer("tw_revert_owner"),
 ];
 
+/// Longer arguments and errors are no part of an outline.
+const LONG: usize = 64 << 10;
+/// The column that only an outline has.
+const OUTLINE: usize = READ + 1;
+
 /// How many of [`COLUMNS`] make up a [`Call`].
 const READ: usize = 27;
 
@@ -84,12 +89,55 @@ pub(crate) fn select_list(present: &[String]) -> String {
     list
 }
 
-/// Reads a row selected by [`select_list`].
+/// The same, with nothing in it that is long: see `outline`. Where the output was cut is told by one
+/// more column.
+pub(crate) fn outline_list(present: &[String]) -> String {
+    let has = |name: &str| present.iter().any(|column| column == name);
+    let length = |name: &str| format!("length(CAST({name} AS BLOB))");
+    let output = length("output_json");
+    let mut list = "rowid".to_owned();
+    for column in COLUMNS.iter().take(READ) {
+        let name = column.name;
+        let expression = match name {
+            "output_json" => "NULL".to_owned(),
+            "input_json" => {
+                format!("CASE WHEN {} <= {LONG} THEN input_json END", length("input_json"))
+            }
+            "error_json" => format!(
+                "CASE WHEN {} <= {LONG} THEN error_json
+                     WHEN json_valid(error_json) THEN json_object(
+                         'name', json_extract(error_json, '$.name'),
+                         'code', json_extract(error_json, '$.code'),
+                         'message', substr(coalesce(json_extract(error_json, '$.summary'),
+                             json_extract(error_json, '$.message'), ''), 1, 1000)) END",
+                length("error_json")
+            ),
+            "tw_output_bytes" if has(name) => format!("coalesce(tw_output_bytes, {output})"),
+            "tw_output_bytes" => output.clone(),
+            name if has(name) => name.to_owned(),
+            _ => "NULL".to_owned(),
+        };
+        for part in [", ", &expression, " AS ", name] {
+            list.push_str(part);
+        }
+    }
+    let cut = if has("tw_output_bytes") { "tw_output_bytes" } else { "NULL" };
+    list + &format!(", coalesce({cut} > coalesce({output}, 0), 0)")
+}
+
+/// Reads a row selected by [`select_list`] or [`outline_list`].
 ///
 /// A column of `SQLite` holds values of any type, whatever it was declared as, and this journal may
 /// have been written by others: a value of an unexpected type is read as near as can be.
 pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
     let status_text = text_at(row, 11)?.unwrap_or_default();
+    let (output_json, output_bytes) = (text_at(row, 8)?, integer_at(row, 26)?);
+    let is_cut = if row.as_ref().column_count() > OUTLINE {
+        flag_at(row, OUTLINE)? == Some(true)
+    } else {
+        let kept = output_json.as_ref().map_or(0, String::len);
+        output_bytes.is_some_and(|bytes| usize::try_from(bytes).is_ok_and(|all| all > kept))
+    };
     Ok(Call {
         row: integer_at(row, 0)?.unwrap_or_default(),
         task: TaskId {
@@ -101,7 +149,7 @@ pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
         seq: integer_at(row, 5)?.unwrap_or_default(),
         tool_name: text_at(row, 6)?.unwrap_or_default(),
         input_json: text_at(row, 7)?,
-        output_json: text_at(row, 8)?,
+        output_json,
         started_at_ms: integer_at(row, 9)?.unwrap_or_default(),
         finished_at_ms: integer_at(row, 10)?,
         status: Status::of(&status_text),
@@ -120,7 +168,8 @@ pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
         forced_past_json: text_at(row, 23)?,
         args_hash: text_at(row, 24)?,
         ordinal: integer_at(row, 25)?,
-        output_bytes: integer_at(row, 26)?,
+        output_bytes,
+        is_cut,
         acted: flag_at(row, 27)? != Some(false),
     })
 }

@@ -13,9 +13,8 @@ use std::{
 
 use rusqlite::Connection;
 use toolwright_sqlite::{
-    Checkpoint, Identity, LockFile, Patience, Readers, Source,
+    Checkpoint, LockFile, OpenFiles, Patience, Readers, Source, Unclosed,
     connection::{self, absolute, beside},
-    lock_file::identity_at,
 };
 
 use crate::{
@@ -43,10 +42,11 @@ pub struct Journal {
     pub(crate) behind: Arc<Behind>,
     /// Where locks are; `None` in memory.
     locks: Option<PathBuf>,
-    /// Which file is open for writing.
-    file: Option<Identity>,
+    /// The files, as long as they are open; none in memory.
+    files: Mutex<Option<Arc<OpenFiles>>>,
     /// The columns to select, by what the table has.
     pub(crate) columns: String,
+    pub(crate) outline_columns: String,
     owner: OnceLock<i64>,
     owner_lock: Mutex<Option<LockFile>>,
     /// Held while closing, so that who closes it a second time waits for the first.
@@ -87,11 +87,13 @@ impl Journal {
         let mut connection = connection::writer(path, options.synchronous, patience)?;
         let columns = schema::complete(&mut connection, path, patience)?;
         let path = absolute(path);
+        let files = Arc::new(OpenFiles::of_writer(&path));
         let mut journal = Self::assembled(path.clone(), options, &columns);
-        journal.writer = Some(Arc::new(Writer::new(path.clone(), connection, patience)));
+        let writer = Writer::new(path.clone(), connection, patience);
+        journal.writer = Some(Arc::new(writer.with_files(Arc::clone(&files))));
         journal.readers = Some(Readers::new(path.clone(), Source::File(path.clone()), patience));
         journal.locks = Some(beside(&path, ".locks"));
-        journal.file = identity_at(&path);
+        journal.files = Mutex::new(Some(files));
         Ok(journal)
     }
 
@@ -101,6 +103,7 @@ impl Journal {
         let columns = schema::existing(&connection, path, patience)?;
         let path = absolute(path);
         let mut journal = Self::assembled(path.clone(), options, &columns);
+        journal.files = Mutex::new(Some(Arc::new(OpenFiles::of_reader(&path))));
         let readers = Readers::new(path, source, patience);
         readers.keep(connection);
         journal.readers = Some(readers);
@@ -115,8 +118,9 @@ impl Journal {
             writer: None,
             readers: None,
             locks: None,
-            file: None,
+            files: Mutex::default(),
             columns: columns::select_list(columns),
+            outline_columns: columns::outline_list(columns),
             owner: OnceLock::new(),
             owner_lock: Mutex::default(),
             closing: Mutex::default(),
@@ -135,7 +139,6 @@ impl Journal {
     /// so before the call has done anything.
     pub fn begin(&self, intent: Intent) -> Result<CallRef, JournalError> {
         let writer = self.writer()?;
-        self.check_file()?;
         let owner = self.owner()?;
         let (attempt, seq, started_at_ms) = (intent.attempt, intent.seq, intent.started_at_ms);
         let work = Work::Insert { intent: Box::new(intent), owner, end: None };
@@ -148,7 +151,6 @@ impl Journal {
     /// Records the outcome of a call that began. It is on disk when this returns.
     pub fn finish(&self, call: CallRef, finish: Finish) -> Result<(), JournalError> {
         let end = End::new(finish, self.options.output_limit);
-        self.check_file()?;
         self.writer()?.write(Work::Finish { call, end })?;
         self.count_open(-1);
         self.tend_log();
@@ -167,7 +169,6 @@ impl Journal {
         if behind && self.start_thread(writer) {
             return self.behind.push(work, bytes);
         }
-        self.check_file()?;
         writer.write(work)?;
         self.tend_log();
         Ok(())
@@ -187,12 +188,17 @@ impl Journal {
         if let Some(readers) = &self.readers {
             readers.close();
         }
-        let closed =
-            self.writer.as_ref().and_then(|writer| writer.close()).map_or(Ok(()), |connection| {
-                connection
-                    .close()
-                    .map_err(|(_, error)| JournalError::of(&self.path, "closing", error))
-            });
+        let connection = self.writer.as_ref().and_then(|writer| writer.close());
+        let closed = connection.map_or(Ok(()), |connection| {
+            let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            match files.as_deref().map_or(Ok(()), |files| files.close(connection)) {
+                Ok(()) => Ok(()),
+                Err(Unclosed::Cut(path)) => Err(JournalError::Removed { path }),
+                Err(Unclosed::Failed(error)) => Err(JournalError::of(&self.path, "closing", error)),
+            }
+        });
+        // Not before: what is reserved is so because connections have it open.
+        drop(self.files.lock().unwrap_or_else(PoisonError::into_inner).take());
         flushed.and(ended).and(closed)
     }
 
@@ -211,15 +217,6 @@ impl Journal {
             )
         })?;
         drop(lock);
-        Ok(())
-    }
-
-    /// A command of an agent may well remove the journal (`git clean`), and `SQLite` goes on writing
-    /// to a file that nobody will find again.
-    pub(crate) fn check_file(&self) -> Result<(), JournalError> {
-        if self.file.is_some() && self.file != identity_at(&self.path) {
-            return Err(JournalError::Removed { path: self.path.clone() });
-        }
         Ok(())
     }
 
@@ -268,6 +265,10 @@ impl Journal {
         act: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, JournalError> {
         self.behind.settle();
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(Err(path)) = files.as_deref().map(OpenFiles::check_index) {
+            return Err(JournalError::Removed { path });
+        }
         match (&self.readers, &self.writer) {
             (Some(readers), _) => readers.read(operation, act),
             (None, Some(writer)) => writer.read(operation, act),

@@ -6,12 +6,12 @@
 //! locks were removed) pid, start time and boot decide, and where these mean nothing (another
 //! machine, another pid namespace) nothing is decided.
 
-use std::{hash::BuildHasher, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use rusqlite::{Connection, Row, named_params};
 use toolwright_sqlite::{
     Held, Identity, LockFile,
-    lock_file::{self},
+    lock_file::{self, unused_name},
 };
 
 use crate::{
@@ -19,6 +19,8 @@ use crate::{
     columns::{integer_at, text_at},
     process::Process,
 };
+
+const PREFIX: &str = "owner-";
 
 /// The row of an owner.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// Before the row, so that nobody finds a row whose lock is free.
     pub(crate) fn new(locks: &Path) -> Result<Self, JournalError> {
-        let name = unused_name();
+        let name = unused_name(PREFIX);
         let failed =
             |source| JournalError::Lock { path: locks.join(&name), source: Arc::new(source) };
         let Some(lock) = LockFile::acquire(locks, &name)? else {
@@ -150,13 +152,7 @@ impl Owner {
 
 /// Whether it is a name as given here: it is read from the database, which may be anybody's work.
 pub(crate) fn is_lock_name(name: &str) -> bool {
-    name.strip_prefix("owner-").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()))
-}
-
-fn unused_name() -> String {
-    // Seeded by the system's random numbers, and different with every call.
-    let random = || std::hash::RandomState::new().hash_one(std::process::id());
-    format!("owner-{:016x}{:016x}", random(), random())
+    name.strip_prefix(PREFIX).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 #[cfg(test)]

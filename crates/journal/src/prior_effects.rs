@@ -27,13 +27,14 @@ pub enum Certainty {
 impl Journal {
     /// The side effects of attempts before `attempt` that are not idempotent, by attempt and
     /// sequence number. Left out: what was undone, and calls that were refused before they did
-    /// anything.
+    /// anything. Outputs are left out, and arguments and errors that are long: see
+    /// [`Journal::outline`].
     pub fn prior_effects(
         &self,
         task: &TaskId,
         attempt: i64,
     ) -> Result<Vec<PriorEffect>, JournalError> {
-        let calls = self.calls(
+        let calls = self.outlines(
             "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 AND attempt < ?4
              ORDER BY attempt, seq",
             &(&task.run_id, &task.node_id, task.iteration, attempt),

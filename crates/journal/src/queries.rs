@@ -6,6 +6,7 @@ use crate::{
     Call, CallRef, Journal, JournalError, Ordinals, TaskId,
     columns::{self, TABLE, integer_at, integers, text_at},
     keys::args_hash,
+    outline::TASK,
 };
 
 /// A run in a few numbers.
@@ -42,25 +43,13 @@ const AT_ONCE: usize = 500;
 impl Journal {
     /// The calls of a task, by attempt and sequence number.
     pub fn list(&self, task: &TaskId) -> Result<Vec<Call>, JournalError> {
-        self.calls(
-            "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 ORDER BY attempt, seq",
-            &(&task.run_id, &task.node_id, task.iteration),
-        )
+        self.calls(TASK, &(&task.run_id, &task.node_id, task.iteration))
     }
 
     /// The calls of a run, by the time they began; at the same time by attempt, sequence number and
     /// task. The reverse is exactly the other way round.
     pub fn list_run(&self, run_id: &str, order: Order) -> Result<Vec<Call>, JournalError> {
-        let by = match order {
-            Order::Forward => {
-                "WHERE run_id = ?1 ORDER BY started_at_ms, attempt, seq, node_id, iteration"
-            }
-            Order::Reverse => {
-                "WHERE run_id = ?1 ORDER BY started_at_ms DESC, attempt DESC, seq DESC,
-                     node_id DESC, iteration DESC"
-            }
-        };
-        self.calls(by, &(run_id,))
+        self.calls(run_clause(order), &(run_id,))
     }
 
     /// All runs, the earliest first.
@@ -157,8 +146,10 @@ impl Journal {
     /// process. Those of refused calls are free.
     pub fn ordinals(&self, task: &TaskId, attempt: i64) -> Result<Ordinals, JournalError> {
         let ordinals = Ordinals::new();
-        for call in self.list(task)? {
+        // Arguments of other programs' rows are hashed, and may be long.
+        for call in self.outline(task)? {
             if call.attempt == attempt && call.acted {
+                let call = self.whole_if_needed(call)?;
                 let hash = match (&call.args_hash, &call.input_json) {
                     (Some(hash), _) => hash.clone(),
                     (None, Some(input)) => args_hash(input),
@@ -171,6 +162,14 @@ impl Journal {
             }
         }
         Ok(ordinals)
+    }
+
+    /// All of a row whose arguments have to be hashed.
+    pub(crate) fn whole_if_needed(&self, outline: Call) -> Result<Call, JournalError> {
+        if outline.args_hash.is_some() || outline.input_json.is_some() {
+            return Ok(outline);
+        }
+        Ok(self.rows(&[outline.row])?.pop().unwrap_or(outline))
     }
 
     /// What completes the row of a call, by the call's place.
@@ -191,6 +190,18 @@ impl Journal {
     ) -> Result<Vec<Call>, JournalError> {
         let sql = format!("SELECT {} FROM {TABLE} {clause}", self.columns);
         self.read("reading calls", |connection| calls_of(connection, &sql, parameters.clone()))
+    }
+}
+
+pub(crate) fn run_clause(order: Order) -> &'static str {
+    match order {
+        Order::Forward => {
+            "WHERE run_id = ?1 ORDER BY started_at_ms, attempt, seq, node_id, iteration"
+        }
+        Order::Reverse => {
+            "WHERE run_id = ?1 ORDER BY started_at_ms DESC, attempt DESC, seq DESC,
+                 node_id DESC, iteration DESC"
+        }
     }
 }
 

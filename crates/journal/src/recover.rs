@@ -92,6 +92,10 @@ impl Journal {
                 lock_file::remove(&locks.join(name));
             }
         }
+        // Those of tasks and of journals that were killed: nobody else looks for them.
+        lock_file::sweep(locks, |name| {
+            ["task-", "open-"].iter().any(|kind| name.starts_with(kind))
+        });
         recovered.calls.sort_unstable();
         recovered.reverts.sort_unstable();
         Ok(recovered)

@@ -27,7 +27,7 @@ impl Journal {
         hash: &str,
         ordinal: i64,
     ) -> Result<Option<Recorded>, JournalError> {
-        let calls = self.calls(
+        let calls = self.outlines(
             "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 AND tool_name = ?4
                  AND (tw_args_hash = ?5 OR tw_args_hash IS NULL)
              ORDER BY attempt, seq",
@@ -36,6 +36,7 @@ impl Journal {
         let mut counts: HashMap<i64, i64> = HashMap::new();
         let mut found = None;
         for call in calls {
+            let call = self.whole_if_needed(call)?;
             let same = match (&call.args_hash, &call.input_json) {
                 (Some(own), _) => own == hash,
                 (None, Some(input)) => args_hash(input) == hash,
@@ -53,6 +54,10 @@ impl Journal {
                 found = Some(call);
             }
         }
+        let found = match found {
+            Some(call) => self.rows(&[call.row])?.pop(),
+            None => None,
+        };
         Ok(found.map(|call| Recorded { is_whole: !call.is_cut(), call }))
     }
 }

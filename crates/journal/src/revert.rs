@@ -20,7 +20,7 @@ pub enum Claim {
 impl Journal {
     /// The calls of a run that can be undone, the last first.
     pub fn revertible(&self, run_id: &str) -> Result<Vec<Call>, JournalError> {
-        let mut calls = self.list_run(run_id, Order::Reverse)?;
+        let mut calls = self.outline_run(run_id, Order::Reverse)?;
         calls.retain(|call| call.revert_status.is_none() && obstacle(call).is_none());
         Ok(calls)
     }

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
-use toolwright_sqlite::Patience;
+use toolwright_sqlite::{Patience, connection::no_table};
 
 use crate::{
     JournalError,
@@ -27,6 +27,8 @@ struct Found {
     demanded: Option<String>,
     token_index: bool,
     owners: bool,
+    /// Why something with the name of one of the tables is none.
+    no_table: Option<String>,
 }
 
 impl Found {
@@ -67,7 +69,7 @@ pub(crate) fn existing(
     patience: Patience,
 ) -> Result<Vec<String>, JournalError> {
     let found = patience.retry(path, "reading the schema", || look(connection))?;
-    if found.columns.is_empty() {
+    if found.columns.is_empty() && found.no_table.is_none() {
         let reason = format!("it has no table `{TABLE}`");
         return Err(JournalError::WrongSchema { path: path.to_owned(), reason });
     }
@@ -92,11 +94,18 @@ fn look(connection: &Connection) -> rusqlite::Result<Found> {
         found.token_index |= name == TOKEN_INDEX;
         found.owners |= name == OWNERS;
     }
+    for table in [TABLE, OWNERS] {
+        found.no_table = found.no_table.take().or(no_table(connection, table)?);
+    }
     Ok(found)
 }
 
 /// A table that lacks one of the oldest columns is another program's.
 fn check(found: &Found, path: &Path) -> Result<(), JournalError> {
+    if let Some(reason) = &found.no_table {
+        let (path, reason) = (path.to_owned(), reason.clone());
+        return Err(JournalError::WrongSchema { path, reason });
+    }
     if found.columns.is_empty() {
         return Ok(());
     }

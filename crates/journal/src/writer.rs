@@ -16,7 +16,7 @@ use std::{
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use toolwright_sqlite::{LogGrowth, Patience, connection::log_pages};
+use toolwright_sqlite::{LogGrowth, OpenFiles, Patience, connection::log_pages};
 
 use crate::{
     JournalError,
@@ -78,6 +78,8 @@ pub(crate) struct Writer {
     queue: Mutex<Queue>,
     log: LogGrowth,
     log_is_long: AtomicBool,
+    /// `None` in memory, and after closing.
+    files: Mutex<Option<Arc<OpenFiles>>>,
 }
 
 impl Writer {
@@ -89,7 +91,14 @@ impl Writer {
             queue: Mutex::default(),
             log: LogGrowth::default(),
             log_is_long: AtomicBool::new(false),
+            files: Mutex::default(),
         }
+    }
+
+    /// Has it look whether these files are still there.
+    pub(crate) fn with_files(self, files: Arc<OpenFiles>) -> Self {
+        *unpoisoned(&self.files) = Some(files);
+        self
     }
 
     /// Writes one row; it is on disk when this returns.
@@ -142,7 +151,7 @@ impl Writer {
         let written = self.open(guard.as_ref()).and_then(|connection| {
             let retried = Patience::HARDLY_ANY
                 .retry(&self.path, "writing a call", || work.write(connection, &self.path));
-            Ok(retried?)
+            self.still_there(retried?)
         });
         self.note_log();
         match written {
@@ -175,7 +184,7 @@ impl Writer {
             work.write(connection, &self.path)
         });
         self.note_log();
-        result?
+        self.still_there(result?)?
     }
 
     /// Writes many rows in one transaction. A failure of the database is every row's failure; a
@@ -235,7 +244,7 @@ impl Writer {
             Ok(value)
         });
         self.note_log();
-        Ok(result?)
+        self.still_there(result?)
     }
 
     /// Whether the log has become long since this was last asked.
@@ -249,13 +258,27 @@ impl Writer {
         }
     }
 
+    /// What was written is told only if it is where others will find it.
+    fn still_there<T>(&self, written: T) -> Result<T, JournalError> {
+        match unpoisoned(&self.files).as_deref().map_or(Ok(()), OpenFiles::check) {
+            Ok(()) => Ok(written),
+            Err(path) => Err(JournalError::Removed { path }),
+        }
+    }
+
     /// Closes the connection, after whatever is being written.
     pub(crate) fn close(&self) -> Option<Connection> {
-        unpoisoned(&self.connection).take()
+        let mut connection = unpoisoned(&self.connection);
+        *unpoisoned(&self.files) = None;
+        connection.take()
     }
 
     fn open<'c>(&self, connection: Option<&'c Connection>) -> Result<&'c Connection, JournalError> {
-        connection.ok_or_else(|| JournalError::Closed { path: self.path.clone() })
+        let connection =
+            connection.ok_or_else(|| JournalError::Closed { path: self.path.clone() })?;
+        // A command of an agent may well remove the journal (`git clean`), and to touch the index of a
+        // log that was cut would end the process.
+        self.still_there(connection)
     }
 }
 

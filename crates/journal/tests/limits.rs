@@ -175,7 +175,9 @@ fn a_journal_that_was_removed_takes_no_more_calls() {
 fn a_lock_that_cannot_be_made_is_told() {
     let place = Place::new();
     let journal = place.open();
-    fs::write(place.base.path().join("runs.db.locks"), "").unwrap();
+    let locks = place.base.path().join("runs.db.locks");
+    fs::remove_dir_all(&locks).unwrap();
+    fs::write(locks, "").unwrap();
     let error = told(journal.lock_task(&task("t"), 1), "JOURNAL_LOCK_FAILED");
     assert!(error.path().unwrap().starts_with(place.file().with_extension("db.locks")));
     told(journal.begin(effect(&task("t"), 1, 1)), "JOURNAL_LOCK_FAILED");

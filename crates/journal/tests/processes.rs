@@ -5,14 +5,16 @@ mod support;
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader},
+    fs::File,
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
+use rustix::fs::{FlockOperation, fcntl_lock};
 use support::{Place, effect, ended, open, reading, success, task, tenth_of};
-use toolwright_journal::{Outcome, Status};
+use toolwright_journal::{Journal, Location, Options, Outcome, Status};
 
 /// A child that has said its first word.
 fn started(test: &str, argument: &str) -> Child {
@@ -202,4 +204,39 @@ fn a_process_that_ended_properly_needs_no_recovery() {
     assert_eq!(open, 0);
     drop(raw);
     assert_eq!(place.names(), ["runs.db"]);
+}
+
+/// A process that can only read the files can take shared locks on them. Who writes then waits as long as
+/// it is told to and no longer, and goes on when the locks are given back.
+#[test]
+fn locks_of_a_reader_are_waited_for_as_long_as_was_said() {
+    const TEST: &str = "locks_of_a_reader_are_waited_for_as_long_as_was_said";
+    if let Some(argument) = support::child_argument() {
+        let locked: Vec<File> = ["", "-wal", "-shm"]
+            .map(|suffix| File::open(format!("{argument}{suffix}")).unwrap())
+            .into();
+        for file in &locked {
+            fcntl_lock(file, FlockOperation::NonBlockingLockShared).unwrap();
+        }
+        ready_until_told();
+        return;
+    }
+    let patience = Duration::from_millis(300);
+    let place = Place::new();
+    let options = Options { patience, ..Options::default() };
+    let journal = Journal::open(&Location::File(place.file()), options).unwrap();
+    let call = journal.begin(effect(&task("t"), 1, 1)).unwrap();
+    let mut reader = started(TEST, &place.file().display().to_string());
+    for _ in 0..2 {
+        let before = Instant::now();
+        let error = support::told(journal.finish(call, success("done")), "JOURNAL_BUSY");
+        let waited = before.elapsed();
+        assert!(waited >= patience && waited < patience * 10, "{error} after {waited:?}");
+        // Reading is not in the way of it.
+        assert_eq!(journal.list(&task("t")).unwrap().len(), 1);
+    }
+    reader.stdin.take().unwrap().write_all(b"end\n").unwrap();
+    assert!(reader.wait().unwrap().success());
+    journal.finish(call, success("done")).unwrap();
+    assert_eq!(journal.list(&task("t")).unwrap()[0].status, Status::Success);
 }

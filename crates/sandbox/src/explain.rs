@@ -53,6 +53,19 @@ pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
     if plan.network != Network::Open && says(&NETWORK) {
         return hint("the network is blocked; work without it, or", Remedy::NETWORK);
     }
+    if says(&REFUSED) || says(&FILES) {
+        // By the name alone, as a command in the root has it.
+        let names = toolwright_reserved::paths();
+        let reserved = names.iter().filter(|path| plan.closed.contains(path)).find_map(|path| {
+            let name = path.file_name()?.to_string_lossy();
+            printed.contains(&name.to_lowercase()).then(|| name.into_owned())
+        });
+        if let Some(name) = reserved {
+            return Some(format!(
+                "This is the sandbox: `{name}` belongs to an open journal or thread store, and is closed to commands; do without it."
+            ));
+        }
+    }
     let (read_only, busy) = (says(&FILES), says(&BUSY));
     if plan.files == Files::Confined && (read_only || busy) {
         match protected(&printed, plan) {

@@ -10,6 +10,7 @@ use std::{
 use crate::plan::{Files, Limits, Network, Plan};
 
 mod git;
+mod reserved;
 mod scope;
 mod sessions;
 pub mod stores;
@@ -123,6 +124,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     for (directory, names) in repositories {
         git::protect(options.root, directory, &names, is_writable, &mut protected);
     }
+    reserved::close(&mut closed, &mut readable);
     for paths in [&mut closed, &mut readable, &mut writable] {
         paths.sort_unstable();
         paths.dedup();

@@ -131,6 +131,9 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
             let mut gaps = String::new();
             if !plan.closed.is_empty() && !layers.closed.holds() {
                 gaps += "; closed paths can be read";
+                if toolwright_reserved::paths().iter().any(|path| plan.closed.contains(path)) {
+                    gaps += "; an open journal or thread store can be read and changed";
+                }
             }
             if !plan.protected.is_empty() && !layers.protected.holds() {
                 gaps += "; sandbox.denyWrite does not hold for commands";

@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::{ErrorCode, ffi};
 
-use crate::SqliteError;
+use crate::{SqliteError, budget};
 
 /// A write takes some ten microseconds, so that the first tries follow at once.
 const AT_ONCE: u32 = 4;
@@ -39,6 +39,7 @@ impl Patience {
     ) -> Result<T, SqliteError> {
         let started = Instant::now();
         for round in 0.. {
+            budget::begin();
             match act() {
                 Ok(value) => return Ok(value),
                 Err(error) if is_busy(&error) => {

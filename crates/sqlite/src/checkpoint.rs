@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::{Synchronous, connection};
+use crate::{Synchronous, connection, open_files::is_cut};
 
 /// By so many pages (4 MB) the log grows before it is moved, and moved again.
 const STEP: u32 = 1000;
@@ -73,6 +73,9 @@ impl Checkpoint {
             self.connection = connection::mover(&self.path, self.synchronous).ok();
         }
         let Some(connection) = &self.connection else { return };
+        if is_cut(&connection::beside(&self.path, "-shm")) {
+            return;
+        }
         // What was written meanwhile is left, and who writes next goes on behind it.
         if moved(connection, "PASSIVE").is_some_and(|pages| pages >= TOO_LONG)
             && connection.busy_handler(Some(try_again)).is_ok()

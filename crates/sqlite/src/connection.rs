@@ -4,18 +4,23 @@ use std::{
     cell::Cell,
     ffi::OsString,
     fmt::Write,
+    fs::FileType,
     io::{self, ErrorKind},
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::FileTypeExt},
     path::{Path, PathBuf},
 };
 
-use rusqlite::{Connection, OpenFlags, hooks::Wal};
+use rusqlite::{
+    Connection, OpenFlags, config::DbConfig, hooks::Wal, limits::Limit, types::ValueRef,
+};
 use rustix::fs::Access;
 
-use crate::{SqliteError, busy::Patience};
+use crate::{SqliteError, budget, busy::Patience, open_files::BESIDE};
 
 /// Statements kept ready on each connection.
 const STATEMENTS: usize = 32;
+/// The longest value and the longest row: what is longer is refused, and not read into memory.
+const LONGEST_VALUE: i32 = 100 << 20;
 /// The log is cut back to this size once all of it is in the database.
 const LOG_KEPT: u32 = 16 << 20;
 
@@ -45,6 +50,7 @@ pub fn writer(
     synchronous: Synchronous,
     patience: Patience,
 ) -> Result<Connection, SqliteError> {
+    check_places(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -81,6 +87,7 @@ pub fn writer(
 /// Opens what a [`writer`] has open, to move its log. A file that was removed is not made again, and one
 /// that has come in its place stays as it is.
 pub(crate) fn mover(path: &Path, synchronous: Synchronous) -> Result<Connection, SqliteError> {
+    check_places(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
@@ -112,7 +119,7 @@ pub fn memory() -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
         .map_err(|error| SqliteError::of(path, "opening", error))?;
-    prepare(&connection, path)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
@@ -135,6 +142,8 @@ pub fn first_reader(path: &Path, patience: Patience) -> Result<(Connection, Sour
 /// Opens for reading.
 pub fn reader(source: &Source, patience: Patience) -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (Source::File(path) | Source::Frozen(path)) = source;
+    check_places(path)?;
     let (path, opened) = match source {
         Source::File(path) => (path, Connection::open_with_flags(path, flags)),
         Source::Frozen(path) => {
@@ -147,6 +156,26 @@ pub fn reader(source: &Source, patience: Patience) -> Result<Connection, SqliteE
     patience
         .retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
     Ok(connection)
+}
+
+/// What bears the name of a table, if anything does: `None` for a table of rows, else why it is none.
+pub fn no_table(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    let mut statement = connection
+        .prepare("SELECT type, rootpage > 0 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE")?;
+    let mut rows = statement.query([name])?;
+    while let Some(row) = rows.next()? {
+        let kind = match row.get_ref(0)? {
+            ValueRef::Text(kind) => String::from_utf8_lossy(kind).into_owned(),
+            _ => "nothing".to_owned(),
+        };
+        if kind != "table" {
+            return Ok(Some(format!("`{name}` is no table (`{kind}`)")));
+        }
+        if row.get_ref(1)? != ValueRef::Integer(1) {
+            return Ok(Some(format!("`{name}` is a virtual table")));
+        }
+    }
+    Ok(None)
 }
 
 /// The database by its full name and not by a link to it, so that every process finds the same locks.
@@ -165,12 +194,53 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 fn prepare(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Waiting is ours: see `Patience`. And nothing that a file of unknown origin brings along
-    // (a trigger, a view) may call functions that reach further.
-    connection
-        .busy_timeout(std::time::Duration::ZERO)
-        .and_then(|()| connection.execute_batch("PRAGMA trusted_schema = OFF"))
-        .map_err(|error| SqliteError::of(path, "opening", error))
+    // Waiting is ours: see `Patience`. And nothing that a file of unknown origin brings along (a
+    // trigger, a view, an expression of an index) is run, or calls functions that reach further.
+    let prepared = || {
+        connection.busy_timeout(std::time::Duration::ZERO)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+        budget::install(connection, path.to_owned())?;
+        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+    };
+    prepared().map_err(|error| SqliteError::of(path, "opening", error))
+}
+
+/// Refuses what `SQLite` would wait for (a named pipe) or act on (a device) by opening it, in the place
+/// of the file or of one that belongs to it.
+fn check_places(path: &Path) -> Result<(), SqliteError> {
+    let refused = |place: &Path, kind: FileType| {
+        let what = match kind {
+            kind if kind.is_dir() => "a directory",
+            kind if kind.is_fifo() => "a named pipe (FIFO)",
+            kind if kind.is_socket() => "a socket",
+            kind if kind.is_symlink() => "a symbolic link",
+            _ => "a device",
+        };
+        let reason = if place == path {
+            format!("it is {what}")
+        } else {
+            format!("`{}`, which belongs to it, is {what}", place.display())
+        };
+        Err(SqliteError::CannotOpen { path: path.to_owned(), reason })
+    };
+    if let Ok(found) = path.metadata()
+        && !found.is_file()
+    {
+        return refused(path, found.file_type());
+    }
+    let real = absolute(path);
+    for suffix in BESIDE {
+        let place = beside(&real, suffix);
+        if let Ok(found) = place.symlink_metadata()
+            && !found.is_file()
+        {
+            return refused(&place, found.file_type());
+        }
+    }
+    Ok(())
 }
 
 thread_local! {

@@ -109,6 +109,9 @@ pub enum SqliteError {
     },
 }
 
+/// See `budget`.
+const ENDLESS: &str = "its pages lead to more than a file of its size can hold";
+
 impl SqliteError {
     /// Sorts an error of `SQLite` into the variant that tells the caller most.
     #[must_use]
@@ -136,6 +139,9 @@ impl SqliteError {
             (ErrorCode::NotADatabase, _) => Self::NotADatabase { path },
             (ErrorCode::DatabaseCorrupt, _) | (_, ffi::SQLITE_IOERR_CORRUPTFS) => {
                 Self::Corrupt { path, reason }
+            }
+            (ErrorCode::OperationInterrupted, _) => {
+                Self::Corrupt { path, reason: ENDLESS.to_owned() }
             }
             (ErrorCode::CannotOpen, _) => Self::CannotOpen { path, reason },
             (ErrorCode::TooBig, _) => Self::TooLarge { path },

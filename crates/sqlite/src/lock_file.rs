@@ -9,6 +9,7 @@
 
 use std::{
     fs::File,
+    hash::BuildHasher,
     io,
     os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
@@ -24,6 +25,11 @@ use crate::SqliteError;
 
 /// How often a file may vanish, as its holder removed it, before this gives up.
 const TRIES: usize = 1000;
+
+/// A longer note is none of ours.
+const LONGEST_NOTE: usize = 256;
+/// How many files are looked at in one sweep.
+const MOST_SWEPT: usize = 10_000;
 
 /// A lock that is held. Released on drop.
 #[derive(Debug)]
@@ -112,10 +118,38 @@ impl Drop for LockFile {
     }
 }
 
+/// A name that nobody else gives, for a lock of one holder.
+#[must_use]
+pub fn unused_name(prefix: &str) -> String {
+    // Seeded by the system's random numbers, and different with every call.
+    let random = || std::hash::RandomState::new().hash_one(std::process::id());
+    format!("{prefix}{:016x}{:016x}", random(), random())
+}
+
+/// Removes the locks whose holders are gone, as far as `is_meant` says so of their names. A process that
+/// is killed leaves the files of its locks.
+pub fn sweep(directory: &Path, is_meant: impl Fn(&str) -> bool) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.take(MOST_SWEPT).flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| is_meant(name)) else { continue };
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // One that is free goes when it is dropped.
+            drop(LockFile::acquire(directory, name));
+        }
+    }
+}
+
 /// The note of whoever holds a lock.
 #[must_use]
 pub fn note_of(directory: &Path, name: &str) -> String {
-    std::fs::read_to_string(directory.join(name)).unwrap_or_default()
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let Ok(file) = rustix::fs::open(directory.join(name), flags, Mode::empty()) else {
+        return String::new();
+    };
+    let mut note = [0; LONGEST_NOTE];
+    let read = File::from(file).read_at(&mut note, 0).unwrap_or(0);
+    String::from_utf8_lossy(&note[..read]).into_owned()
 }
 
 /// Whether the lock with this file is held.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
-use toolwright_sqlite::{Patience, SqliteError};
+use toolwright_sqlite::{Patience, SqliteError, connection::no_table};
 
 /// A table: its name, its columns, and what else is written with it.
 struct Table {
@@ -193,7 +193,10 @@ fn look(connection: &Connection, for_writing: bool) -> rusqlite::Result<Vec<Foun
         let columns: Vec<(String, bool)> = statement
             .query_map((table.name, for_writing), |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
-        found.push((!columns.is_empty()).then(|| difference(table, &columns)));
+        found.push(match no_table(connection, table.name)? {
+            Some(reason) => Some(Some(reason)),
+            None => (!columns.is_empty()).then(|| difference(table, &columns)),
+        });
     }
     Ok(found)
 }

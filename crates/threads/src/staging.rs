@@ -4,10 +4,8 @@
 //! Whoever opens the file later and gets such a lock knows that nobody is left who could commit those
 //! rows, and removes them.
 
-use std::path::Path;
-
 use rusqlite::Connection;
-use toolwright_sqlite::{LockFile, SqliteError};
+use toolwright_sqlite::{LockFile, SqliteError, lock_file};
 use uuid::Uuid;
 
 use crate::{Store, ThreadError, store::unpoisoned, threads};
@@ -52,18 +50,10 @@ pub(crate) fn sweep(store: &Store) {
                 .write("removing what was staged", |connection| Ok(remove_of(connection, &name)?));
         }
     }
-    remove_locks(locks);
-}
-
-/// Removes the locks of those who had nothing left to commit when they were killed.
-fn remove_locks(locks: &Path) {
-    let Ok(entries) = std::fs::read_dir(locks) else { return };
-    for entry in entries.flatten() {
-        if let Some(name) = entry.file_name().to_str().filter(|name| is_stager(name)) {
-            // A lock that is free goes when it is dropped.
-            drop(LockFile::acquire(locks, name));
-        }
-    }
+    // Those of stagers that had nothing left to commit, of workers and of stores that were killed.
+    lock_file::sweep(locks, |name| {
+        is_stager(name) || ["thread-", "open-"].iter().any(|kind| name.starts_with(kind))
+    });
 }
 
 /// Removes what this store has staged.

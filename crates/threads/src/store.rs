@@ -11,9 +11,9 @@ use std::{
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use toolwright_sqlite::{
-    Checkpoint, Identity, Location, LockFile, LogGrowth, Patience, Readers, Source, SqliteError,
+    Checkpoint, Location, LockFile, LogGrowth, OpenFiles, Patience, Readers, Source, SqliteError,
+    Unclosed,
     connection::{self, absolute, beside, log_pages},
-    lock_file::identity_at,
 };
 
 use crate::{Access, Options, ThreadError, error::Failure, schema, staging};
@@ -35,8 +35,8 @@ pub struct Store {
     log: LogGrowth,
     /// Where locks are; `None` in memory.
     locks: Option<PathBuf>,
-    /// Which file is open for writing.
-    file: Option<Identity>,
+    /// The files, as long as they are open; none in memory.
+    files: Mutex<Option<Arc<OpenFiles>>>,
     /// The threads that are worked on, of a store in memory.
     pub(crate) memory_locks: Mutex<HashSet<String>>,
     /// What tells other processes that attachments staged by this store may still be committed.
@@ -79,7 +79,7 @@ impl Store {
         let checkpoint = Checkpoint::new(&path, synchronous);
         store.checkpoint = Some(Arc::new(Mutex::new(checkpoint)));
         store.locks = Some(beside(&path, ".locks"));
-        store.file = identity_at(&path);
+        store.files = Mutex::new(Some(Arc::new(OpenFiles::of_writer(&path))));
         staging::sweep(&store);
         Ok(store)
     }
@@ -90,6 +90,7 @@ impl Store {
         schema::existing(&connection, path, patience)?;
         let path = absolute(path);
         let mut store = Self::assembled(path.clone(), options);
+        store.files = Mutex::new(Some(Arc::new(OpenFiles::of_reader(&path))));
         let readers = Readers::new(path, source, patience);
         readers.keep(connection);
         store.readers = Some(readers);
@@ -106,7 +107,7 @@ impl Store {
             checkpoint: None,
             log: LogGrowth::default(),
             locks: None,
-            file: None,
+            files: Mutex::default(),
             memory_locks: Mutex::default(),
             stager: Mutex::default(),
             closing: Mutex::default(),
@@ -132,10 +133,17 @@ impl Store {
         }
         let connection = self.writer.as_ref().and_then(|writer| unpoisoned(writer).take());
         let closed = connection.map_or(Ok(()), |connection| {
-            connection
-                .close()
-                .map_err(|(_, error)| SqliteError::of(&self.path, "closing", error).into())
+            match unpoisoned(&self.files).as_deref().map_or(Ok(()), |files| files.close(connection))
+            {
+                Ok(()) => Ok(()),
+                Err(Unclosed::Cut(path)) => Err(ThreadError::Removed { path }),
+                Err(Unclosed::Failed(error)) => {
+                    Err(SqliteError::of(&self.path, "closing", error).into())
+                }
+            }
         });
+        // Not before: what is reserved is so because connections have it open.
+        drop(unpoisoned(&self.files).take());
         swept.and(closed)
     }
 
@@ -175,11 +183,9 @@ impl Store {
         let connection = guard.as_ref().ok_or_else(|| self.closed())?;
         // Those who have waited for their turn do not wait as long again.
         let patience = Patience(self.patience.0.saturating_sub(started.elapsed()));
-        // A tool may well remove the file (`git clean`), and `SQLite` goes on writing to one that
-        // nobody will find again.
-        if self.file.is_some() && self.file != identity_at(&self.path) {
-            return Err(ThreadError::Removed { path: self.path.clone() });
-        }
+        // A tool may well remove the file (`git clean`), and to touch the index of a log that was cut
+        // would end the process.
+        self.check_files()?;
         let written = patience.retry(&self.path, operation, || {
             let transaction =
                 Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -195,12 +201,20 @@ impl Store {
         if is_due {
             self.move_log();
         }
+        // What was written is told only if it is where others will find it.
+        self.check_files()?;
         match written {
             Err(SqliteError::Busy { path, .. }) => {
                 Err(SqliteError::Busy { path, waited: started.elapsed() }.into())
             }
             written => written?,
         }
+    }
+
+    fn check_files(&self) -> Result<(), ThreadError> {
+        let files = unpoisoned(&self.files);
+        let checked = files.as_deref().map_or(Ok(()), OpenFiles::check);
+        checked.map_err(|path| ThreadError::Removed { path })
     }
 
     /// Has the log moved into the database, on a thread of its own: it waits for the disk, and who has
@@ -235,6 +249,10 @@ impl Store {
                 Err(Failure::Told(error)) => Ok(Err(error)),
             }
         };
+        let files = unpoisoned(&self.files).clone();
+        if let Some(Err(path)) = files.as_deref().map(OpenFiles::check_index) {
+            return Err(ThreadError::Removed { path });
+        }
         match (&self.readers, &self.writer) {
             (Some(readers), _) => readers.read::<_, ThreadError>(operation, within)?,
             (None, Some(writer)) => {

@@ -8,6 +8,8 @@ import { formatBytes, formatDate, formatDuration, formatTime } from './quantitie
 
 /** The most characters of a name, a target or a reason, however wide the terminal is. */
 const LONGEST = 200
+/** The calls whose lines are made at once. */
+const AT_ONCE = 200
 /** The widest that a column of tools gets. A longer name moves the rest of its line. */
 const TOOL_WIDTH = 16
 
@@ -24,6 +26,8 @@ const ENDING_WIDTH = Math.max(...Object.keys(looks).map(({ length }) => length))
 export interface Timeline {
   /** All calls of a run, in the order in which they began. */
   run(calls: readonly ToolCallRow[]): string
+  /** The same, some lines at a time. */
+  parts(calls: readonly ToolCallRow[]): Iterable<string>
   /** The next call of a journal that is being followed, below the headings that it needs. */
   next(call: ToolCallRow): string
 }
@@ -78,19 +82,25 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     return why === '' ? '' : `${indent}${paint(looks[ending], fit(why, indent.length))}\n`
   }
 
-  return {
+  const timeline: Timeline = {
     run(calls) {
+      return [...timeline.parts(calls)].join('')
+    },
+    *parts(calls) {
       const [first] = calls
-      if (first === undefined) return ''
-      const heading = runHeading(first, calls)
+      if (first === undefined) return
+      yield runHeading(first, calls)
       for (const call of calls) widen(call)
-      return heading + calls.map((call) => taskHeading(call) + line(call)).join('')
+      for (let start = 0; start < calls.length; start += AT_ONCE) {
+        yield calls.slice(start, start + AT_ONCE).map((call) => taskHeading(call) + line(call)).join('')
+      }
     },
     next(call) {
       const heading = call.runId === run ? '' : runHeading(call, [])
       return heading + taskHeading(call) + line(call)
     },
   }
+  return timeline
 }
 
 function toolOf({ kind, toolName }: ToolCallRow): string {

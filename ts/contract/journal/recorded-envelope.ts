@@ -1,4 +1,5 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
+import { textWithoutQuotes } from '../../journal/without-quotes.js'
 import { type ContractCode, contractCodes } from '../codes.js'
 import { type Envelope, errorEnvelope } from '../envelope.js'
 
@@ -18,9 +19,11 @@ export interface KeptEnvelope {
  * An envelope as a row keeps it: a success as it is, a failure with the names that rows give to errors, so
  * that whoever lists a journal reads it like any other.
  */
-export function recordedEnvelope(envelope: Envelope, order: CallOrder): string {
+export function recordedEnvelope(tool: string, envelope: Envelope, order: CallOrder): string {
   if (envelope.type === 'output') return JSON.stringify({ ...envelope, order })
-  const { error_text: message, metadata } = envelope
+  const { error_text, metadata } = envelope
+  // As of a call that succeeds, its texts are not kept.
+  const message = tool === 'edit' ? textWithoutQuotes(error_text) : error_text
   return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order })
 }
 

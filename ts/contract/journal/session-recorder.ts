@@ -8,6 +8,7 @@ import { nativeCallKeys } from '../../native.js'
 import { contractCodes } from '../codes.js'
 import type { Envelope } from '../envelope.js'
 import { isLockedToolId } from '../locked-tools.js'
+import { steadyNow } from '../../journal/steady-time.js'
 import { BackgroundRecord } from './background-record.js'
 import { recordedArguments } from './recorded-arguments.js'
 import { recordedEnvelope } from './recorded-envelope.js'
@@ -114,7 +115,7 @@ export class SessionRecorder {
       end: async (envelope, acted) => {
         this.#ended += 1
         if (journal !== undefined && row !== undefined) {
-          const kept = recordedEnvelope(envelope, [beganAfter, this.#ended])
+          const kept = recordedEnvelope(tool, envelope, [beganAfter, this.#ended])
           await this.#finish(journal, await row, ref, { ...endOf(envelope, kept, acted && effect), acted })
         }
         try {
@@ -137,7 +138,7 @@ export class SessionRecorder {
 
   #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): Awaitable<NewToolCall> {
     const place = { runId: this.#place.runId, nodeId: this.#place.nodeId, attempt: this.#attempt, seq: this.#seq }
-    const startedAtMs = Date.now()
+    const startedAtMs = steadyNow()
     const row = ({ shown, identity }: RecordedInput): NewToolCall => {
       const known = this.#keys?.take(tool, identity)
       const redacts = journal.redactKeys && !isLockedToolId(tool)

@@ -1,0 +1,74 @@
+//! Rows without what makes them large: what a long history is looked through by.
+//!
+//! Thousands of calls of an attempt may have given 200 KB each. Whoever warns of them, undoes them or
+//! counts them needs none of that, and who needs an output asks for the rows by their numbers.
+
+use crate::{
+    Call, Journal, JournalError, Order, TaskId,
+    columns::TABLE,
+    queries::{calls_of, run_clause},
+};
+
+/// Rows of about so many bytes are read at once, where all of each row is asked for.
+pub const AT_ONCE_BYTES: usize = 32 << 20;
+
+impl Journal {
+    /// As [`Journal::list`], without outputs, and without arguments and errors that are long.
+    pub fn outline(&self, task: &TaskId) -> Result<Vec<Call>, JournalError> {
+        self.outlines(TASK, &(&task.run_id, &task.node_id, task.iteration))
+    }
+
+    /// As [`Journal::list_run`], without outputs, and without arguments and errors that are long.
+    pub fn outline_run(&self, run_id: &str, order: Order) -> Result<Vec<Call>, JournalError> {
+        self.outlines(run_clause(order), &(run_id,))
+    }
+
+    /// As [`Journal::list`], or `None` where that is more than [`AT_ONCE_BYTES`].
+    pub fn list_small(&self, task: &TaskId) -> Result<Option<Vec<Call>>, JournalError> {
+        self.calls_within(TASK, &(&task.run_id, &task.node_id, task.iteration))
+    }
+
+    /// As [`Journal::list_run`], or `None` where that is more than [`AT_ONCE_BYTES`].
+    pub fn list_run_small(
+        &self,
+        run_id: &str,
+        order: Order,
+    ) -> Result<Option<Vec<Call>>, JournalError> {
+        self.calls_within(run_clause(order), &(run_id,))
+    }
+
+    /// The outlines for which `clause` (never made of what a caller gave) holds.
+    pub(crate) fn outlines(
+        &self,
+        clause: &str,
+        parameters: &(impl rusqlite::Params + Clone),
+    ) -> Result<Vec<Call>, JournalError> {
+        let sql = format!("SELECT {} FROM {TABLE} {clause}", self.outline_columns);
+        self.read("reading calls", |connection| calls_of(connection, &sql, parameters.clone()))
+    }
+
+    fn calls_within(
+        &self,
+        clause: &str,
+        parameters: &(impl rusqlite::Params + Clone),
+    ) -> Result<Option<Vec<Call>>, JournalError> {
+        let sql = format!("SELECT {} FROM {TABLE} {clause}", self.columns);
+        self.read("reading calls", |connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query(parameters.clone())?;
+            let (mut calls, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                let call = crate::columns::call(row)?;
+                bytes += call.bytes();
+                if bytes > AT_ONCE_BYTES {
+                    return Ok(None);
+                }
+                calls.push(call);
+            }
+            Ok(Some(calls))
+        })
+    }
+}
+
+pub(crate) const TASK: &str =
+    "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 ORDER BY attempt, seq";
