@@ -296,3 +296,6 @@ fn environment(layers: &Layers, inherits: bool) -> Row {
         row(Level::BestEffort, mechanism, NAMESPACES)
     }
 }
+
+#[cfg(test)]
+mod tests;
