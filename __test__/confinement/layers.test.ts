@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { attacks } from './attacks/all.ts'
 import type { Attack, Kind } from './attacks/attack.ts'
@@ -188,6 +190,30 @@ for (const user of users) {
         }
       })
     }
+
+    test.concurrent('what is required: a command is refused, and the layer is named; else what is open is said once on stderr', { timeout: 60_000 }, async ({ expect }) => {
+      const { deny } = await programs()
+      const cases: [denied: string, layer: RegExp][] = [
+        // Nothing is protected, so that the metadata of other files is all that is open.
+        ['clone-newns', /a mount namespace is missing.*modes, owners and times/u],
+        ['landlock', /Landlock is missing.*named pipes/u],
+        ['clone-newns,landlock', /is missing/u],
+      ]
+      for (const [denied, layer] of cases) {
+        const host = await Host.start(user, { under: [deny, denied, '--'], ownHome: false })
+        try {
+          const run = (sandbox: object) => host.order({ how: 'confined', options: { rootDir: host.rootDir, sandbox }, argv: ['echo', 'ran'], cwd: '.' })
+          const refused = await run({ required: true, denyWrite: [] })
+          expect(refused, denied).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
+          expect(refused.message).toMatch(layer)
+          for (let n = 0; n < 3; n += 1) expect((await run({})).output, denied).toBe('ran\n')
+          const said = readFileSync(join(host.base, 'log'), 'utf8').match(/nothing confines their files/gu) ?? []
+          expect(said, denied).toHaveLength(denied === 'clone-newns,landlock' ? 1 : 0)
+        } finally {
+          await host.stop()
+        }
+      }
+    })
 
     /** It may be over at the next call, so it is neither done without nor remembered. */
     test.concurrent('processes or memory for a namespace: the call is refused, and says so', { timeout: 60_000 }, async ({ expect }) => {

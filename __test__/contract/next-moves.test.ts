@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { createSession, type SessionOptions } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
@@ -47,6 +48,21 @@ describe('what went wrong is told in the words of a session: what a model is adv
     const refused = await call('edit', { path: 'long', old_string: 'x', new_string: 'y' })
     expect(refused).toMatchObject({ error_text: expect.stringMatching(/^File too large \(101 bytes\): `long`, limit 100 bytes \[TOOL_FILE_TOO_LARGE\] Read it in parts .*limits\.textBytes\.$/u) })
     expect(await call('read', { path: 'long', offset: 0, limit: 50 })).toMatchObject({ type: 'output', data: { next_offset: 50 } })
+  })
+
+  // A command is refused by the kernel, and prints it in words of its own.
+  test.skipIf(process.platform !== 'linux').each<[string, string, RegExp]>([
+    ['a host', `node -e "require('node:dns').lookup('example.org', (e) => { console.error(e.code); process.exit(1) })"`, /net\.hosts/u],
+    ['a file outside', 'echo x > /etc/toolwright-test', /fs\.write/u],
+    ['a protected file', 'mkdir -p .git && echo x > .git/config', /sandbox\.denyWrite/u],
+    ['a file of git that is replaced', 'git config user.email a@b', /`\.git\/config` is protected; .*sandbox\.denyWrite/u],
+  ])('what a command was refused: %s', async (name, command, remedy) => {
+    const { call, root } = await openScene()
+    if (name.includes('git')) execFileSync('git', ['init', '-q', '.'], { cwd: root })
+    const told = JSON.stringify(await call('bash', { command }))
+    expect(told).toMatch(/may be the sandbox/u)
+    expect(told).toMatch(remedy)
+    expect(told).not.toMatch(/allowNetwork|writableRoots|sandbox\.readable|sandbox\.limits/u)
   })
 })
 
