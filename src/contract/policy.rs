@@ -16,6 +16,7 @@ use toolwright_policy::RequirementSet;
 use toolwright_policy::Union;
 use toolwright_policy::Variables;
 use toolwright_policy::shell;
+use toolwright_sandbox::policy::stores;
 
 use crate::error::NativeError;
 use crate::options;
@@ -149,6 +150,10 @@ impl Policy {
             let paths = paths.iter().flatten().map(PathBuf::from);
             paths.map(|path| std::fs::canonicalize(&path).unwrap_or(path)).collect()
         };
+        let mut closed = real(&request.closed);
+        // A pattern opens a store by naming it, or what lies in it, and not by what lies around it.
+        let roots = effective.roots();
+        closed.extend(stores::of_process(|store| roots.iter().any(|root| root.starts_with(store))));
         let fixed = Self {
             own,
             user_data: variables.user_data,
@@ -159,7 +164,7 @@ impl Policy {
             deny_write: options::protected_paths(request.deny_write.as_deref()),
             implicit_read: real(&request.implicit_read),
             implicit_write: real(&request.implicit_write),
-            closed: real(&request.closed),
+            closed,
         };
         Ok(fixed.with_effective(effective, &variables.ad_hoc))
     }

@@ -56,13 +56,14 @@ export const secrets: readonly Attack[] = [
     name: 'a store that the host saves by a rename, while a command runs',
     async stage(scene) {
       const saved = scene.beside('saved', scene.token)
-      const path = store(scene, '.yarnrc.yml')
+      const path = scene.file(store(scene, '.dbshell'))
+      scene.afterwards(() => rmSync(path, { force: true }))
       const run = `: > ready; i=0; until [ -e saved ] || [ $i = 300 ]; do i=$((i+1)); sleep 0.02; done; sleep 1; cat ${path}`
-      scene.host.secrets.stores['.yarnrc.yml'] = scene.token
-      void eventually(() => existsSync(join(scene.inside, 'ready')), 10_000).then(() => {
+      void (async () => {
+        await eventually(() => existsSync(join(scene.inside, 'ready')), 10_000)
         renameSync(saved, path)
         scene.within('saved')
-      })
+      })()
       return { run, happened: (output) => output.includes(scene.token) }
     },
   },

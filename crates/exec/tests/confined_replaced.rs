@@ -4,7 +4,12 @@
 
 mod support;
 
-use std::{fs, thread, time::Duration};
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use support::{
     all_as_another_user,
@@ -133,4 +138,30 @@ fn a_closed_file_that_is_replaced_stays_closed() {
         }
     });
     assert!(output.ends_with("end\n") && !output.contains("secret"), "{output}");
+}
+
+/// Each of these commands has a tree of its own: what is required would refuse it without.
+#[test]
+fn a_closed_file_that_is_replaced_all_the_time_does_not_cost_the_tree() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut place = Place::confined();
+    let closed = place.root.join("closed");
+    fs::write(&closed, "secret").expect("written");
+    place.plan.closed.push(closed);
+    place.isolated = true;
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                replace(&place, "closed", "secret");
+            }
+        });
+        let results: Vec<_> = (0..100).map(|_| place.sh("echo out")).collect();
+        done.store(true, Ordering::Relaxed);
+        for result in results {
+            assert_eq!(text(&result.expect("runs")), "out\n");
+        }
+    });
 }

@@ -89,13 +89,18 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
             }
         }
     }
-    let mut readable: Vec<PathBuf> =
-        options.readable.iter().filter_map(|path| fs::canonicalize(at(path)).ok()).collect();
+    let stores = Stores::find(options);
+    let mut readable: Vec<PathBuf> = options
+        .readable
+        .iter()
+        .filter_map(|path| fs::canonicalize(at(path)).ok().map(|real| (at(path), real)))
+        .filter(|(written, real)| !stores.are_reached_unnamed(written, real))
+        .map(|(_, real)| real)
+        .collect();
     let denied = options.deny_read.iter().map(|path| at(path));
     // What the caller closes by name stays closed.
     let by_name: Vec<PathBuf> = denied.filter_map(|path| fs::canonicalize(path).ok()).collect();
     let mut closed = by_name.clone();
-    let stores = Stores::find(options);
     closed.extend(stores.closed());
     closed.extend(options.sessions.and_then(sessions::in_use));
     let asked_for = readable.clone();
@@ -165,6 +170,14 @@ impl Stores {
         closed
             .filter(move |store| !is_named(&store.named) && !is_named(&store.real))
             .map(|store| store.real.clone())
+    }
+
+    /// Whether a path leads into a store by a link, which may be one that a command has made.
+    fn are_reached_unnamed(&self, written: &Path, real: &Path) -> bool {
+        self.found.there.iter().any(|store| {
+            let is_named = written.starts_with(&store.named) || written.starts_with(&store.real);
+            real.starts_with(&store.real) && !is_named
+        })
     }
 
     /// Where something could be put that is obeyed later.

@@ -17,6 +17,9 @@ use crate::{
     plan::{Files, Plan},
 };
 
+/// How often a path that the host replaces at the same time is looked at again.
+const MAX_CHANGES: usize = 100;
+
 /// What was taken from the host's tree before it was changed.
 pub(super) struct Placement {
     /// For each entry that puts the host's files back: a copy of their mounts, and whether it is a
@@ -189,6 +192,18 @@ pub(super) fn close(
     path: &Path,
     filled: Option<usize>,
 ) -> Result<(), MountError> {
+    // One that is replaced between two steps is no obstacle: the new one is there to be covered. Without
+    // that, saving a file would have commands run without a tree of their own.
+    for _ in 0..MAX_CHANGES {
+        match try_close(scratch, path, filled) {
+            Err(error) if error.errno == Errno::NOENT.raw_os_error() => {}
+            closed => return closed,
+        }
+    }
+    Err(MountError::new("close", path, Errno::BUSY))
+}
+
+fn try_close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<(), MountError> {
     let mut reachable = path;
     let place = loop {
         match kernel::open_followed(reachable) {

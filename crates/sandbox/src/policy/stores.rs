@@ -68,6 +68,19 @@ pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<F
     found
 }
 
+/// The stores of whoever runs this process, with links followed, but for those that `is_named` opens. For
+/// file tools, which follow the same law as commands.
+pub fn of_process(is_named: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let home = env::home_dir();
+    let mut homes: Vec<&Path> = home.as_deref().into_iter().chain(home_of_user()).collect();
+    homes.retain(|home| home.is_absolute());
+    homes.dedup();
+    let variables: Vec<_> = env::vars_os().collect();
+    let found = find(&homes, &variables);
+    let closed = found.there.iter().filter(|store| !is_named(&store.real));
+    closed.map(|store| store.real.clone()).collect()
+}
+
 /// The home directory that the system has for this user, whatever `HOME` says. Looked up once: it may
 /// be on another machine.
 #[must_use]

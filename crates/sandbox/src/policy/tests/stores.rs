@@ -147,6 +147,19 @@ fn a_store_is_opened_by_its_name_and_by_nothing_around_it_or_leading_to_it() {
         let plan = place.plan(&given).expect("a plan");
         !plan.closed.contains(&place.at("home/.ssh"))
     };
+    put(&place, "home/.ssh/key", "secret");
+    symlink(place.at("home/.ssh/key"), place.at("root/key")).expect("linked");
+    let opens = |readable: &str| {
+        let given = Given { readable: vec![readable.into()], ..Given::default() };
+        place
+            .plan(&given)
+            .expect("a plan")
+            .readable
+            .iter()
+            .any(|path| path.starts_with(place.at("home")))
+    };
+    // What lies in a store is opened by its name alone, too.
+    assert!(opens("~/.ssh/key") && !opens("key") && !opens("link") && !opens("link/key"));
     assert!(is_open("~/.ssh") && is_open("../home/.ssh") && is_open("~/x/../.ssh"));
     for other in ["~", "/", "..", "link", "../other", "~/.ssh/known_hosts", "~/.config"] {
         assert!(!is_open(other), "{other}");
