@@ -1,7 +1,7 @@
 // Hosts and tools typed by the original compile with ours. The compiler is the test: `npm run check`.
 import { defineTool, runWithToolContext, type ToolContext } from 'toolwright'
 import type { Message, ThreadState } from 'toolwright/standard-agents'
-import { z } from 'zod'
+import type { z } from 'zod'
 
 /** The context of `@smithers-orchestrator/tool-context`, as far as it is typed. */
 interface OriginalContext {
