@@ -146,8 +146,8 @@ function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionO
 }
 
 /** What an author or a host will have meant otherwise, and what holds all the same. */
-function warningsOf({ manifest, permissions = {}, ceiling, headless, host }: SessionOptions, tools: readonly ContractTool[]): string[] {
-  const lists = { 'manifest.permissions': manifest.permissions, 'permissions.session': permissions.session, 'permissions.project': permissions.project }
+function warningsOf({ manifest, permissions, ceiling, headless, host }: SessionOptions, tools: readonly ContractTool[]): string[] {
+  const lists = { 'manifest.permissions': manifest.permissions, 'permissions.session': permissions?.session, 'permissions.project': permissions?.project }
   const alone = headless === false && host?.prompt === undefined
   const nobody = 'headless: false says that there is a user, but host.prompt is missing: what a user would be asked for is refused.'
   return [...(alone ? [nobody] : []), ...unknownPermissions(lists, { tools, manifest, ceiling })]

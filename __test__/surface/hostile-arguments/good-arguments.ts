@@ -187,6 +187,7 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   'contract#allWatchdogs': ['a function'],
   'contract/testing#envelopeProblem': ['anything'],
   'contract/testing#hostAccessDuring': ['a function'],
+  'contract/testing#hostAccessIsSeen': ['anything'],
   'contract/testing#sampleOf': ['a list', 'an object with a name that is no option'],
   'contract/testing#invalidArguments': ['a list', 'an object with a name that is no option'],
   'journal.listRuns': ['anything'],
