@@ -27,7 +27,7 @@ fn open_for(path: &Path, access: Access) -> Result<Journal, JournalError> {
 const BOTH: [Access; 2] = [Access::ReadOnly, Access::ReadWrite];
 
 /// Runs `act` and fails when it does not end.
-fn soon<T: Send + 'static>(what: String, act: impl FnOnce() -> T + Send + 'static) -> T {
+fn soon<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || tell.send(act()));
     told.recv_timeout(SOON).unwrap_or_else(|error| panic!("{what}: {error}"))
@@ -55,7 +55,7 @@ fn pipes_and_other_files_are_not_opened() {
             fifo(&path);
             let file = place.file();
             let opened =
-                soon(format!("a pipe as {suffix}"), move || open_for(&file, access).map(drop));
+                soon(&format!("a pipe as {suffix}"), move || open_for(&file, access).map(drop));
             let error = told(opened, "JOURNAL_OPEN_FAILED");
             assert!(error.to_string().contains("named pipe"), "{error}");
             fs::remove_file(&path).unwrap();
@@ -96,7 +96,7 @@ fn a_view_is_no_table() {
             let place = Place::new();
             place.raw().execute_batch(&sql).unwrap();
             let file = place.file();
-            let opened = soon(sql.clone(), move || open_for(&file, access).map(drop));
+            let opened = soon(&sql, move || open_for(&file, access).map(drop));
             let error = told(opened, "JOURNAL_SCHEMA_MISMATCH");
             assert!(error.to_string().contains("table"), "{error}");
         }
@@ -108,16 +108,16 @@ fn triggers_of_the_file_are_not_run() {
     let place = filled(1);
     place
         .raw()
-        .execute_batch(&format!(
+        .execute_batch(
             "CREATE TABLE heard(a);
              CREATE TRIGGER t AFTER INSERT ON _smithers_tool_calls BEGIN
                  INSERT INTO heard SELECT count(*) FROM (
                      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n);
-             END"
-        ))
+             END",
+        )
         .unwrap();
     let file = place.file();
-    soon("a trigger".to_owned(), move || {
+    soon("a trigger", move || {
         let journal = open_for(&file, Access::ReadWrite).unwrap();
         journal.record(effect(&task("t"), 2, 1), success("")).unwrap();
         assert_eq!(journal.list(&task("t")).unwrap().len(), 2);
@@ -175,7 +175,7 @@ fn an_index_of_the_same_pages_again_and_again_comes_to_an_end() {
     fs::write(place.file(), bytes).unwrap();
     let file = place.file();
     let started = Instant::now();
-    soon("an index of the same pages".to_owned(), move || {
+    soon("an index of the same pages", move || {
         let journal = open_for(&file, Access::ReadOnly).unwrap();
         told(journal.list_runs(), "JOURNAL_CORRUPT");
     });
@@ -212,7 +212,7 @@ fn damage_anywhere_is_an_error_or_rows() {
             fs::write(place.base.path().join("runs.db-wal"), &log).unwrap();
         }
         let (file, access) = (place.file(), BOTH[usize::try_from(random.below(2)).unwrap()]);
-        soon(format!("round {round}"), move || {
+        soon(&format!("round {round}"), move || {
             let Ok(journal) = open_for(&file, access) else { return };
             let _ = journal.list_runs();
             let _ = journal.list_run("run", Order::Reverse);
