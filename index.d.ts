@@ -40,13 +40,19 @@ export declare class CancelHandle {
   cancel(): void
 }
 
+/** What commands of a tool set are granted. */
+export declare class CommandGrants {
+  /** Looks at nothing yet. */
+  constructor(root: GrantedRoot, request: GrantsRequest)
+}
+
 /**
  * The same, taken over once for any number of commands: reading some twenty options takes as long
  * as handing a command to its worker.
  */
 export declare class CommandSettings {
   /** Takes the options over as they are. */
-  constructor(options: CommandOptions)
+  constructor(options: CommandOptions, grants: CommandGrants)
 }
 
 /** What a session may do, compiled. It does not change; `withAdHoc` gives another one. */
@@ -72,6 +78,18 @@ export declare class ContractPolicy {
 export declare class ContractRules {
   /** Decides about a call. What no rule matches is asked about. */
   evaluate(toolId: string, subjects: Array<ContractSubject>): ContractVerdict
+}
+
+/**
+ * The root directory of a tool set or a context. It is known which one it is from its first use on, or
+ * from before.
+ */
+export declare class GrantedRoot {
+  /**
+   * The directory at `path` (absolute). `seen` is its device and inode, as `DEVICE:INODE`, where
+   * somebody has looked before.
+   */
+  constructor(path: string, seen?: string | undefined | null)
 }
 
 /** A journal. Open it before anything else. */
@@ -338,8 +356,6 @@ export interface Command {
 
 /** Under what conditions commands run. */
 export interface CommandOptions {
-  /** The root directory, absolute. */
-  root: string
   /** Which variables they see. */
   environment: EnvironmentOptions
   /** What they may do. */
@@ -480,6 +496,14 @@ export interface ContractGlobRequest {
   sidecar?: SidecarRequest
 }
 
+/** How a host calls a directory. */
+export interface ContractGranted {
+  /** Without links. */
+  path: string
+  /** As the host wrote it, absolute. */
+  given: string
+}
+
 /** What a process may do. */
 export interface ContractGrants {
   /** Directories that it may read. */
@@ -556,6 +580,11 @@ export interface ContractPolicyOutcome {
 export interface ContractPolicyRequest {
   /** What the variables stand for. */
   variables: ContractVariables
+  /**
+   * How the host calls directories of the variables, where it calls them otherwise. Without a list
+   * nothing is opened, and the directories need not be there.
+   */
+  granted?: Array<ContractGranted>
   /**
    * All of these have to allow what is done, and in each of them any member may. Without any,
    * nothing is allowed.
@@ -675,15 +704,15 @@ export interface ContractWriteOutcome {
 }
 
 /**
- * Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute).
+ * Applies `diff` (a unified diff) to the existing file at `path` below `root`.
  *
  * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
  * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
  */
-export declare function edit(root: string, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function edit(root: GrantedRoot, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** As `edit`, on a thread of its own, which may wait for long. */
-export declare function editWaiting(root: string, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function editWaiting(root: GrantedRoot, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** Which variables a command sees. */
 export interface EnvironmentOptions {
@@ -697,8 +726,28 @@ export interface EnvironmentOptions {
   networkBlocked: boolean
 }
 
+/** A path that is granted to commands. */
+export interface GrantedPath {
+  /** As the host wrote it. */
+  path: string
+  /** Device and inode, as `DEVICE:INODE`, where somebody has looked before. */
+  seen?: string
+}
+
+/** What commands are granted besides the root. */
+export interface GrantsRequest {
+  /** What they may write. */
+  writableRoots: Array<GrantedPath>
+  /** What they may read in spite of what closes it. */
+  readable: Array<GrantedPath>
+  /** What they may not read. */
+  denyRead: Array<string>
+  /** The home directory, for paths that begin with `~/`. */
+  home?: string
+}
+
 /** Searches the files below `path` (a file or a directory below `root`) for `pattern`. */
-export declare function grep(root: string, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<GrepOutcome>
+export declare function grep(root: GrantedRoot, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<GrepOutcome>
 
 /** What became of a `grep`. */
 export interface GrepOutcome {
@@ -929,14 +978,14 @@ export interface RangeOutcome {
   error?: NativeError
 }
 
-/** Reads the regular file at `path` below `root` (absolute), at most `limit_bytes` of it. */
-export declare function read(root: string, path: string, limitBytes: number, cancel: CancelHandle): Promise<ReadOutcome>
+/** Reads the regular file at `path` below `root`, at most `limit_bytes` of it. */
+export declare function read(root: GrantedRoot, path: string, limitBytes: number, cancel: CancelHandle): Promise<ReadOutcome>
 
 /**
  * The text of the same file when it can be had without waiting for anything; else nothing, and
  * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
  */
-export declare function readAtOnce(root: string, path: string, limitBytes: number): string | Buffer | null
+export declare function readAtOnce(root: GrantedRoot, path: string, limitBytes: number): string | Buffer | null
 
 /** What became of a `read`. */
 export interface ReadOutcome {
@@ -982,8 +1031,8 @@ export interface SandboxOutcome {
   error?: NativeError
 }
 
-/** Finds out what holds around commands in `root` (absolute), by trying. */
-export declare function sandboxReport(root: string, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<SandboxOutcome>
+/** Finds out what holds around commands with these grants, by trying. */
+export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<SandboxOutcome>
 
 /** What commands may do. What is left out is as the documentation of `sandbox` says. */
 export interface SandboxRequest {
@@ -999,8 +1048,6 @@ export interface SandboxRequest {
   writableRoots?: Array<string>
   /** What may be read in spite of what closes it. */
   readable?: Array<string>
-  /** What may not be read. */
-  denyRead?: Array<string>
   /** What may not be written below the root. */
   denyWrite?: Array<string>
   /** Share nothing with other calls. */
@@ -1144,12 +1191,12 @@ export interface ValuesRange {
 }
 
 /**
- * Makes `content` the text of the file at `path` below `root` (absolute).
+ * Makes `content` the text of the file at `path` below `root`.
  *
  * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
  * and call `writeWaiting` when the answer is `TOOL_FILE_BUSY`.
  */
-export declare function write(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** What became of a row. */
 export interface WriteOutcome {
@@ -1160,4 +1207,4 @@ export interface WriteOutcome {
 }
 
 /** As `write`, on a thread of its own, which may wait for long. */
-export declare function writeWaiting(root: string, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function writeWaiting(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>

@@ -38,7 +38,7 @@ describe('decisions.md Options: context > createTools > configureTools > default
   })
 
   test('the defaults of 001', () => {
-    expect(resolveSettings(undefined, {})).toEqual({
+    expect(resolveSettings(undefined, {})).toMatchObject({
       rootDir: process.cwd(),
       allowNetwork: false,
       maxOutputBytes: 200_000,

@@ -16,16 +16,20 @@ use toolwright_exec::Output;
 use toolwright_exec::Sandbox;
 use toolwright_exec::Sink;
 use toolwright_fs::FsError;
+use toolwright_fs::Granted;
 use toolwright_fs::Located;
-use toolwright_fs::Root;
 use toolwright_sandbox::explain::explain;
 use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::policy::GrantError;
+use toolwright_sandbox::policy::Grants;
 use toolwright_sandbox::remedy::Reader;
 
 use crate::environment;
 use crate::environment::EnvironmentOptions;
 use crate::error;
 use crate::error::NativeError;
+use crate::grants;
+use crate::grants::CommandGrants;
 use crate::job::Outcome;
 use crate::options;
 use crate::sandbox;
@@ -36,8 +40,6 @@ use crate::text::Text;
 #[napi(object)]
 #[derive(Debug)]
 pub struct CommandOptions {
-    /// The root directory, absolute.
-    pub root: String,
     /// Which variables they see.
     pub environment: EnvironmentOptions,
     /// What they may do.
@@ -52,15 +54,20 @@ pub struct CommandOptions {
 /// as handing a command to its worker.
 #[napi]
 #[derive(Debug)]
-pub struct CommandSettings(Arc<CommandOptions>);
+pub struct CommandSettings {
+    options: Arc<CommandOptions>,
+    root: Arc<Granted>,
+    grants: Arc<Grants>,
+}
 
 #[napi]
 impl CommandSettings {
     /// Takes the options over as they are.
     #[napi(constructor, catch_unwind)]
     #[must_use]
-    pub fn new(options: CommandOptions) -> Self {
-        Self(Arc::new(options))
+    pub fn new(options: CommandOptions, grants: &CommandGrants) -> Self {
+        let (root, grants) = (Arc::clone(&grants.root), Arc::clone(&grants.all));
+        Self { options: Arc::new(options), root, grants }
     }
 }
 
@@ -87,6 +94,8 @@ pub struct Command {
 pub(crate) struct BashRequest {
     command: Command,
     options: Arc<CommandOptions>,
+    root: Arc<Granted>,
+    grants: Arc<Grants>,
     /// The host's variables.
     host: Arc<environment::Variables>,
 }
@@ -95,7 +104,9 @@ impl BashRequest {
     /// Called on the JavaScript thread, where nobody changes the environment meanwhile.
     pub(crate) fn new(settings: &CommandSettings, mut command: Command) -> Self {
         let host = environment::of_host(command.given.take(), command.also.take());
-        Self { command, options: Arc::clone(&settings.0), host }
+        let CommandSettings { options, root, grants } = settings;
+        let (options, root, grants) = (Arc::clone(options), Arc::clone(root), Arc::clone(grants));
+        Self { command, options, root, grants, host }
     }
 }
 
@@ -124,8 +135,8 @@ pub(crate) fn run(
     cancel: &Cancel,
     sink: Option<&mut dyn Sink>,
 ) -> BashOutcome {
-    let BashRequest { command, options, host } = request;
-    let located = Root::open(Path::new(&options.root)).and_then(|root| root.locate(&command.cwd));
+    let BashRequest { command, options, root, grants, host } = request;
+    let located = root.open().and_then(|root| root.locate(&command.cwd));
     let located = match located {
         Ok(located) if located.is_directory => located,
         Ok(_) => return refused(&FsError::NotADirectory { path: command.cwd }),
@@ -137,7 +148,11 @@ pub(crate) fn run(
         located.root.join(&located.relative)
     };
     let directory = working_directory(&located, &cwd);
-    let plan = match options.sandbox.plan(&located.root, &host) {
+    let resolved = match grants.resolve() {
+        Ok(resolved) => resolved,
+        Err(error) => return ungranted(&error),
+    };
+    let plan = match options.sandbox.plan(&located.root, &resolved, &host) {
         Ok(plan) => plan,
         Err(error) => return BashOutcome::failed(sandbox::bad_option(&error)),
     };
@@ -249,10 +264,19 @@ fn failed(
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());
     }
+    if let ExecError::GrantChanged { what, .. } = &error {
+        return described(grants::changed_meanwhile(what, &hint));
+    }
     let summary = format!("Failed to spawn {}", command.cmd);
     let place = format!("{summary}: {said}");
     let started = matches!(error, ExecError::Lost { .. });
     described(NativeError::new("PROCESS_FAILED", summary, &place, &hint)).with("started", started)
+}
+
+/// A grant cannot be used.
+fn ungranted(error: &GrantError) -> BashOutcome {
+    let native = grants::refused(error);
+    BashOutcome { cancelled: native.is_none(), error: native, ..BashOutcome::default() }
 }
 
 /// The working directory cannot be had.

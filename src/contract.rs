@@ -5,6 +5,7 @@
 mod acts;
 mod bash;
 mod file_error;
+mod granted;
 mod policy;
 mod rules;
 mod search;

@@ -1,6 +1,6 @@
 //! `edit`: a unified diff applied to one file.
 
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use napi::Env;
@@ -9,7 +9,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use toolwright_fs::FsError;
-use toolwright_fs::Root;
+use toolwright_fs::Granted;
 use toolwright_fs::UpdateError;
 use toolwright_fs::WriteOptions;
 use toolwright_patch::Detail;
@@ -18,6 +18,7 @@ use toolwright_patch::PatchError;
 use crate::cancel::CancelHandle;
 use crate::error;
 use crate::error::NativeError;
+use crate::grants::GrantedRoot;
 use crate::job;
 use crate::job::Job;
 use crate::job::Outcome;
@@ -26,20 +27,20 @@ use crate::options::PublishOptions;
 use crate::write::ChangeOutcome;
 use crate::write::sha256_hex;
 
-/// Applies `diff` (a unified diff) to the existing file at `path` below `root` (absolute).
+/// Applies `diff` (a unified diff) to the existing file at `path` below `root`.
 ///
 /// Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
 /// and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn edit(
-    root: String,
+    root: &GrantedRoot,
     path: String,
     diff: String,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
-    let cancel = cancel.flag();
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::short(move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
 }
 
@@ -47,19 +48,19 @@ pub fn edit(
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn edit_waiting<'env>(
     env: &'env Env,
-    root: String,
+    root: &GrantedRoot,
     path: String,
     diff: String,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
-    let cancel = cancel.flag();
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::long(env, move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
 }
 
 fn edit_impl(
-    root: &str,
+    root: &Granted,
     path: &str,
     diff: &str,
     limit_bytes: f64,
@@ -70,7 +71,7 @@ fn edit_impl(
     if diff.len() as u64 > limit {
         return ChangeOutcome::failed(patch_too_large(diff, limit));
     }
-    let root = match Root::open(Path::new(root)) {
+    let root = match root.open() {
         Ok(root) => root,
         Err(error) => return refused(&error),
     };

@@ -84,6 +84,7 @@ pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {
         FsError::Protected { protected, .. } => {
             native = native.with("protected", protected.as_str());
         }
+        FsError::RootChanged { grant, .. } => native = native.with("grant", grant.as_str()),
         FsError::NotAFile { kind, .. } => native = native.with("kind", kind.word()),
         _ => {}
     }

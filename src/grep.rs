@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
@@ -21,6 +22,7 @@ use toolwright_search::GrepRequest;
 use crate::cancel::CancelHandle;
 use crate::error;
 use crate::error::NativeError;
+use crate::grants::GrantedRoot;
 use crate::job;
 use crate::job::Outcome;
 use crate::options;
@@ -49,17 +51,16 @@ impl Outcome for GrepOutcome {
 #[napi(catch_unwind, ts_return_type = "Promise<GrepOutcome>")]
 pub fn grep<'env>(
     env: &'env Env,
-    root: String,
+    root: &GrantedRoot,
     pattern: String,
     path: String,
     limit_bytes: f64,
     timeout_ms: f64,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
-    let cancel = cancel.flag();
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::long(env, move || {
-        let found = Root::open(Path::new(&root))
-            .and_then(|root| root.locate(&path).map(|located| (root, located)));
+        let found = root.open().and_then(|root| root.locate(&path).map(|located| (root, located)));
         let (root, located) = match found {
             Ok(found) => found,
             Err(error) => return not_found(&error),

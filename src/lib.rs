@@ -17,6 +17,7 @@ mod contract;
 mod edit;
 mod environment;
 mod error;
+mod grants;
 mod grep;
 mod job;
 mod journal;

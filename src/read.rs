@@ -1,7 +1,7 @@
 //! `read`: a file's text.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
-use std::path::Path;
+use std::sync::Arc;
 
 use napi::Env;
 use napi::JsString;
@@ -11,11 +11,11 @@ use napi::bindgen_prelude::Buffer;
 use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 use toolwright_fs::FsError;
-use toolwright_fs::Root;
 
 use crate::cancel::CancelHandle;
 use crate::error;
 use crate::error::NativeError;
+use crate::grants::GrantedRoot;
 use crate::job;
 use crate::job::Job;
 use crate::job::Outcome;
@@ -43,17 +43,17 @@ impl Outcome for ReadOutcome {
     }
 }
 
-/// Reads the regular file at `path` below `root` (absolute), at most `limit_bytes` of it.
+/// Reads the regular file at `path` below `root`, at most `limit_bytes` of it.
 #[napi(catch_unwind, ts_return_type = "Promise<ReadOutcome>")]
 pub fn read(
-    root: String,
+    root: &GrantedRoot,
     path: String,
     limit_bytes: f64,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ReadOutcome>> {
-    let cancel = cancel.flag();
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::short(move || {
-        let bytes = Root::open(Path::new(&root)).and_then(|root| {
+        let bytes = root.open().and_then(|root| {
             toolwright_fs::read(&root, &path, options::bytes(limit_bytes), &cancel)
         });
         match bytes {
@@ -66,14 +66,14 @@ pub fn read(
 /// The text of the same file when it can be had without waiting for anything; else nothing, and
 /// `read` says why. For the JavaScript thread: the way to another one takes longer than this.
 #[napi(catch_unwind)]
-pub fn read_at_once(
-    env: &Env,
-    root: String,
+pub fn read_at_once<'env>(
+    env: &'env Env,
+    root: &GrantedRoot,
     path: String,
     limit_bytes: f64,
-) -> Result<Option<Either<JsString<'_>, Buffer>>> {
+) -> Result<Option<Either<JsString<'env>, Buffer>>> {
     let limit = options::bytes(limit_bytes);
-    toolwright_fs::read_cached(Path::new(&root), &path, limit, |bytes| {
+    toolwright_fs::read_cached(&root.0, &path, limit, |bytes| {
         if bytes.is_ascii() {
             // As it is: ASCII is Latin-1, too.
             env.create_string_latin1(bytes).map(Either::A)

@@ -4,26 +4,29 @@ use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use napi::Env;
 use napi::Result;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use toolwright_exec::Notice;
-use toolwright_fs::Root;
 use toolwright_sandbox::limits;
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::plan::Limits;
 use toolwright_sandbox::plan::Network;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy;
+use toolwright_sandbox::policy::GrantError;
 use toolwright_sandbox::policy::ReadScope;
+use toolwright_sandbox::policy::Resolved;
 use toolwright_sandbox::report::Level;
 use toolwright_sandbox::report::Row;
 
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
+use crate::grants;
+use crate::grants::CommandGrants;
 use crate::job;
 use crate::job::Outcome;
 use crate::options;
@@ -44,8 +47,6 @@ pub struct SandboxRequest {
     pub writable_roots: Option<Vec<String>>,
     /// What may be read in spite of what closes it.
     pub readable: Option<Vec<String>>,
-    /// What may not be read.
-    pub deny_read: Option<Vec<String>>,
     /// What may not be written below the root.
     pub deny_write: Option<Vec<String>>,
     /// Share nothing with other calls.
@@ -67,6 +68,7 @@ impl SandboxRequest {
     pub(crate) fn plan(
         &self,
         root: &Path,
+        resolved: &Resolved,
         environment: &[(OsString, OsString)],
     ) -> std::result::Result<Plan, policy::PolicyError> {
         let paths = |given: &Option<Vec<String>>| -> Vec<PathBuf> {
@@ -76,11 +78,12 @@ impl SandboxRequest {
             let found = environment.iter().rev().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
         };
-        let home = variable("HOME").map(PathBuf::from).or_else(std::env::home_dir);
+        let home = home_of(environment);
         let deny_write = options::protected_paths(self.deny_write.as_deref());
         let other_home = policy::stores::home_of_user();
         policy::plan(&policy::Options {
             root,
+            resolved,
             network: match (self.network, self.loopback.as_deref()) {
                 (true, _) => Network::Open,
                 (false, Some("none")) => Network::Nothing,
@@ -95,10 +98,9 @@ impl SandboxRequest {
             },
             writable_roots: &paths(&self.writable_roots),
             readable: &paths(&self.readable),
-            deny_read: &paths(&self.deny_read),
             deny_write: &deny_write,
             limits: self.limits(),
-            home: home.as_deref().filter(|home| home.is_absolute()),
+            home: home.as_deref(),
             other_home,
             variables: environment,
             sessions: Some(&policy::sessions_directory()),
@@ -118,6 +120,14 @@ impl SandboxRequest {
             file_size_bytes: limit(self.file_size_bytes),
         }
     }
+}
+
+/// The home directory, by the host's environment.
+pub(crate) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let found = environment.iter().rev().find(|(name, _)| name == "HOME");
+    let home =
+        found.map(|(_, value)| PathBuf::from(value)).filter(|home| !home.as_os_str().is_empty());
+    home.or_else(std::env::home_dir).filter(|home| home.is_absolute())
 }
 
 /// One thing that holds, or does not.
@@ -174,26 +184,28 @@ impl Outcome for SandboxOutcome {
     }
 }
 
-/// Finds out what holds around commands in `root` (absolute), by trying.
+/// Finds out what holds around commands with these grants, by trying.
 #[napi(catch_unwind, ts_return_type = "Promise<SandboxOutcome>")]
 pub fn sandbox_report<'env>(
     env: &'env Env,
-    root: String,
+    grants: &CommandGrants,
     request: SandboxRequest,
     inherits: bool,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
+    let (root, grants) = (Arc::clone(&grants.root), Arc::clone(&grants.all));
     let flag = cancel.flag();
     let environment: Vec<_> = std::env::vars_os().collect();
     job::long(env, move || {
-        let opened = match Root::open(Path::new(&root)).and_then(|root| root.locate(".")) {
-            Ok(opened) => opened,
+        let opened = root.check().map_err(GrantError::from).and_then(|()| grants.resolve());
+        let resolved = match opened {
+            Ok(resolved) => resolved,
             Err(error) => {
-                let native = error::from_fs(&error);
+                let native = grants::refused(&error);
                 return SandboxOutcome { cancelled: native.is_none(), error: native, rows: None };
             }
         };
-        let plan = match request.plan(&opened.root, &environment) {
+        let plan = match request.plan(&resolved.root, &resolved, &environment) {
             Ok(plan) => plan,
             Err(error) => return SandboxOutcome::failed(bad_option(&error)),
         };

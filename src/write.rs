@@ -1,7 +1,7 @@
 //! `write`: a whole file.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use napi::Env;
@@ -11,12 +11,13 @@ use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use sha2::Digest;
 use sha2::Sha256;
-use toolwright_fs::Root;
+use toolwright_fs::Granted;
 use toolwright_fs::WriteOptions;
 
 use crate::cancel::CancelHandle;
 use crate::error;
 use crate::error::NativeError;
+use crate::grants::GrantedRoot;
 use crate::job;
 use crate::job::Job;
 use crate::job::Outcome;
@@ -46,20 +47,20 @@ impl ChangeOutcome {
     }
 }
 
-/// Makes `content` the text of the file at `path` below `root` (absolute).
+/// Makes `content` the text of the file at `path` below `root`.
 ///
 /// Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
 /// and call `writeWaiting` when the answer is `TOOL_FILE_BUSY`.
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn write(
-    root: String,
+    root: &GrantedRoot,
     path: String,
     content: String,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
-    let cancel = cancel.flag();
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::short(move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
 }
 
@@ -67,19 +68,19 @@ pub fn write(
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn write_waiting<'env>(
     env: &'env Env,
-    root: String,
+    root: &GrantedRoot,
     path: String,
     content: String,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
-    let cancel = cancel.flag();
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::long(env, move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
 }
 
 fn write_impl(
-    root: &str,
+    root: &Granted,
     path: &str,
     content: &str,
     limit_bytes: f64,
@@ -89,7 +90,7 @@ fn write_impl(
     if content.len() as u64 > options::bytes(limit_bytes) {
         return ChangeOutcome::failed(content_too_large(content, limit_bytes));
     }
-    let written = Root::open(Path::new(root)).and_then(|root| {
+    let written = root.open().and_then(|root| {
         let options = WriteOptions::from(publish);
         toolwright_fs::write(&root, path, content.as_bytes(), &options, cancel)
     });

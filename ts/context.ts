@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { warnIfEngineIsOutOfReach } from './engine-out-of-reach.js'
+import { noteRoot } from './granted-root.js'
 import type { Journal } from './journal/journal.js'
 import { checked, checkFunction, invalid } from './option-checks.js'
 
@@ -128,7 +129,18 @@ export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
     if (typeof (context ?? {}) !== 'object') throw invalid('The context must be an object.')
     checkFunction('fn', fn)
   })
+  noteContext(context)
   return store.run(context, fn)
+}
+
+/** Notes which directory the root of a context is, as it begins. */
+function noteContext(context: ToolContext): void {
+  try {
+    const rootDir = context?.rootDir
+    if (rootDir !== undefined) noteRoot(context, rootDir, getToolContext())
+  } catch {
+    // What cannot be read is told by the call that needs it.
+  }
 }
 
 /** The context of the task that runs now, or `undefined` outside of any. */

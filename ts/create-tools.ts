@@ -1,6 +1,6 @@
 import { checkJournal } from './journal/check-journal.js'
 import { checked } from './option-checks.js'
-import { type BoundToolOptions, checkSwitch, ownOptions } from './settings.js'
+import { type BoundToolOptions, checkSwitch, noteGranted, ownOptions } from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
@@ -43,6 +43,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     checkSwitch('streamOutput', streams)
     return { streamOutput: streams, bound: given }
   })
+  noteGranted(bound)
   const files = {
     read: createReadTool(bound),
     write: createWriteTool(bound),

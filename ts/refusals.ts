@@ -25,6 +25,7 @@ export const isRefusal: Readonly<Record<ToolErrorCode, boolean>> = {
   TOOL_TARGET_CLOSED: true,
   TOOL_REPLACE_REFUSED: true,
   TOOL_ROOT_INVALID: true,
+  TOOL_ROOT_CHANGED: true,
   // May come after the file was replaced: its directory could not be synchronised.
   TOOL_IO_FAILED: false,
   TOOL_GREP_FAILED: true,

@@ -1,3 +1,5 @@
+import { commandGrants } from './command-grants.js'
+import { grantedRoot } from './granted-root.js'
 import { call } from './native.js'
 import { checked } from './option-checks.js'
 import { sandboxRequest } from './sandbox.js'
@@ -65,7 +67,7 @@ export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxR
   checkSettings(settings)
   const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
   const { rows } = await call({ what: 'sandbox report', timeoutMs: LONGEST_MS }, (addon, cancel) =>
-    addon.sandboxReport(settings.rootDir, request, settings.env === 'inherit', cancel),
+    addon.sandboxReport(commandGrants(addon, grantedRoot(addon, settings), settings.sandbox), request, settings.env === 'inherit', cancel),
   )
   const holds = rows as Omit<SandboxReport, 'summary'>
   return { ...holds, summary: summarise(holds) }

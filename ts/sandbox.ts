@@ -119,7 +119,6 @@ export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): 
   if (sandbox.readScope === 'system') request.systemOnly = true
   if (sandbox.writableRoots !== undefined) request.writableRoots = [...sandbox.writableRoots]
   if (sandbox.readable !== undefined) request.readable = [...sandbox.readable]
-  if (sandbox.denyRead !== undefined) request.denyRead = [...sandbox.denyRead]
   if (sandbox.denyWrite !== undefined) request.denyWrite = [...sandbox.denyWrite]
   if (sandbox.isolation === 'call') request.isolated = true
   if (sandbox.required === true) request.required = true

@@ -1,7 +1,9 @@
 import { constants } from 'node:buffer'
 import { isAbsolute, resolve } from 'node:path'
+import { noteGrants } from './command-grants.js'
 import type { ToolContext } from './context.js'
 import { ToolError } from './errors.js'
+import { noteRoot } from './granted-root.js'
 import type { Journal } from './journal/journal.js'
 import { checked, checkNames, invalid, ownCopy, takenOptions } from './option-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
@@ -66,6 +68,8 @@ export type EnvironmentOption =
 /** The options in force for one call. */
 export interface Settings {
   rootDir: string
+  /** What has granted it: the directory stays the same for as long as this does. */
+  rootHolder: object
   allowNetwork: boolean
   maxOutputBytes: number
   timeoutMs: number
@@ -97,6 +101,13 @@ let configured: ToolOptions = {}
  */
 export function configureTools(options: ToolOptions): void {
   configured = checked('configureTools', () => ownOptions(options))
+  noteGranted(configured)
+}
+
+/** Notes which directories options grant, now that they are given. */
+export function noteGranted(own: ToolOptions): void {
+  noteRoot(own, own.rootDir)
+  noteGrants(own.sandbox, own.rootDir)
 }
 
 /** Options that make sense, as a copy that no caller can change afterwards. `besides` are others that are known. */
@@ -143,7 +154,9 @@ export function checkOptions(options: ToolOptions, besides: readonly string[] = 
 /** The options in force: context, then `createTools`, then `configureTools`, then the defaults. */
 export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions): Settings {
   const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
+  const rootHolder = [context, bound, configured].find((holder) => (holder?.rootDir ?? undefined) !== undefined)
   return {
+    rootHolder: rootHolder ?? theWorkingDirectory,
     // What is no path stays as it is, for `checkSettings` to refuse: a custom tool may not mind.
     rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolved(rootDir) : rootDir,
     allowNetwork:
@@ -169,6 +182,9 @@ function resolved(given: string): string {
   if (isAbsolute(given)) lastResolved = { given, path }
   return path
 }
+
+/** Grants the directory that the process works in; another one, once it works elsewhere. */
+const theWorkingDirectory = {}
 
 function workingDirectory(): string {
   try {

@@ -17,9 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let crates = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("..");
     println!("cargo::rerun-if-changed={}", crates.join("sandbox/src").display());
     println!("cargo::rerun-if-changed={}", crates.join("sandbox/Cargo.toml").display());
-    // What the program takes of that crate.
-    println!("cargo::rerun-if-changed={}", crates.join("fs/src/remove.rs").display());
-    println!("cargo::rerun-if-changed={}", crates.join("fs/src/remove").display());
+    println!("cargo::rerun-if-changed={}", crates.join("fs/src").display());
     println!("cargo::rerun-if-changed={}", crates.join("../Cargo.lock").display());
     if env::var("CARGO_CFG_TARGET_OS")? != "linux" {
         return Ok(());

@@ -24,9 +24,12 @@ use toolwright_exec::Split;
 use toolwright_exec::StoppedBy;
 use toolwright_exec::Streams;
 use toolwright_sandbox::explain::explain;
+use toolwright_sandbox::plan::Granted;
 use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::policy::Resolved;
 use toolwright_sandbox::remedy::Reader;
 
+use super::file_error;
 use super::policy::ContractGrants;
 use super::policy::Policy;
 use super::sidecar::Lazy;
@@ -39,6 +42,7 @@ use crate::environment;
 use crate::environment::EnvironmentOptions;
 use crate::environment::Variables;
 use crate::error::NativeError;
+use crate::grants;
 use crate::job;
 use crate::job::Outcome;
 use crate::live;
@@ -147,12 +151,13 @@ fn run(
     let mut cwd = opened.held.directory_place();
     let (mut root, mut below) = root_of(&opened.policy, cwd);
     let mut directory = directory_of(opened, cwd);
+    let open = Open::now(&request.grants);
     // What is closed to it cannot be where it runs either.
-    if !is_granted(&request.grants, cwd) {
+    if !(request.grants.reads_all || open.is_near(cwd)) {
         (cwd, root, below) = (Path::new("/"), PathBuf::from("/"), PathBuf::new());
         directory.clone_from(&root);
     }
-    let plan = match plan(request, &opened.policy, &root, &host) {
+    let plan = match plan(request, &open, &opened.policy, &root, &host) {
         Ok(plan) => plan,
         Err(error) => return ContractBashOutcome::failed(error),
     };
@@ -208,7 +213,8 @@ fn run(
     }
     if outcome.exit_code != Some(0) {
         let explain = |printed: &str| explain(printed, &plan, Reader::Session);
-        outcome.hint = explain(&stderr).or_else(|| explain(&stdout));
+        let seen = explain(&stderr).or_else(|| explain(&stdout));
+        outcome.hint = seen.or_else(|| open.missing());
     }
     (outcome.stdout, outcome.stderr) = (Some(stdout), Some(stderr));
     outcome
@@ -223,19 +229,73 @@ fn root_of(policy: &Policy, cwd: &Path) -> (PathBuf, PathBuf) {
     around.unwrap_or_else(|| (cwd.to_owned(), PathBuf::new()))
 }
 
-/// Whether something at a directory, below it or around it is granted.
-fn is_granted(grants: &ContractGrants, cwd: &Path) -> bool {
-    let near = |path: &String| cwd.starts_with(path) || Path::new(path).starts_with(cwd);
-    grants.reads_all || grants.readable.iter().chain(&grants.writable).any(near)
+/// What of the granted directories is there.
+struct Open {
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+    absent: Vec<PathBuf>,
+}
+
+impl Open {
+    /// A pattern names a real place: one that a link has come to stand in is not granted.
+    fn now(grants: &ContractGrants) -> Self {
+        let mut absent = Vec::new();
+        let mut there = |paths: &[String]| -> Vec<PathBuf> {
+            let (there, others) = paths.iter().map(PathBuf::from).partition(|path: &PathBuf| {
+                path.is_dir() && std::fs::canonicalize(path).is_ok_and(|real| real == *path)
+            });
+            absent.extend::<Vec<PathBuf>>(others);
+            there
+        };
+        let (readable, writable) = (there(&grants.readable), there(&grants.writable));
+        absent.sort_unstable();
+        absent.dedup();
+        Self { readable, writable, absent }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.readable.iter().chain(&self.writable)
+    }
+
+    /// Whether something at a directory, below it or around it is open.
+    fn is_near(&self, cwd: &Path) -> bool {
+        self.all().any(|path| cwd.starts_with(path) || path.starts_with(cwd))
+    }
+
+    /// What a command may have looked for in vain.
+    fn missing(&self) -> Option<String> {
+        let (first, more) = self.absent.split_first()?;
+        let more =
+            if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
+        Some(format!(
+            "The capabilities open `{}`{more} to commands, and no such directory is there. It is open to the next command once it has been made, for example by writing a file in it.",
+            first.display(),
+        ))
+    }
 }
 
 fn plan(
     request: &ContractBashRequest,
+    open: &Open,
     policy: &Policy,
     root: &Path,
     host: &Variables,
 ) -> std::result::Result<Plan, NativeError> {
     let grants = &request.grants;
+    let granted = policy.identify().map_err(|error| {
+        file_error::told(&error).unwrap_or_else(|| NativeError::from_panic(&"cancelled"))
+    })?;
+    let denied: Vec<PathBuf> = request.deny_read.iter().flatten().map(PathBuf::from).collect();
+    let home = sandbox::home_of(host);
+    let resolved = Resolved {
+        root: root.to_owned(),
+        given_root: root.to_owned(),
+        writable: Vec::new(),
+        readable: open.readable.clone(),
+        links: Vec::new(),
+        closed: policy.denied.now(&denied, root, home.as_deref()),
+        granted: Vec::new(),
+    };
     let sandbox = SandboxRequest {
         network: grants.network,
         loopback: request.loopback.clone(),
@@ -243,7 +303,6 @@ fn plan(
         system_only: Some(!grants.reads_all),
         writable_roots: None,
         readable: Some(grants.readable.clone()),
-        deny_read: request.deny_read.clone(),
         deny_write: request.deny_write.clone(),
         isolated: None,
         required: request.required,
@@ -252,18 +311,12 @@ fn plan(
         cpu_seconds: request.cpu_seconds,
         file_size_bytes: request.file_size_bytes,
     };
-    let mut plan = sandbox.plan(root, host).map_err(|error| sandbox::bad_option(&error))?;
-    let there = |paths: &[String]| -> Vec<PathBuf> {
-        let real = paths.iter().filter_map(|path| std::fs::canonicalize(path).ok());
-        real.filter(|path| path.is_dir()).collect()
-    };
+    let mut plan =
+        sandbox.plan(root, &resolved, host).map_err(|error| sandbox::bad_option(&error))?;
     // The root is no more than what is granted of it.
-    plan.writable = there(&grants.writable);
+    plan.writable.clone_from(&open.writable);
     if !grants.reads_all {
-        let readable = there(&grants.readable);
-        let granted = |place: &Path| {
-            readable.iter().chain(&plan.writable).any(|root| place.starts_with(root))
-        };
+        let granted = |place: &Path| open.all().any(|root| place.starts_with(root));
         let ungranted: Vec<PathBuf> = policy
             .workspace
             .iter()
@@ -273,6 +326,9 @@ fn plan(
             .collect();
         plan.closed.extend(ungranted);
     }
+    // What a command has no part in is not held for it.
+    plan.granted = granted;
+    plan.granted.retain(|Granted { path, .. }| open.all().any(|open| path.starts_with(open)));
     for paths in [&mut plan.writable, &mut plan.closed] {
         paths.sort_unstable();
         paths.dedup();
@@ -305,6 +361,9 @@ fn failed(
         return NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, &hint)
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());
+    }
+    if let ExecError::GrantChanged { what, .. } = error {
+        return grants::changed_meanwhile(what, &hint);
     }
     let summary = "The command could not be run".to_owned();
     let place = format!("{summary}: {said}");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::Value;
+use toolwright_fs::Granted;
 use toolwright_policy::Access;
 use toolwright_policy::CompileError;
 use toolwright_policy::Declared;
@@ -16,8 +17,12 @@ use toolwright_policy::RequirementSet;
 use toolwright_policy::Union;
 use toolwright_policy::Variables;
 use toolwright_policy::shell;
+use toolwright_sandbox::policy::Closed;
+use toolwright_sandbox::policy::GrantError;
 use toolwright_sandbox::policy::stores;
 
+use super::granted;
+use super::granted::ContractGranted;
 use crate::error::NativeError;
 use crate::options;
 
@@ -63,6 +68,9 @@ pub struct ContractRequires {
 pub struct ContractPolicyRequest {
     /// What the variables stand for.
     pub variables: ContractVariables,
+    /// How the host calls directories of the variables, where it calls them otherwise. Without a list
+    /// nothing is opened, and the directories need not be there.
+    pub granted: Option<Vec<ContractGranted>>,
     /// All of these have to allow what is done, and in each of them any member may. Without any,
     /// nothing is allowed.
     pub conjunction: Vec<Vec<ContractRequires>>,
@@ -97,6 +105,8 @@ pub(super) struct Policy {
     own: Vec<OwnSet>,
     user_data: Vec<PathBuf>,
     pub(super) effective: Effective,
+    /// What the host has granted by name: the roots of the workspace first, in their order.
+    pub(super) granted: Vec<Arc<Granted>>,
     /// With links followed.
     pub(super) workspace: Vec<PathBuf>,
     /// Directories of the other variables, as far as commands have to be kept out of them.
@@ -107,6 +117,8 @@ pub(super) struct Policy {
     implicit_read: Vec<PathBuf>,
     implicit_write: Vec<PathBuf>,
     closed: Vec<PathBuf>,
+    /// What was closed by name to commands.
+    pub(super) denied: Arc<Closed>,
 }
 
 /// One of the sets that all have to allow.
@@ -131,6 +143,7 @@ impl OwnSet {
 impl Policy {
     fn compile(
         request: &ContractPolicyRequest,
+        granted: Vec<Arc<Granted>>,
         parent: Option<&Self>,
     ) -> Result<Self, CompileError> {
         let variables = request.variables.resolved();
@@ -156,6 +169,7 @@ impl Policy {
         closed.extend(stores::of_process(|store| roots.iter().any(|root| root.starts_with(store))));
         let fixed = Self {
             own,
+            granted,
             user_data: variables.user_data,
             effective: Effective::default(),
             workspace: variables.workspace,
@@ -165,15 +179,22 @@ impl Policy {
             implicit_read: real(&request.implicit_read),
             implicit_write: real(&request.implicit_write),
             closed,
+            denied: Arc::default(),
         };
         Ok(fixed.with_effective(effective, &variables.ad_hoc))
     }
 
     /// The same for other directories of `{ad-hoc}`, and for what its parent may do by now. Nothing
     /// else is looked up again: what it led to when the session began still holds.
-    fn with_ad_hoc(&self, ad_hoc: &[PathBuf], parent: Option<&Self>) -> Result<Self, CompileError> {
+    fn with_ad_hoc(
+        &self,
+        granted: Vec<Arc<Granted>>,
+        ad_hoc: &[PathBuf],
+        parent: Option<&Self>,
+    ) -> Result<Self, CompileError> {
         let effective = effective(parent, &self.own, ad_hoc)?;
-        Ok(self.clone().with_effective(effective, ad_hoc))
+        let same = Self { granted, ..self.clone() };
+        Ok(same.with_effective(effective, ad_hoc))
     }
 
     fn with_effective(mut self, effective: Effective, ad_hoc: &[PathBuf]) -> Self {
@@ -233,7 +254,17 @@ pub fn compile_policy(
     request: ContractPolicyRequest,
     parent: Option<ClassInstance<'_, ContractPolicy>>,
 ) -> ContractPolicyOutcome {
-    told(Policy::compile(&request, parent.as_ref().map(|parent| &*parent.0)))
+    let parent = parent.as_ref().map(|parent| &*parent.0);
+    match granted::find(&request, parent) {
+        Ok(granted) => told(Policy::compile(&request, granted, parent)),
+        Err(error) => refused(&error),
+    }
+}
+
+/// A granted directory cannot be used.
+fn refused(error: &GrantError) -> ContractPolicyOutcome {
+    let error = crate::grants::refused(error);
+    ContractPolicyOutcome { error, ..ContractPolicyOutcome::default() }
 }
 
 fn told(compiled: Result<Policy, CompileError>) -> ContractPolicyOutcome {
@@ -296,8 +327,13 @@ impl ContractPolicy {
         ad_hoc: Vec<String>,
         parent: Option<ClassInstance<'_, ContractPolicy>>,
     ) -> ContractPolicyOutcome {
+        let parent = parent.as_ref().map(|parent| &*parent.0);
+        let granted = match self.0.granted_with(&ad_hoc, parent) {
+            Ok(granted) => granted,
+            Err(error) => return refused(&error.into()),
+        };
         let ad_hoc: Vec<PathBuf> = ad_hoc.into_iter().map(PathBuf::from).collect();
-        told(self.0.with_ad_hoc(&ad_hoc, parent.as_ref().map(|parent| &*parent.0)))
+        told(self.0.with_ad_hoc(granted, &ad_hoc, parent))
     }
 
     /// The sets with their variables and braces written out, in the shape of the request.

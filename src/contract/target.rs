@@ -111,7 +111,7 @@ pub fn open_target(
 pub fn open_target_at_once(policy: &ContractPolicy, path: String) -> Option<OpenedTarget> {
     let policy = &policy.0;
     // With more roots the others may have to be looked at.
-    let held = Held::at_once(policy.workspace.first()?, &path)?;
+    let held = Held::at_once(policy.workspace_root()?, &path)?;
     let allowed = policy.allows(Access::Read, held.place());
     allowed.then(|| opened(policy, held, &path, Wanted::Read))
 }
@@ -145,8 +145,7 @@ fn open(
         return Err(Refused::Fs(FsError::Cancelled));
     }
     let is_absolute = Path::new(path).is_absolute();
-    let others: &[_] = if is_absolute { &policy.roots } else { &[] };
-    let roots = Roots::open(&policy.workspace, others)?;
+    let roots = policy.open_roots(Path::new(path))?;
     let mut held = roots.hold(path).map_err(|error| match error {
         // It lies in no place that any capability speaks of.
         FsError::Escape { via_link: false, .. } if is_absolute || policy.workspace.is_empty() => {

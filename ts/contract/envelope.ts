@@ -78,6 +78,7 @@ const byErrorCode: Readonly<Record<string, ContractCode>> = {
   TOOL_GIT_REMOTE_DISABLED: 'sandbox_refused',
   TOOL_SANDBOX_UNAVAILABLE: 'unavailable',
   TOOL_ROOT_INVALID: 'unavailable',
+  TOOL_ROOT_CHANGED: 'unavailable',
   NATIVE_UNAVAILABLE: 'unavailable',
   TOOL_IO_FAILED: 'io_failed',
   TOOL_REPLACE_REFUSED: 'io_failed',

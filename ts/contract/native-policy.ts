@@ -52,7 +52,7 @@ export class SessionPolicy {
   /**
    * Compiles what is asked for, and no more than the parent has.
    *
-   * @throws {ToolError} CONTRACT_MANIFEST_INVALID with the place of what is wrong.
+   * @throws {ToolError} TOOL_ROOT_CHANGED, and CONTRACT_MANIFEST_INVALID with the place of what is wrong.
    */
   constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
     this.addon = addon

@@ -1,3 +1,5 @@
+import type { ContractPolicyRequest } from '../../index.js'
+import { resolve } from 'node:path'
 import { checked, invalid } from '../option-checks.js'
 import { AdHocFiles } from './ad-hoc-files.js'
 import { AgentTeam, type OpenChild } from './agents/agent-team.js'
@@ -171,8 +173,9 @@ function rootsOf({ workspace, manifest, manifestRoots = [] }: SessionOptions, li
 function policyRequest(
   { directory, scratch }: Pick<SessionCore, 'directory' | 'scratch'>,
   tools: readonly ContractTool[],
-  { manifest, ceiling, sandbox, enabledMcpServers = [] }: SessionOptions,
+  options: SessionOptions,
 ): CapabilitySource['request'] {
+  const { manifest, ceiling, sandbox, enabledMcpServers = [] } = options
   const declared = [
     { source: 'manifest.requires', requires: manifest.requires ?? {} },
     ...tools.map(({ id, requires }) => ({ source: `tool ${id}`, requires })),
@@ -181,6 +184,7 @@ function policyRequest(
   const bounds = ceiling === undefined ? [] : [[{ source: 'ceiling', requires: ceiling }]]
   const denyWrite = sandbox?.denyWrite
   return {
+    granted: namesOf(options),
     conjunction: [...bounds, declared],
     implicitRead: [directory.path],
     implicitWrite: [scratch.path],
@@ -188,6 +192,12 @@ function policyRequest(
     closed: [directory.base],
     ...(denyWrite === undefined ? {} : { denyWrite }),
   }
+}
+
+/** How the host calls its directories, where it does so by a link. */
+function namesOf({ workspace, adHoc = [], userData }: SessionOptions): NonNullable<ContractPolicyRequest['granted']> {
+  const all = [...(typeof workspace === 'string' ? [workspace] : workspace), ...adHoc, ...(userData === undefined ? [] : [userData])]
+  return all.map((path) => ({ path: realDirectory('workspace', path), given: resolve(path) })).filter(({ path, given }) => path !== given)
 }
 
 function requirementsOf(

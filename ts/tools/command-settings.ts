@@ -1,9 +1,12 @@
 import type * as Addon from '../../index.js'
+import { commandGrants } from '../command-grants.js'
+import { grantedRoot } from '../granted-root.js'
 import { sandboxRequest } from '../sandbox.js'
 import type { Settings, ToolOptions } from '../settings.js'
 
 interface Known {
   plan: Settings
+  root: Addon.GrantedRoot
   native: Addon.CommandSettings
 }
 
@@ -14,15 +17,16 @@ const known = new WeakMap<ToolOptions, Known>()
 export function commandSettings(plan: Settings, bound: ToolOptions): (addon: typeof Addon) => Addon.CommandSettings {
   return (addon) => {
     const last = known.get(bound)
-    if (last !== undefined && areSame(last.plan, plan)) return last.native
-    const native = new addon.CommandSettings({
-      root: plan.rootDir,
+    const root = grantedRoot(addon, plan)
+    if (last !== undefined && last.root === root && areSame(last.plan, plan)) return last.native
+    const options = {
       environment: environment(plan),
       sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
       limitBytes: plan.maxOutputBytes,
       timeoutMs: plan.timeoutMs,
-    })
-    known.set(bound, { plan, native })
+    }
+    const native = new addon.CommandSettings(options, commandGrants(addon, root, plan.sandbox))
+    known.set(bound, { plan, root, native })
     return native
   }
 }
@@ -30,7 +34,6 @@ export function commandSettings(plan: Settings, bound: ToolOptions): (addon: typ
 /** Options of tool sets and of the process are copies that nobody changes: the same object says the same. */
 function areSame(a: Settings, b: Settings): boolean {
   return (
-    a.rootDir === b.rootDir &&
     a.allowNetwork === b.allowNetwork &&
     a.maxOutputBytes === b.maxOutputBytes &&
     a.timeoutMs === b.timeoutMs &&

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
+import { grantedRoot } from '../granted-root.js'
 import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
@@ -58,11 +59,11 @@ async function editFile(
   if (typeof patch !== 'string') throw invalid('patch must be a string.')
   // The size of the patch is judged before the path is.
   const target = plan.pathUnchecked(path)
-  const { rootDir, maxOutputBytes, publish } = plan
+  const { maxOutputBytes, publish } = plan
   await callPatiently(
     plan.changeLimits(`edit ${target}`),
-    (addon, cancel) => addon.edit(rootDir, target, patch, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
-    (addon, cancel) => addon.editWaiting(rootDir, target, patch, maxOutputBytes, publish, cancel),
+    (addon, cancel) => addon.edit(grantedRoot(addon, plan), target, patch, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) => addon.editWaiting(grantedRoot(addon, plan), target, patch, maxOutputBytes, publish, cancel),
   )
   return 'ok'
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
+import { grantedRoot } from '../granted-root.js'
 import { callInTurn } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
@@ -62,7 +63,7 @@ async function grepFiles(
   const target = path === undefined ? '.' : plan.path(path)
   const limits = plan.limits(`grep ${target}`, plan.timeoutMs + STUCK_MS)
   const { text } = await callInTurn(limits, (addon, cancel) =>
-    addon.grep(plan.rootDir, pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
+    addon.grep(grantedRoot(addon, plan), pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
   )
   return text ?? ''
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
+import { grantedRoot } from '../granted-root.js'
 import { atOnce, call } from '../native.js'
 import { callPlan } from './call-plan.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
@@ -50,10 +51,10 @@ async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolO
   const plan = callPlan(ctx, bound)
   const target = plan.path(path)
   const limits = plan.limits(`read ${target}`)
-  const seen = atOnce(limits.signal, (addon) => addon.readAtOnce(plan.rootDir, target, plan.maxOutputBytes))
+  const seen = atOnce(limits.signal, (addon) => addon.readAtOnce(grantedRoot(addon, plan), target, plan.maxOutputBytes))
   if (seen !== undefined) return typeof seen === 'string' ? seen : seen.toString('utf8')
   const { text, bytes } = await call(limits, (addon, cancel) =>
-    addon.read(plan.rootDir, target, plan.maxOutputBytes, cancel),
+    addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, cancel),
   )
   // Buffer's decoder keeps a byte order mark, TextDecoder's default does not.
   return text ?? bytes?.toString('utf8') ?? ''

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
+import { grantedRoot } from '../granted-root.js'
 import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
@@ -60,11 +61,11 @@ async function writeFile(
   if (typeof content !== 'string') throw invalid('content must be a string.')
   // The size of the content is judged before the path is.
   const target = plan.pathUnchecked(path)
-  const { rootDir, maxOutputBytes, publish } = plan
+  const { maxOutputBytes, publish } = plan
   await callPatiently(
     plan.changeLimits(`write ${target}`),
-    (addon, cancel) => addon.write(rootDir, target, content, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
-    (addon, cancel) => addon.writeWaiting(rootDir, target, content, maxOutputBytes, publish, cancel),
+    (addon, cancel) => addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) => addon.writeWaiting(grantedRoot(addon, plan), target, content, maxOutputBytes, publish, cancel),
   )
   return 'ok'
 }

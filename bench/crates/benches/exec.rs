@@ -26,6 +26,7 @@ fn place(bytes: usize) -> (TempDir, Plan) {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: Vec::new(),
+        granted: Vec::new(),
         limits: Limits::default(),
         root,
     };

@@ -23,6 +23,7 @@ fn main() {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: vec![root.join(".git/hooks"), root.join(".git/config")],
+        granted: Vec::new(),
         limits: Limits { processes: Some(1024), ..Limits::default() },
     };
     let never = std::sync::atomic::AtomicBool::new(false);

@@ -45,6 +45,14 @@ pub enum ExecError {
         /// What is missing.
         missing: Missing,
     },
+    /// The command was not run, because a granted directory was found to be another one.
+    #[error("Cannot run `{program}`: {what}")]
+    GrantChanged {
+        /// The program asked for.
+        program: String,
+        /// What was found.
+        what: String,
+    },
     /// The time was up; the process group has been killed.
     #[error("`{program}` timed out after {} ms", timeout.as_millis())]
     TimedOut {
@@ -196,6 +204,9 @@ impl ExecError {
                 SpawnReason::Hidden | SpawnReason::Other => "See the system's words for the cause.",
             },
             Self::Unconfined { missing, .. } => missing.remedy,
+            Self::GrantChanged { .. } => {
+                "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
+            }
             Self::TimedOut { .. } => {
                 "The command and its children were killed: make it do less, or ask for more time."
             }

@@ -65,6 +65,7 @@ impl Missing {
                 FailedStep::Directory
                 | FailedStep::Execute
                 | FailedStep::Interpreter
+                | FailedStep::Granted
                 | FailedStep::Other => "the sandbox",
             },
             purpose: "confining commands",

@@ -122,6 +122,7 @@ mod tests {
             closed: Vec::new(),
             readable: Vec::new(),
             protected: Vec::new(),
+            granted: Vec::new(),
             limits: Limits::default(),
         }
     }

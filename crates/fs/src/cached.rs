@@ -5,7 +5,7 @@
 //! path (`RESOLVE_CACHED`) and reading (`RWF_NOWAIT`). A disk or a server that does not answer is met
 //! by the ordinary way, on a thread that may wait.
 
-use std::path::Path;
+use crate::Granted;
 
 /// Gives `take` the bytes of the regular file at `path` below the directory `root`, at most `limit` of
 /// them, when nothing has to be waited for.
@@ -13,7 +13,7 @@ use std::path::Path;
 /// `None` says nothing about the file: [`read()`](crate::read()) it, which also words what is wrong.
 #[must_use]
 pub fn read_cached<T>(
-    root: &Path,
+    root: &Granted,
     path: &str,
     limit: u64,
     take: impl FnOnce(&[u8]) -> T,
@@ -37,7 +37,6 @@ pub(crate) mod linux {
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    use rustix::fs::CWD;
     use rustix::fs::Mode;
     use rustix::fs::OFlags;
     use rustix::fs::ResolveFlags;
@@ -45,6 +44,7 @@ pub(crate) mod linux {
     use rustix::io::ReadWriteFlags;
 
     use crate::FileKind;
+    use crate::Granted;
     use crate::open::Identity;
     use crate::open::READ;
     use crate::path;
@@ -69,7 +69,7 @@ pub(crate) mod linux {
     }
 
     pub(super) fn read<T>(
-        root: &Path,
+        root: &Granted,
         path: &str,
         limit: u64,
         take: impl FnOnce(&[u8]) -> T,
@@ -77,10 +77,9 @@ pub(crate) mod linux {
         path::validate(path).ok()?;
         let relative = match Path::new(path) {
             relative if relative.is_relative() => relative.to_path_buf(),
-            absolute => path::below(absolute, root)?,
+            absolute => path::below(absolute, root.given())?,
         };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = open(CWD, root, flags, ResolveFlags::NO_MAGICLINKS)?;
+        let root = root.at_once()?;
         // What else is mounted below is another filesystem.
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
         // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
@@ -125,11 +124,15 @@ pub(crate) mod linux {
         if LOCAL_DISK.get() == Some(stat.st_dev) {
             return Some(true);
         }
-        let is_local = LOCAL.contains(&magic(place)?);
+        let is_local = is_on_local(place)?;
         if is_local && rustix::fs::major(stat.st_dev) != 0 {
             LOCAL_DISK.set(Some(stat.st_dev));
         }
         Some(is_local)
+    }
+
+    pub(crate) fn is_on_local(place: &OwnedFd) -> Option<bool> {
+        Some(LOCAL.contains(&magic(place)?))
     }
 
     #[expect(clippy::cast_sign_loss, reason = "a magic number, of another type on each system")]

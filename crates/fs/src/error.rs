@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::errno::errno_name;
 use crate::errno::reason_of;
+use crate::granted::Replaced;
 
 /// The operation that can fail with the old content half overwritten.
 pub(crate) const IN_PLACE: &str = "writing in place";
@@ -193,6 +194,16 @@ pub enum FsError {
         /// The system's error.
         source: io::Error,
     },
+    /// A granted directory is not the one that was granted.
+    #[error("{summary}: {grant} `{path}`, {}", now.says(), summary = self.summary())]
+    RootChanged {
+        /// Which grant it is: the name of the option.
+        grant: String,
+        /// The directory as configured.
+        path: String,
+        /// What is there now.
+        now: Replaced,
+    },
     /// Any other failure of the system: a full disk, too many open files, a failing device.
     #[error("{summary}: `{path}`, {operation}", summary = self.summary())]
     Io {
@@ -225,6 +236,7 @@ impl FsError {
             Self::Busy { .. } => "TOOL_FILE_BUSY",
             Self::NotReplaceable { .. } => "TOOL_REPLACE_REFUSED",
             Self::Root { .. } => "TOOL_ROOT_INVALID",
+            Self::RootChanged { .. } => "TOOL_ROOT_CHANGED",
             Self::Io { .. } => "TOOL_IO_FAILED",
             Self::Cancelled => "CANCELLED",
         }
@@ -256,6 +268,7 @@ impl FsError {
             Self::Io { operation, .. } if *operation == WITHOUT_PROC => {
                 "The file system /proc is not mounted".to_owned()
             }
+            Self::RootChanged { .. } => "A granted directory was replaced".to_owned(),
             Self::Io { source, .. } => format!("File operation failed ({})", reason_of(source)),
             Self::Cancelled => "Cancelled".to_owned(),
         }
@@ -278,6 +291,7 @@ impl FsError {
             | Self::Busy { path, .. }
             | Self::NotReplaceable { path, .. }
             | Self::Root { path, .. }
+            | Self::RootChanged { path, .. }
             | Self::Io { path, .. } => Some(path),
             Self::Cancelled => None,
         }
@@ -320,6 +334,9 @@ impl FsError {
                 "Nothing was changed. Allow overwriting in place with `allowInPlace: true`, or fix the cause."
             }
             Self::Root { .. } => "Create the directory, or set rootDir to an existing one.",
+            Self::RootChanged { .. } => {
+                "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
+            }
             Self::Io { operation, .. } if *operation == IN_PLACE => {
                 "The file may now hold parts of the old and the new content: fix the cause, then write the whole file again."
             }

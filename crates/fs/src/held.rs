@@ -25,6 +25,7 @@ pub use opener::Opener;
 
 use crate::FileKind;
 use crate::FsError;
+use crate::Granted;
 use crate::Range;
 use crate::Resolver;
 use crate::Root;
@@ -85,7 +86,7 @@ impl Held {
     /// the kernel has the way there and the file in its caches, and no link is on the way. `None`
     /// says nothing about the file.
     #[must_use]
-    pub fn at_once(root: &Path, path: &str) -> Option<Self> {
+    pub fn at_once(root: &Granted, path: &str) -> Option<Self> {
         #[cfg(target_os = "linux")]
         return at_once::hold(root, path);
         #[cfg(not(target_os = "linux"))]

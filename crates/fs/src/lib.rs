@@ -14,6 +14,9 @@
 //! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
 //!   changed the file in between.
 //!
+//! A root that is granted to more than one call is [`Granted`]: it is identified once, and each call
+//! works in that directory or in none.
+//!
 //! [`Roots`] find a file first and hold it open as [`Held`], so that somebody can decide about what
 //! was found before anything is done to it.
 //!
@@ -31,7 +34,9 @@ mod cached;
 mod cancel;
 mod errno;
 mod error;
+mod granted;
 mod held;
+mod identity;
 mod locate;
 mod open;
 mod owner;
@@ -57,10 +62,15 @@ pub use cached::read_cached;
 pub use error::FileKind;
 pub use error::FsError;
 pub use error::Refusal;
+pub use granted::Granted;
+pub use granted::Keeping;
+pub use granted::Replaced;
+pub use granted::led_out_of;
 pub use held::Held;
 pub use held::HeldKind;
 pub use held::Opener;
 pub use held::Roots;
+pub use identity::FileIdentity;
 pub use locate::Located;
 pub use range::Range;
 pub use read::read;

@@ -57,7 +57,10 @@ impl Root {
                 return Err(FsError::NotAFile { path: path.to_owned(), kind });
             }
         };
-        let root = name_of(self.as_fd()).map_err(|errno| unnamed(path, errno))?;
+        let root = match self.known_place() {
+            Some(place) => place.to_owned(),
+            None => name_of(self.as_fd()).map_err(|errno| unnamed(path, errno))?,
+        };
         let full = name_of(descriptor.as_fd()).map_err(|errno| unnamed(path, errno))?;
         // Moved out of the root since it was opened, or deleted.
         let relative = full

@@ -1,10 +1,12 @@
 //! The root: one directory descriptor that everything else is resolved below.
 
+use std::io;
 use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 use rustix::fs::CWD;
@@ -25,16 +27,16 @@ pub enum Resolver {
     Walk,
 }
 
-/// An open root directory.
-///
-/// Opened anew for every call: a root that was moved, deleted or recreated between two calls is
-/// seen as it is now, and within one call nothing can be swapped under the descriptor.
+/// An open root directory: within one call nothing can be swapped under the descriptor. What keeps it
+/// the same from one call to the next is [`Granted`](crate::Granted).
 #[derive(Debug)]
 pub struct Root {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     path: PathBuf,
     canonical: OnceLock<Option<PathBuf>>,
     resolver: Resolver,
+    /// Its place was told, and not found out by its name.
+    is_placed: bool,
 }
 
 /// A descriptor that names a place without granting to read it, where the system has such a thing.
@@ -52,27 +54,47 @@ impl Root {
 
     /// As [`Root::open`], with the resolver chosen.
     pub fn open_with(path: &Path, resolver: Resolver) -> Result<Self, FsError> {
-        let failed = |errno: Errno| {
-            let path = path.to_string_lossy().into_owned();
-            match errno {
-                // Says nothing about the root.
-                Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO => {
-                    FsError::at(&path, "opening the root directory", errno)
-                }
-                _ => FsError::Root { path, source: errno.into() },
-            }
-        };
+        let failed = |errno: Errno| Self::unreadable(path, errno.into());
         if !path.is_absolute() {
             return Err(failed(Errno::INVAL));
         }
         let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(failed)?;
-        Ok(Self { fd, path: path.to_path_buf(), canonical: OnceLock::new(), resolver })
+        let fd = Arc::new(fd);
+        Ok(Self {
+            fd,
+            path: path.to_path_buf(),
+            canonical: OnceLock::new(),
+            resolver,
+            is_placed: false,
+        })
+    }
+
+    /// It cannot be opened.
+    pub(crate) fn unreadable(path: &Path, error: io::Error) -> FsError {
+        let path = path.to_string_lossy().into_owned();
+        match Errno::from_io_error(&error) {
+            // Says nothing about the root.
+            Some(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO)) => {
+                FsError::at(&path, "opening the root directory", errno)
+            }
+            _ => FsError::Root { path, source: error },
+        }
     }
 
     /// A root of a directory that is open already, and lies at `path`.
     pub(crate) fn held(fd: OwnedFd, path: PathBuf, resolver: Resolver) -> Self {
-        Self { fd, canonical: OnceLock::from(Some(path.clone())), path, resolver }
+        Self::granted(Arc::new(fd), path.clone(), path, resolver)
+    }
+
+    /// A root of a directory that is open already, is called `path` by the host, and lies at `real`.
+    pub(crate) fn granted(
+        fd: Arc<OwnedFd>,
+        path: PathBuf,
+        real: PathBuf,
+        resolver: Resolver,
+    ) -> Self {
+        Self { fd, path, canonical: OnceLock::from(Some(real)), resolver, is_placed: true }
     }
 
     /// The root as it was configured.
@@ -87,6 +109,11 @@ impl Root {
     #[must_use]
     pub fn canonical(&self) -> Option<&Path> {
         self.canonical.get_or_init(|| std::fs::canonicalize(&self.path).ok()).as_deref()
+    }
+
+    /// Where the root lies, if that was looked at since it was opened.
+    pub(crate) fn known_place(&self) -> Option<&Path> {
+        self.is_placed.then(|| self.canonical()).flatten()
     }
 
     pub(crate) fn resolver(&self) -> Resolver {

@@ -123,6 +123,7 @@ mod tests {
             closed: vec!["/home/u/.ssh".into()],
             readable: Vec::new(),
             protected: vec!["/srv/root/.git/hooks".into(), "/srv/root/.git/config".into()],
+            granted: Vec::new(),
             limits: Limits { processes: Some(64), ..Limits::default() },
         }
     }

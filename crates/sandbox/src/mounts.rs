@@ -34,7 +34,7 @@ use placeholder::Placeholder;
 use placement::Placement;
 use renew::Renewal;
 
-pub use error::MountError;
+pub use error::{GRANTED, MountError};
 pub use proc::{close_proc, worker_proc};
 pub use watch::Watch;
 
@@ -95,7 +95,7 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    let scratch = placement.place(&layout, &mut tree.placeholders)?;
+    let scratch = placement.place(&layout, plan, &mut tree.placeholders)?;
     proc::mask()?;
     // The working directory may lie in what is covered now.
     chdir("/").at("enter", root)?;

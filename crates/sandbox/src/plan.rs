@@ -1,7 +1,9 @@
 //! What a command may do. The host resolves the caller's options to a [`Plan`]; the sandbox program
 //! carries it out and decides nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+pub use toolwright_fs::FileIdentity;
 
 /// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
 /// the private temporary directory, shared memory and message queues.
@@ -25,8 +27,29 @@ pub struct Plan {
     pub readable: Vec<PathBuf>,
     /// What may not be written below a writable path. Need not exist.
     pub protected: Vec<PathBuf>,
+    /// Which directories the root and other granted paths are. One that has become another is not
+    /// bound, and one that lies in a writable directory is held in its place.
+    pub granted: Vec<Granted>,
     /// Bounds of what a command uses.
     pub limits: Limits,
+}
+
+/// A path that was granted by name, and which file it was then.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Granted {
+    /// Absolute, and without links when it was looked at.
+    pub path: PathBuf,
+    /// What has to be there.
+    pub identity: FileIdentity,
+}
+
+impl Plan {
+    /// Whether what was found at a path is what was granted there. What was not granted by name may be
+    /// anything.
+    #[must_use]
+    pub fn is_granted(&self, path: &Path, found: &FileIdentity) -> bool {
+        self.granted.iter().all(|granted| granted.path != path || granted.identity.is(found))
+    }
 }
 
 /// What of the network a command reaches.

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs, io,
+    fs,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -10,11 +10,13 @@ use std::{
 use crate::plan::{Files, Limits, Network, Plan};
 
 mod git;
+mod grants;
 mod reserved;
 mod scope;
 mod sessions;
 pub mod stores;
 
+pub use grants::{Closed, Given, GrantError, Grants, Resolved, Way, refuse_led_out};
 pub use sessions::sessions_directory;
 
 /// What a caller may say. Relative paths are meant from the root, `~/` is the home directory.
@@ -22,18 +24,18 @@ pub use sessions::sessions_directory;
 pub struct Options<'a> {
     /// The root directory: absolute, and without symbolic links.
     pub root: &'a Path,
+    /// What is granted by name, as it was found.
+    pub resolved: &'a Resolved,
     /// What of the network commands reach.
     pub network: Network,
     /// Whether writes are confined.
     pub files: Files,
     /// What may be read.
     pub read_scope: ReadScope,
-    /// Directories that may be written besides the root. They must exist.
+    /// Directories that may be written besides the root, as the caller wrote them.
     pub writable_roots: &'a [PathBuf],
-    /// What may be read in spite of what closes it.
+    /// What may be read in spite of what closes it, as the caller wrote it.
     pub readable: &'a [PathBuf],
-    /// What may not be read.
-    pub deny_read: &'a [PathBuf],
     /// What may not be written below the root. `.git/hooks` and `.git/config` stand for what else there
     /// is in the repository, and in those of its submodules, that git runs or obeys.
     pub deny_write: &'a [PathBuf],
@@ -76,30 +78,16 @@ pub struct PolicyError {
 /// Resolves options as the file system is now.
 pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     let at = |path: &Path| absolute(path, options.root, options.home);
-    let mut writable = vec![options.root.to_owned()];
-    for path in options.writable_roots {
-        let found = fs::canonicalize(at(path)).and_then(|found| {
-            if found.is_dir() { Ok(found) } else { Err(io::ErrorKind::NotADirectory.into()) }
-        });
-        match found {
-            Ok(found) => writable.push(found),
-            Err(error) => {
-                let option = "sandbox.writableRoots";
-                return Err(PolicyError { option, path: path.clone(), problem: error.to_string() });
-            }
+    let Resolved { writable, readable, closed: by_name, granted, .. } = options.resolved.clone();
+    let (mut writable, mut readable) = (writable, readable);
+    writable.push(options.root.to_owned());
+    let stores = Stores::find(options);
+    // A link does not open what it leads to in a store.
+    for (written, real) in &options.resolved.links {
+        if stores.are_reached_unnamed(written, real) {
+            readable.retain(|path| path != real);
         }
     }
-    let stores = Stores::find(options);
-    let mut readable: Vec<PathBuf> = options
-        .readable
-        .iter()
-        .filter_map(|path| fs::canonicalize(at(path)).ok().map(|real| (at(path), real)))
-        .filter(|(written, real)| !stores.are_reached_unnamed(written, real))
-        .map(|(_, real)| real)
-        .collect();
-    let denied = options.deny_read.iter().map(|path| at(path));
-    // What the caller closes by name stays closed.
-    let by_name: Vec<PathBuf> = denied.filter_map(|path| fs::canonicalize(path).ok()).collect();
     let mut closed = by_name.clone();
     closed.extend(stores.closed());
     closed.extend(options.sessions.and_then(sessions::in_use));
@@ -107,7 +95,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     if options.read_scope == ReadScope::System {
         scope::narrow(options, &mut closed, &mut readable);
     }
-    readable.extend(scope::temporary_toolchains(options.path));
+    readable.extend(scope::temporary_toolchains(options.path, options.resolved));
     // That programs are looked up in a closed directory does not open it; to name it does.
     readable.retain(|path| {
         asked_for.contains(path) || !by_name.iter().any(|closed| path.starts_with(closed))
@@ -142,6 +130,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         closed,
         readable,
         protected,
+        granted,
         limits: options.limits,
     })
 }

@@ -34,7 +34,7 @@ use rustix::{
 use self::system::Handled;
 use crate::{
     layers::Layer,
-    plan::{Files, Network, Plan},
+    plan::{FileIdentity, Files, Network, Plan},
 };
 
 /// The private directories that come with the mounts.
@@ -154,11 +154,11 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     } else {
         let rights = may(system::WRITE_BENEATH | system::READ | system::RESOLVE_UNIX);
         for path in writable {
-            read.left_out += usize::from(!grant_at(&fd, path, rights)?);
+            read.left_out += usize::from(!grant_at(&fd, path, rights, plan)?);
         }
         let rights = may(system::WRITE_FILE | system::READ_FILE | system::IOCTL_DEV);
         for path in DEVICES {
-            grant_at(&fd, Path::new(path), rights)?;
+            grant_at(&fd, Path::new(path), rights, plan)?;
         }
     }
     let flags = system::flags(abi);
@@ -237,12 +237,15 @@ fn protected(plan: &Plan, ground: Ground<'_>) -> Layer {
 /// Grants what is at a path, if anything is; `false` when something is there that is not granted.
 ///
 /// No link is followed. The plan has none, so that one met now was put there by a command, which
-/// would choose what is granted.
-fn grant_at(ruleset: &OwnedFd, path: &Path, rights: u64) -> io::Result<bool> {
+/// would choose what is granted. Neither is another directory than the one that was meant.
+fn grant_at(ruleset: &OwnedFd, path: &Path, rights: u64, plan: &Plan) -> io::Result<bool> {
     let found = match open(path) {
         Ok(found) => found,
         Err(error) => return Ok(error == Errno::NOENT),
     };
+    if !plan.is_granted(path, &FileIdentity::of(&found)?) {
+        return Ok(false);
+    }
     match system::grant(ruleset.as_fd(), &found, rights) {
         // Not a directory.
         Err(Errno::INVAL) => system::grant(ruleset.as_fd(), &found, rights & system::OF_FILES)?,

@@ -23,11 +23,13 @@ pub enum FailedStep {
     Execute,
     /// The program is there, and what it is to be run by is not.
     Interpreter,
+    /// A granted path is another file than it was.
+    Granted,
     /// Anything else.
     Other,
 }
 
-const STEPS: [FailedStep; 11] = [
+const STEPS: [FailedStep; 12] = [
     FailedStep::Mounts,
     FailedStep::Fork,
     FailedStep::Capabilities,
@@ -38,6 +40,7 @@ const STEPS: [FailedStep; 11] = [
     FailedStep::Directory,
     FailedStep::Execute,
     FailedStep::Interpreter,
+    FailedStep::Granted,
     FailedStep::Other,
 ];
 
@@ -45,7 +48,7 @@ impl FailedStep {
     /// Its number, for memory shared with a child that can allocate nothing.
     #[must_use]
     pub fn number(self) -> u8 {
-        STEPS.iter().position(|step| *step == self).unwrap_or_default().try_into().unwrap_or(10)
+        STEPS.iter().position(|step| *step == self).unwrap_or_default().try_into().unwrap_or(11)
     }
 
     /// The step of that number.

@@ -32,6 +32,7 @@ fn plan() -> Plan {
         closed: paths(&["/Users/me/.ssh", "/Users/me/.netrc"]),
         readable: paths(&["/Users/me/.ssh/known_hosts"]),
         protected: paths(&["/Users/me/project/.git/hooks", "/Users/me/project/.git/config"]),
+        granted: Vec::new(),
         limits: Limits::default(),
     }
 }

@@ -16,7 +16,7 @@ use std::{
 use proptest::{collection::vec, option, prelude::*};
 use toolwright_sandbox::{
     layers::{Bound, Layer, Layers},
-    plan::{Files, Limits, Network, Plan},
+    plan::{FileIdentity, Files, Granted, Limits, Network, Plan},
     step::FailedStep,
     wire::{
         FRAME_HEADER, Inbox, Order, Progress, Reply, Request, Told, kill_frame, plain_frame,
@@ -38,8 +38,11 @@ fn orders() -> impl Strategy<Value = Order> {
     let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
     let limits = [(); 4].map(|()| option::of(any::<u64>()));
     let paths = [(); 4].map(|()| vec(path(), 0..4));
-    let plan = (path(), network, files, paths, limits).prop_map(
-        |(root, network, files, [writable, closed, readable, protected], limits)| Plan {
+    let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
+        .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
+    let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
+    let plan = (path(), network, files, paths, vec(granted, 0..4), limits).prop_map(
+        |(root, network, files, [writable, closed, readable, protected], granted, limits)| Plan {
             root,
             network,
             files,
@@ -47,6 +50,7 @@ fn orders() -> impl Strategy<Value = Order> {
             closed,
             readable,
             protected,
+            granted,
             limits: Limits {
                 processes: limits[0],
                 memory_bytes: limits[1],

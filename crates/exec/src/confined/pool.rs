@@ -165,6 +165,9 @@ pub(crate) fn take_worker(
         },
         Err(NoWorker::Cancelled) => Err(ExecError::cancelled_before(request)),
         Err(NoWorker::TimedOut) => Err(ExecError::timed_out_before(request)),
+        Err(NoWorker::Failed(FailedStep::Granted, _, what)) => {
+            Err(ExecError::GrantChanged { program: request.cmd.to_owned(), what })
+        }
         Err(_) if !sandbox.plan.root.is_dir() => {
             Err(not_started(SpawnReason::BadCwd, Errno::NOENT.into()))
         }

@@ -28,6 +28,7 @@ fn plan(root: PathBuf) -> Plan {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: Vec::new(),
+        granted: Vec::new(),
         limits: Limits::default(),
     }
 }

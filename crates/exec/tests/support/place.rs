@@ -55,6 +55,7 @@ impl Place {
             closed: Vec::new(),
             readable: Vec::new(),
             protected: Vec::new(),
+            granted: Vec::new(),
             limits: Limits { processes: Some(4096), ..Limits::default() },
         };
         let mark = format!("{host}-{count}-{now:x}");

@@ -7,13 +7,13 @@ use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::CWD;
 use rustix::fs::OFlags;
 use rustix::fs::ResolveFlags;
 
 use super::Held;
 use super::HeldKind;
 use super::place_of;
+use crate::Granted;
 use crate::Resolver;
 use crate::cached::linux::MOST;
 use crate::cached::linux::is_local;
@@ -29,7 +29,7 @@ use crate::root::PLACE;
 /// A file with a NUL byte so near to its beginning is no text.
 const LOOKED_AT: usize = 8192;
 
-pub(super) fn hold(root: &Path, shown: &str) -> Option<Held> {
+pub(super) fn hold(root: &Granted, shown: &str) -> Option<Held> {
     path::validate(shown).ok()?;
     if !Path::new(shown).is_relative() || path::asks_for_directory(Path::new(shown)) {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn hold(root: &Path, shown: &str) -> Option<Held> {
     let (parent, name) = path::split_last(&relative)?;
     let directory = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    let root = open(CWD, root, directory, ResolveFlags::NO_MAGICLINKS)?;
+    let root = root.at_once()?;
     let parent = open(root.as_fd(), parent.unwrap_or(Path::new(".")), directory, inside)?;
     // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
     let seen = open(parent.as_fd(), Path::new(name), OFlags::PATH | OFlags::CLOEXEC, inside)?;

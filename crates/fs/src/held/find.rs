@@ -58,6 +58,13 @@ impl Roots {
         })
     }
 
+    /// Of directories that are open: those for relative paths, in order, and those for absolute paths
+    /// alone.
+    #[must_use]
+    pub fn of(workspace: Vec<Root>, others: Vec<Root>) -> Self {
+        Self { workspace, others }
+    }
+
     /// Finds what `path` names and holds it open: a relative path below the first root of the
     /// workspace in which there is such a thing (or below the first one), an absolute one below
     /// whichever root it lies in. Nothing is made, and nothing that is no regular file is opened.

@@ -8,6 +8,9 @@ use std::{
 use rustix::io::Errno;
 use thiserror::Error;
 
+/// The step at which a granted path was found to be another file than it was.
+pub const GRANTED: &str = "find what was granted at";
+
 /// A step that the system refused.
 #[derive(Debug, Error)]
 #[error("could not {step} `{}`: {}", path.display(), io::Error::from_raw_os_error(*errno))]

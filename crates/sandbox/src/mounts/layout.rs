@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Readable,
     /// The host's, for writing.
     Writable,
+    /// What is writable there anyway, as a mount of its own: it can be neither moved nor removed.
+    Pinned,
     /// The host's, read-only below what may be written.
     Protected,
     /// Nothing.
@@ -33,6 +35,11 @@ impl Kind {
     /// Whether it hides the host's files, so that what is put back on top needs a place made for it.
     pub(super) fn hides(self) -> bool {
         matches!(self, Self::Temporary | Self::Devices | Self::Closed)
+    }
+
+    /// Whether what lies there may be written.
+    fn is_writable(self) -> bool {
+        matches!(self, Self::Writable | Self::Pinned)
     }
 }
 
@@ -94,12 +101,15 @@ impl Layout {
         let System { mut temporary, devices, windows } = system;
         temporary.retain(|path| !full && !chosen(path));
         temporary.extend(devices.as_deref().map(|path| path.join("shm")));
+        let pinned: Vec<PathBuf> =
+            plan.granted.iter().map(|granted| granted.path.clone()).collect();
         let mut wanted: Vec<(&Path, Kind)> =
             temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
         wanted.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
         for (paths, kind) in [
             (&plan.readable, Kind::Readable),
             (&plan.writable, Kind::Writable),
+            (&pinned, Kind::Pinned),
             (&plan.protected, Kind::Protected),
             (&plan.closed, Kind::Closed),
             (&windows, Kind::Closed),
@@ -113,11 +123,17 @@ impl Layout {
         for (path, kind) in wanted {
             let below = layout.under(path);
             let under = below.map(|index| layout.entries[index].kind);
+            // What lies on nothing is as the root of all is.
+            let on_writable = under.map_or(root_is_writable, Kind::is_writable);
             let makes_a_difference = match kind {
                 Kind::Temporary | Kind::Devices => true,
                 Kind::Readable => under.is_some_and(Kind::hides),
-                Kind::Writable => under.map_or(!root_is_writable, |kind| kind != Kind::Writable),
-                Kind::Protected => under.map_or(root_is_writable, |kind| kind == Kind::Writable),
+                Kind::Writable => !on_writable,
+                // One that has just been put there is a mount of its own.
+                Kind::Pinned => {
+                    on_writable && below.is_none_or(|index| layout.entries[index].path != path)
+                }
+                Kind::Protected => on_writable,
                 Kind::Closed => !under.is_some_and(Kind::hides),
             };
             if makes_a_difference {

@@ -1,20 +1,24 @@
 //! Puts everything into its place.
 
-use std::{os::fd::OwnedFd, path::Path};
+use std::{
+    collections::HashSet,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{fs::stat, io::Errno, process::geteuid};
 
 use crate::{
     mounts::{
         devices::Devices,
-        error::{At, MountError},
+        error::{At, GRANTED, MountError},
         kernel::{self, Attributes},
         layout::{Entry, Kind, Layout},
         placeholder::Placeholder,
         protect::Protector,
         scratch::Scratch,
     },
-    plan::{Files, Plan},
+    plan::{FileIdentity, Files, Plan},
 };
 
 /// How often a path that the host replaces at the same time is looked at again.
@@ -35,8 +39,15 @@ impl Placement {
         for Entry { path, kind, .. } in layout.entries() {
             let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
             let tree = match kind {
-                Kind::Writable => take(path, always, &plan.root)?,
-                Kind::Readable => take(path, always | Attributes::READ_ONLY, &plan.root)?,
+                Kind::Writable => take(path, always, plan)?,
+                Kind::Readable => take(path, always | Attributes::READ_ONLY, plan)?,
+                Kind::Pinned => {
+                    // It is looked at before others can be in its place, and held in it later.
+                    let place = kernel::open_plain(path);
+                    let place = place.map_err(|errno| missed("open", path, errno, plan))?;
+                    check_granted(&place, path, plan)?;
+                    None
+                }
                 Kind::Devices => {
                     devices = Some(Devices::take(path, plan.files == Files::Full)?);
                     None
@@ -51,12 +62,14 @@ impl Placement {
     pub(super) fn place(
         mut self,
         layout: &Layout,
+        plan: &Plan,
         placeholders: &mut Vec<Placeholder>,
     ) -> Result<Scratch, MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = take_temporary(layout, &scratch)?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
         let mut protector = Protector::new(layout, placeholders);
+        let mut frozen = HashSet::new();
         for (index, Entry { path, kind, below }) in layout.entries().iter().enumerate() {
             match kind {
                 Kind::Temporary => {
@@ -76,14 +89,20 @@ impl Placement {
                     if let Some(cover) = below.map(|below| &layout.entries()[below])
                         && cover.kind == Kind::Temporary
                     {
-                        freeze_between(&cover.path, path)?;
+                        freeze_between(&cover.path, path, &mut frozen)?;
                     }
-                    attach(tree, path)?;
+                    let place = kernel::open_plain(path);
+                    place
+                        .and_then(|place| kernel::attach(tree, place))
+                        .map_err(|errno| missed("attach", path, errno, plan))?;
                 }
                 Kind::Closed => {
                     protector.pin_above(path)?;
                     let filled = self.is_filled(layout, index);
                     close(&scratch, path, filled.then_some(index))?;
+                }
+                Kind::Pinned => {
+                    protector.hold(path).map_err(|errno| missed("hold", path, errno, plan))?;
                 }
                 Kind::Protected => protector.protect(path)?,
             }
@@ -120,7 +139,7 @@ impl Placement {
                     Some((_, directory)) => *directory,
                     None => continue,
                 },
-                Kind::Protected | Kind::Closed => continue,
+                Kind::Pinned | Kind::Protected | Kind::Closed => continue,
             };
             let cover = &entries[below];
             if cover.kind.hides()
@@ -147,17 +166,46 @@ impl Placement {
 fn take(
     path: &Path,
     attributes: Attributes,
-    root: &Path,
+    plan: &Plan,
 ) -> Result<Option<(OwnedFd, bool)>, MountError> {
     let place = match kernel::open_plain(path) {
         Ok(place) => place,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) if path != root => return Ok(None),
-        Err(errno) => return Err(MountError::new("open", path, errno)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP)
+            if !is_meant(path, plan) =>
+        {
+            return Ok(None);
+        }
+        Err(errno) => return Err(missed("open", path, errno, plan)),
     };
+    check_granted(&place, path, plan)?;
     let directory = kernel::is_directory(&place).at("look at", path)?;
     let tree = kernel::copy(&place).at("copy the mounts of", path)?;
     kernel::set(&tree, attributes).at("restrict", path)?;
     Ok(Some((tree, directory)))
+}
+
+/// Whether it has to be there.
+fn is_meant(path: &Path, plan: &Plan) -> bool {
+    path == plan.root || plan.granted.iter().any(|granted| granted.path == path)
+}
+
+/// A failure at a granted path that is not there, or leads elsewhere, is that of the grant. Nobody is to
+/// have a command run without a tree of its own by moving a directory away.
+fn missed(step: &'static str, path: &Path, errno: Errno, plan: &Plan) -> MountError {
+    let is_gone = matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP);
+    let is_granted = plan.granted.iter().any(|granted| granted.path == path);
+    MountError::new(if is_gone && is_granted { GRANTED } else { step }, path, errno)
+}
+
+/// A granted path that has become another file is not bound.
+fn check_granted(place: &OwnedFd, path: &Path, plan: &Plan) -> Result<(), MountError> {
+    let found = FileIdentity::of(place)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        .at("look at", path)?;
+    if plan.is_granted(path, &found) {
+        return Ok(());
+    }
+    Err(MountError::new(GRANTED, path, Errno::STALE))
 }
 
 /// Those are taken while our file system can be written.
@@ -173,11 +221,20 @@ fn take_temporary(layout: &Layout, scratch: &Scratch) -> Result<Vec<Option<Owned
         .collect()
 }
 
-/// What leads through a directory for temporary files to the host's files cannot be moved away.
-fn freeze_between(cover: &Path, path: &Path) -> Result<(), MountError> {
+/// What leads through a directory for temporary files to the host's files cannot be moved away. Each of
+/// these directories is frozen once: a second time it would be with what lies in it by then, and that
+/// may be written.
+fn freeze_between(
+    cover: &Path,
+    path: &Path,
+    frozen: &mut HashSet<PathBuf>,
+) -> Result<(), MountError> {
     let between = path.ancestors().skip(1).take_while(|above| *above != cover);
     let between: Vec<&Path> = between.collect();
     for directory in between.into_iter().rev() {
+        if !frozen.insert(directory.to_owned()) {
+            continue;
+        }
         kernel::open_plain(directory)
             .and_then(kernel::cover_with_itself)
             .at("freeze", directory)?;

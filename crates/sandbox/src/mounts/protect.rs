@@ -96,6 +96,12 @@ impl<'a> Protector<'a> {
         Ok(())
     }
 
+    /// Makes a granted directory a mount of its own, so that it stays where it is.
+    pub(super) fn hold(&mut self, path: &Path) -> Result<(), Errno> {
+        self.pin_above(path).map_err(|error| Errno::from_raw_os_error(error.errno))?;
+        kernel::open_plain(path).and_then(|place| self.pin(path, place))
+    }
+
     /// Goes along the path, through the links in it. False: it has changed on the way.
     fn try_protect(&mut self, path: &Path) -> Result<bool, Errno> {
         let names = |path: &Path| -> Vec<OsString> {

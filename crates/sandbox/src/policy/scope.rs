@@ -8,7 +8,7 @@ use std::{
     sync::OnceLock,
 };
 
-use super::Options;
+use super::{Options, Resolved};
 
 /// What of `/` belongs to the system.
 const SYSTEM: [&str; 16] = [
@@ -61,8 +61,10 @@ pub(super) fn narrow(
         }
     }
     for directory in options.path.map(env::split_paths).into_iter().flatten() {
-        if let Ok(directory) = fs::canonicalize(directory) {
-            readable.push(toolchain_of(directory));
+        if let Ok(real) = fs::canonicalize(&directory)
+            && !options.resolved.leads_out(&directory, &real)
+        {
+            readable.push(toolchain_of(real));
         }
     }
     if let Ok(program) = env::current_exe()
@@ -77,7 +79,10 @@ pub(super) fn narrow(
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Directories of programs that lie there: a checkout in `/tmp` is of no use without its own programs.
-pub(super) fn temporary_toolchains(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+pub(super) fn temporary_toolchains(
+    path: Option<&OsStr>,
+    resolved: &Resolved,
+) -> impl Iterator<Item = PathBuf> {
     static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
     // What runs this is what commands are likely to run, too.
     let own = OWN.get_or_init(|| env::current_exe().ok()?.parent().map(Path::to_owned));
@@ -89,7 +94,10 @@ pub(super) fn temporary_toolchains(path: Option<&OsStr>) -> impl Iterator<Item =
         .flatten()
         .chain(own.clone())
         .filter(is_temporary)
-        .filter_map(|directory| fs::canonicalize(directory).ok())
+        .filter_map(|directory| {
+            let real = fs::canonicalize(&directory).ok()?;
+            (!resolved.leads_out(&directory, &real)).then_some(real)
+        })
         .map(toolchain_of)
         .filter(is_temporary)
 }

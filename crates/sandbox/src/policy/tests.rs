@@ -1,4 +1,6 @@
-use std::{env, os::unix::fs::symlink};
+use std::{env, os::unix::fs::symlink, sync::Arc};
+
+use toolwright_fs::Granted as Directory;
 
 use super::*;
 
@@ -37,19 +39,34 @@ impl Place {
     }
 
     fn plan(&self, given: &Given) -> Result<Plan, PolicyError> {
+        let named = |paths: &[PathBuf]| -> Vec<super::Given> {
+            paths.iter().map(|path| super::Given { path: path.clone(), seen: None }).collect()
+        };
+        let grants = Grants::new(
+            Arc::new(Directory::new("rootDir", self.at("root"))),
+            named(&given.writable_roots),
+            named(&given.readable),
+            given.deny_read.clone(),
+            Some(self.home.clone()),
+        );
+        let resolved = grants.resolve().map_err(|error| match error {
+            GrantError::Option(error) => error,
+            GrantError::Directory(error) => panic!("{error}"),
+        })?;
         let root = self.at("root");
-        plan(&Options { root: &root, ..self.options(given) })
+        plan(&Options { root: &root, resolved: &resolved, ..self.options(given) })
     }
 
     fn options<'a>(&'a self, given: &'a Given) -> Options<'a> {
+        static NOTHING: std::sync::LazyLock<Resolved> = std::sync::LazyLock::new(Resolved::default);
         Options {
             root: Path::new("/"),
+            resolved: &NOTHING,
             network: Network::PrivateLoopback,
             files: Files::Confined,
             read_scope: given.read_scope,
             writable_roots: &given.writable_roots,
             readable: &given.readable,
-            deny_read: &given.deny_read,
             deny_write: &given.deny_write,
             limits: Limits::default(),
             home: Some(&self.home),
@@ -108,7 +125,15 @@ fn programs_in_the_temporary_directory_stay_readable() {
         "/usr/bin".into(),
         "relative".into(),
     ]);
-    let found: Vec<_> = super::scope::temporary_toolchains(Some(&path.expect("joined"))).collect();
+    let found: Vec<_> = {
+        let path = path.expect("joined");
+        let root = Resolved {
+            root: place.at("root"),
+            given_root: place.at("root"),
+            ..Resolved::default()
+        };
+        super::scope::temporary_toolchains(Some(&path), &root).collect()
+    };
     for readable in ["app/node_modules", "tool", "plain"] {
         assert!(found.contains(&place.at(readable)), "{readable}: {found:?}");
     }

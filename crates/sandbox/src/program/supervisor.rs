@@ -207,7 +207,11 @@ fn stand(order: &Order, host: Option<Pid>) -> Standing {
                 let what = error.to_string();
                 // Doing without a tree must not be had by filling the disk, say.
                 let is_final = error.step == "protect" && !is_shortage(error.errno);
-                let step = if is_final { FailedStep::Other } else { FailedStep::Mounts };
+                let step = match error.step {
+                    mounts::GRANTED => FailedStep::Granted,
+                    _ if is_final => FailedStep::Other,
+                    _ => FailedStep::Mounts,
+                };
                 failed = Some(Reply::Failed(step, error.errno, what));
             }
         }

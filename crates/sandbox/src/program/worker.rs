@@ -12,7 +12,7 @@ use toolwright_sandbox::{
     filter::{self, FilterPlan},
     layers::{Layer, Layers},
     limits, mounts, namespaces,
-    plan::{Files, Network},
+    plan::{FileIdentity, Files, Network},
     rules,
     step::FailedStep,
     wire::{Inbox, Order, Reply, send},
@@ -121,6 +121,11 @@ impl Worker {
             rustix::fs::Mode::empty(),
         )
         .map_err(other)?;
+        let found = FileIdentity::of(&root).map_err(at(FailedStep::Other))?;
+        // A root that is closed is covered by a directory of our own.
+        if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &found) {
+            return Err((FailedStep::Granted, rustix::io::Errno::STALE.into()));
+        }
         let children = child_signals().map_err(at(FailedStep::Other))?;
         let capabilities =
             namespaces::drop_capabilities(layers).map_err(at(FailedStep::Capabilities))?;

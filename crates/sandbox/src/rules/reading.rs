@@ -24,7 +24,7 @@ use rustix::{
 };
 
 use super::system;
-use crate::plan::Plan;
+use crate::plan::{FileIdentity, Plan};
 
 /// How many entries are granted at most. Each costs some microseconds and kernel memory; a
 /// directory of a million files on the way to a closed path is not worth that.
@@ -44,6 +44,8 @@ pub(super) struct Outcome {
 #[derive(Debug, Default)]
 struct Node {
     open: Option<bool>,
+    /// Which file it has to be, where it was granted by name.
+    granted: Option<FileIdentity>,
     below: BTreeMap<OsString, Node>,
 }
 
@@ -65,6 +67,9 @@ pub(super) fn grant(
     }
     for path in plan.readable.iter().chain(writable()) {
         tree.at(path).open = Some(true);
+    }
+    for granted in &plan.granted {
+        tree.at(&granted.path).granted = Some(granted.identity);
     }
     let outcome = Outcome { left_open: !left.is_empty(), left_out: 0 };
     let mut walk = Walk { ruleset, rights, room: MOST, outcome };
@@ -96,6 +101,12 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Grants at and below `at`, which is `node` of the tree; `open` is what holds above it.
     fn visit(&mut self, at: BorrowedFd<'_>, node: &Node, open: bool) -> io::Result<()> {
+        if let Some(granted) = &node.granted
+            && !granted.is(&FileIdentity::of(at)?)
+        {
+            // Another one by now, which nobody has granted.
+            return Ok(());
+        }
         let open = node.open.unwrap_or(open);
         if open && !node.has_closed() {
             return self.add(at);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::reader::{Malformed, Reader, Writer};
-use crate::plan::{Files, Limits, Network, Plan};
+use crate::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 
 /// What a supervisor is started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,14 @@ pub fn write_order(order: &Order) -> Vec<u8> {
             to.path(path);
         }
     }
+    to.number(u32::try_from(plan.granted.len()).unwrap_or(u32::MAX));
+    for Granted { path, identity } in &plan.granted {
+        to.path(path);
+        to.long(identity.device);
+        to.long(identity.inode);
+        to.byte(u8::from(identity.born.is_some()));
+        to.long(identity.born.unwrap_or_default());
+    }
     let limits = &plan.limits;
     for limit in [limits.processes, limits.memory_bytes, limits.cpu_seconds, limits.file_size_bytes]
     {
@@ -72,6 +80,17 @@ pub fn read_order(message: &[u8]) -> Result<Order, Malformed> {
         (0..count).map(|_| Ok(from.path()?.to_owned())).collect()
     };
     let (writable, closed, readable, protected) = (paths()?, paths()?, paths()?, paths()?);
+    let granted = (0..from.number()?)
+        .map(|_| {
+            let path = from.path()?.to_owned();
+            let (device, inode) = (from.long()?, from.long()?);
+            let (told, born) = (from.byte()? != 0, from.long()?);
+            Ok(Granted {
+                path,
+                identity: FileIdentity { device, inode, born: told.then_some(born) },
+            })
+        })
+        .collect::<Result<Vec<_>, Malformed>>()?;
     let mut optional = || -> Result<Option<u64>, Malformed> {
         let (there, value) = (from.byte()? != 0, from.long()?);
         Ok(there.then_some(value))
@@ -85,6 +104,7 @@ pub fn read_order(message: &[u8]) -> Result<Order, Malformed> {
     let (refused, errno) = (from.byte()? != 0, from.signed()?);
     let idle_ms = from.number()?;
     from.end()?;
-    let plan = Plan { root, network, files, writable, closed, readable, protected, limits };
+    let plan =
+        Plan { root, network, files, writable, closed, readable, protected, granted, limits };
     Ok(Order { plan, without_mounts: refused.then_some(errno), idle_ms })
 }

@@ -113,6 +113,7 @@ pub(crate) fn confined(root: &Path) -> Plan {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: Vec::new(),
+        granted: Vec::new(),
         limits: Limits::default(),
     }
 }

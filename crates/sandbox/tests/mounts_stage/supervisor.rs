@@ -16,7 +16,7 @@ use toolwright_sandbox::{
     layers::Layers,
     mounts::{self, Watch},
     namespaces::{self, Forked},
-    plan::{Files, Limits, Network, Plan},
+    plan::{FileIdentity, Files, Granted, Limits, Network, Plan},
 };
 
 use super::BROKEN;
@@ -39,6 +39,11 @@ pub(super) fn hand_over(plan: &Plan, command: &mut Command) {
             command.env(format!("STAGE_{name}_{number}"), path);
         }
     }
+    for (number, Granted { path, identity }) in plan.granted.iter().enumerate() {
+        command.env(format!("STAGE_GRANTED_{number}"), path);
+        let FileIdentity { device, inode, .. } = identity;
+        command.env(format!("STAGE_IDENTITY_{number}"), format!("{device} {inode}"));
+    }
 }
 
 fn take_over(root: PathBuf) -> Plan {
@@ -56,8 +61,16 @@ fn take_over(root: PathBuf) -> Plan {
         closed: paths("CLOSED"),
         readable: paths("READABLE"),
         protected: paths("PROTECTED"),
+        granted: paths("GRANTED").into_iter().zip(paths("IDENTITY")).map(granted).collect(),
         limits: Limits::default(),
     }
+}
+
+fn granted((path, identity): (PathBuf, PathBuf)) -> Granted {
+    let text = identity.to_string_lossy();
+    let numbers: Vec<u64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let identity = FileIdentity { device: numbers[0], inode: numbers[1], born: None };
+    Granted { path, identity }
 }
 
 #[used]

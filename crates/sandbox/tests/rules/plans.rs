@@ -21,6 +21,7 @@ pub(crate) fn plan(root: &Path) -> Plan {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: Vec::new(),
+        granted: Vec::new(),
         limits: Limits::default(),
     }
 }

@@ -11,6 +11,7 @@ fn plan(writable: &[&str], closed: &[&str], readable: &[&str], protected: &[&str
         closed: paths(closed),
         readable: paths(readable),
         protected: paths(protected),
+        granted: Vec::new(),
         limits: Limits::default(),
     }
 }
