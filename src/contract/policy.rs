@@ -14,7 +14,6 @@ use toolwright_policy::Declared;
 use toolwright_policy::Effective;
 use toolwright_policy::Host;
 use toolwright_policy::RequirementSet;
-use toolwright_policy::Union;
 use toolwright_policy::Variables;
 use toolwright_policy::shell;
 use toolwright_sandbox::policy::Closed;
@@ -23,6 +22,8 @@ use toolwright_sandbox::policy::stores;
 
 use super::granted;
 use super::granted::ContractGranted;
+use super::own_set::OwnSet;
+use super::own_set::effective;
 use crate::error::NativeError;
 use crate::options;
 
@@ -121,25 +122,6 @@ pub(super) struct Policy {
     pub(super) denied: Arc<Closed>,
 }
 
-/// One of the sets that all have to allow.
-#[derive(Debug, Clone)]
-struct OwnSet {
-    members: Vec<Declared>,
-    /// All of it but what depends on `{ad-hoc}`.
-    fixed: Union,
-}
-
-impl OwnSet {
-    fn compile(members: Vec<Declared>, variables: &Variables) -> Result<Self, CompileError> {
-        let without = Variables { ad_hoc: Vec::new(), ..variables.clone() };
-        Ok(Self { fixed: Union::compile(&members, &without)?, members })
-    }
-
-    fn with(&self, ad_hoc: &[PathBuf]) -> Result<Union, CompileError> {
-        Ok(self.fixed.or(&Union::ad_hoc(&self.members, ad_hoc)?))
-    }
-}
-
 impl Policy {
     fn compile(
         request: &ContractPolicyRequest,
@@ -233,18 +215,6 @@ impl Policy {
             None => place.to_owned(),
         }
     }
-}
-
-/// All that have to allow what is done: the parent's sets as they are, then its own.
-fn effective(
-    parent: Option<&Policy>,
-    own: &[OwnSet],
-    ad_hoc: &[PathBuf],
-) -> Result<Effective, CompileError> {
-    let above = parent.map_or(&[][..], |parent| parent.effective.sets());
-    let own = own.iter().map(|set| set.with(ad_hoc));
-    let all = above.iter().cloned().map(Ok).chain(own);
-    all.collect::<Result<_, _>>().map(Effective::new)
 }
 
 /// Compiles what a session may do; a child of a session does no more than its parent may.

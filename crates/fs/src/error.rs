@@ -7,57 +7,13 @@ use rustix::io::Errno;
 
 use crate::errno::errno_name;
 use crate::errno::reason_of;
+use crate::file_kind::FileKind;
 use crate::granted::Replaced;
 
 /// The operation that can fail with the old content half overwritten.
 pub(crate) const IN_PLACE: &str = "writing in place";
 /// The operation that can fail with the new content already in its place.
 pub(crate) const AFTER_PUBLISHING: &str = "syncing the directory";
-
-/// What a path named instead of a regular file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileKind {
-    /// A directory.
-    Directory,
-    /// A named pipe.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// A character or block device.
-    Device,
-    /// A symbolic link that could not be followed.
-    Symlink,
-    /// Anything else the file system may hold.
-    Other,
-}
-
-impl FileKind {
-    /// The word used in messages.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Directory => "a directory",
-            Self::Fifo => "a named pipe (FIFO)",
-            Self::Socket => "a socket",
-            Self::Device => "a device",
-            Self::Symlink => "a symbolic link",
-            Self::Other => "a special file",
-        }
-    }
-
-    pub(crate) fn of(stat: &rustix::fs::Stat) -> Option<Self> {
-        use rustix::fs::FileType;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => None,
-            FileType::Directory => Some(Self::Directory),
-            FileType::Fifo => Some(Self::Fifo),
-            FileType::Socket => Some(Self::Socket),
-            FileType::CharacterDevice | FileType::BlockDevice => Some(Self::Device),
-            FileType::Symlink => Some(Self::Symlink),
-            FileType::Unknown => Some(Self::Other),
-        }
-    }
-}
 
 /// Why a file cannot be replaced atomically although its bytes could be overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

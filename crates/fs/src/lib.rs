@@ -34,6 +34,7 @@ mod cached;
 mod cancel;
 mod errno;
 mod error;
+mod file_kind;
 mod granted;
 mod held;
 mod identity;
@@ -59,9 +60,9 @@ mod walk;
 mod write;
 
 pub use cached::read_cached;
-pub use error::FileKind;
 pub use error::FsError;
 pub use error::Refusal;
+pub use file_kind::FileKind;
 pub use granted::Granted;
 pub use granted::Keeping;
 pub use granted::Replaced;
