@@ -78,12 +78,14 @@ export const secrets: readonly Attack[] = [
     },
   },
   {
-    name: 'a store, by a link in the root that is to be readable',
+    // One in the root is refused: a command may have made it.
+    name: 'a store, by a link beside the root that is to be readable',
     ownRoot: true,
     stage(scene) {
-      symlinkSync(store(scene, '.ssh'), join(scene.inside, 'link'))
-      scene.sandbox.readable = ['link']
-      return { run: 'cat link/*', happened: keyIsOut(scene) }
+      const link = `${scene.inside}-link`
+      symlinkSync(store(scene, '.ssh'), link)
+      scene.sandbox.readable = [link]
+      return { run: `cat ${link}/*`, happened: keyIsOut(scene) }
     },
   },
   readsKey('by mapped memory', (_, path) => ['read-mapped', path]),

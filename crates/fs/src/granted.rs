@@ -220,9 +220,10 @@ impl Granted {
         if self.seen.is_some_and(|seen| seen != (identity.device, identity.inode)) {
             return Err(self.changed());
         }
-        let real = name_of(open.as_fd()).ok().or_else(|| fs::canonicalize(&self.given).ok());
+        // By its name, and not by what the open directory is called: it may be called otherwise for a
+        // moment, and then it would be looked for there for ever.
+        let real = fs::canonicalize(&self.given).ok().or_else(|| name_of(open.as_fd()).ok());
         let real = real.unwrap_or_else(|| self.given.clone());
-        // A directory that is not there any more has a name all the same.
         let there = fs::symlink_metadata(&real).map_err(|error| self.unreadable(error))?;
         if !FileIdentity::from(&there).is(&identity) {
             return Err(self.changed());
