@@ -1,4 +1,5 @@
 //! What a host grants to tools: directories that are found once, and compared at each use.
+#![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

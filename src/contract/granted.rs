@@ -78,8 +78,8 @@ fn one(
         known.check()?;
         return Ok(Arc::clone(known));
     }
-    let named = names.iter().find(|named| named.path == path);
-    let directory = Granted::new(name, named.map_or(path, |named| named.given.as_str()));
+    let called = names.iter().find(|called| called.path == path);
+    let directory = Granted::new(name, called.map_or(path, |called| called.given.as_str()));
     directory.identify()?;
     Ok(Arc::new(directory))
 }

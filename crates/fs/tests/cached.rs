@@ -52,7 +52,7 @@ impl Scene {
     }
 
     fn cached(&self, path: &str) -> Option<Vec<u8>> {
-        read_cached(&granted(&self.root()), path, 1 << 20, <[u8]>::to_vec)
+        read_cached(&granted(self.root()), path, 1 << 20, <[u8]>::to_vec)
     }
 }
 
@@ -103,7 +103,7 @@ fn leaves_everything_else_to_the_ordinary_way() {
     {
         assert_eq!(scene.cached(path), None, "{path}");
     }
-    assert_eq!(read_cached(&granted(&scene.root()), "ten", 9, <[u8]>::to_vec), None);
+    assert_eq!(read_cached(&granted(scene.root()), "ten", 9, <[u8]>::to_vec), None);
     assert_eq!(read_cached(&granted("/proc/self"), "stat", 1 << 20, <[u8]>::to_vec), None);
     assert_eq!(read_cached(&granted("relative"), "ten", 1 << 20, <[u8]>::to_vec), None);
 }

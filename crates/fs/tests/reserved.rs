@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, sync::atomic::AtomicBool};
 
-use toolwright_fs::{FsError, Held, Resolver, Root, Roots, WriteOptions};
+use toolwright_fs::{FsError, Granted, Held, Resolver, Root, Roots, WriteOptions};
 use toolwright_reserved::Reservation;
 
 struct Place {
@@ -65,12 +65,14 @@ fn no_call_reads_or_replaces_it() {
 fn nor_does_one_that_holds_what_it_opens() {
     let place = place();
     let root = place.directory.path().to_path_buf();
+    let granted = Granted::new("rootDir", &root);
+    granted.identify().expect("there");
     for resolver in [Resolver::Automatic, Resolver::Walk] {
         let roots = Roots::open_with(std::slice::from_ref(&root), &[], resolver).expect("roots");
         for name in NAMES {
             refused(name, roots.hold(name).expect("found").check_readable());
             refused(name, roots.hold(name).expect("found").check_writable());
-            assert!(Held::at_once(&root, name).is_none(), "{name}");
+            assert!(Held::at_once(&granted, name).is_none(), "{name}");
         }
         let mut free = roots.hold("free.txt").expect("found");
         free.check_readable().expect("free");

@@ -110,6 +110,9 @@ fn a_readable_directory_in_a_writable_one_stays_where_it_is() {
     });
 }
 
+/// What comes to stand in the place of a directory, and how.
+type Replace<'a> = (&'a str, &'a dyn Fn());
+
 #[test]
 fn what_was_replaced_since_it_was_granted_is_not_bound() {
     each_user(|user, root| {
@@ -118,7 +121,6 @@ fn what_was_replaced_since_it_was_granted_is_not_bound() {
         make(user, &inner);
         let plan = plan(&[root, &inner]);
         let moved = root.join("moved");
-        type Replace<'a> = (&'a str, &'a dyn Fn());
         let kinds: [Replace<'_>; 4] = [
             ("a link", &|| std::os::unix::fs::symlink(outside.path(), &inner).expect("linked")),
             ("another directory", &|| make(user, &inner)),

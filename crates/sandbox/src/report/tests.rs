@@ -10,6 +10,7 @@ fn plan(files: Files) -> Plan {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: Vec::new(),
+        granted: Vec::new(),
         limits: Limits { processes: Some(64), ..Limits::default() },
     }
 }
