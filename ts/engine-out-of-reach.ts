@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 const ENGINE = 'smithers-orchestrator'
 const CONTEXT = '@smithers-orchestrator/tool-context'
@@ -17,16 +17,10 @@ export function warnIfEngineIsOutOfReach(from: string = join(process.cwd(), 'ind
   )
 }
 
+/** Looked for, not resolved: where there is no `node_modules` at all, Bun resolves a name by installing it. */
 function isInstalled(name: string, from: string): boolean {
-  const { resolve } = createRequire(from)
-  for (const wanted of [`${name}/package.json`, name]) {
-    try {
-      resolve(wanted)
-      return true
-    } catch (error) {
-      // Its exports may leave out either; then it is there all the same.
-      if ((error as NodeJS.ErrnoException).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return true
-    }
+  for (let folder = dirname(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'node_modules', name, 'package.json'))) return true
+    if (folder === dirname(folder)) return false
   }
-  return false
 }
