@@ -20,7 +20,7 @@ test('every tool of every entry point answers numbers, texts and lists at, besid
 
 /*
  * What counts is what the process could write to, RLIMIT_DATA, set from inside on top of what it has then. RLIMIT_AS would say
- * nothing: Node has reserved 1.3 GB of addresses when it begins and Bun 75 GB, of which they use little, and both reserve
+ * nothing: Node has reserved 1.3 GB of addresses when it begins and Bun 6 GB, of which they use little, and both reserve
  * more for each thread. Garbage is collected before each request, since no runtime knows of such a limit.
  * Node's engine ends the process when it cannot commit memory for its own objects: it is told to make do with 96 MB.
  */
