@@ -1,5 +1,6 @@
 //! Capabilities: compiled once for a session, asked for every call.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -117,7 +118,8 @@ pub(super) struct Policy {
     pub(super) deny_write: Vec<PathBuf>,
     implicit_read: Vec<PathBuf>,
     implicit_write: Vec<PathBuf>,
-    closed: Vec<PathBuf>,
+    /// There are more than a hundred, and each call asks.
+    closed: HashSet<PathBuf>,
     /// What was closed by name to commands.
     pub(super) denied: Arc<Closed>,
 }
@@ -160,7 +162,7 @@ impl Policy {
             deny_write: options::protected_paths(request.deny_write.as_deref()),
             implicit_read: real(&request.implicit_read),
             implicit_write: real(&request.implicit_write),
-            closed,
+            closed: closed.into_iter().collect(),
             denied: Arc::default(),
         };
         Ok(fixed.with_effective(effective, &variables.ad_hoc))
@@ -204,7 +206,7 @@ impl Policy {
     }
 
     fn is_closed(&self, place: &Path) -> bool {
-        self.closed.iter().any(|closed| place.starts_with(closed))
+        place.ancestors().any(|around| self.closed.contains(around))
     }
 
     /// How a place is called in output: as a path that the tools take.

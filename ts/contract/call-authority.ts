@@ -21,6 +21,8 @@ interface Held {
   target: CallTarget
   /** The file, or the directory of a command. Absent where it could not be opened. */
   opened: OpenedTarget | undefined
+  /** Whether it is a file of the session itself. */
+  implicit: boolean
   /** Why it could not be opened: told when the tool needs it, after the rules had their say. */
   error: ToolError | undefined
   /** Whether rules and user have agreed: until then it is of no use to anybody. */
@@ -187,7 +189,7 @@ export class CallAuthority {
   async #hold(target: CallTarget): Promise<Held> {
     this.#checkRunning()
     const { policy } = this
-    const undecided = { target, opened: undefined, error: undefined, agreed: false, byUser: false }
+    const undecided = { target, opened: undefined, implicit: false, error: undefined, agreed: false, byUser: false }
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
       return { ...undecided, subjects: subjectsOf(target, '') }
@@ -203,7 +205,7 @@ export class CallAuthority {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      return { ...undecided, opened, subjects: subjectsOf(target, opened.realPath) }
+      return { ...undecided, opened, implicit: opened.implicit, subjects: subjectsOf(target, opened.realPath) }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
@@ -217,11 +219,11 @@ export class CallAuthority {
     const rules = this.#rules
     const { id, requires } = this.#tool
     // Files of the session itself need no rule; only the manifest can close them.
-    const implicit = held.filter(({ opened }) => opened?.implicit === true).flatMap(({ subjects }) => subjects)
+    const implicit = held.filter((one) => one.implicit).flatMap(({ subjects }) => subjects)
     const judged = implicit.length === 0 ? undefined : rules.evaluate(id, implicit)
     const closed = judged?.subjects.find(({ action, final }) => action === 'deny' && final)
     if (judged !== undefined && closed !== undefined) return { ...judged, action: 'deny', decisive: closed }
-    const explicit = held.filter(({ opened }) => opened?.implicit !== true).flatMap(({ subjects }) => subjects)
+    const explicit = held.filter((one) => !one.implicit).flatMap(({ subjects }) => subjects)
     const all = [...explicit, ...named]
     if (judged !== undefined && all.length === 0) return { ...judged, action: 'allow', userAllowed: true }
     const verdict = rules.evaluate(id, all.length === 0 ? [textSubject(id)] : all)
@@ -301,7 +303,7 @@ export class CallAuthority {
     const late = (): Error => unanswered(tool, limits.promptMs)
     let answer: ReturnType<typeof checkAnswer>
     try {
-      const given = withinTime((signal) => host.prompt?.({ ...asked, signal }), limits.promptMs, this.#signal, late)
+      const given = withinTime((signal) => host.prompt?.({ ...asked, signal: signal() }), limits.promptMs, this.#signal, late)
       answer = checkAnswer(await given)
       this.#keep(answer, rules)
     } catch (error) {

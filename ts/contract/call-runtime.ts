@@ -218,7 +218,7 @@ function callSession({ core, id, signal }: CallScope): RuntimeSession {
       const { questionMs } = core.limits
       const late = (): Error => new ContractFailure('timeout', `Nobody answered within ${questionMs} ms. Continue with your best assumption and state it.`)
       const asked = structuredClone(questions)
-      const answers = withinTime((either) => question(asked, { session_id: core.id, call_id: id, signal: either }), questionMs, signal, late)
+      const answers = withinTime((either) => question(asked, { session_id: core.id, call_id: id, signal: either() }), questionMs, signal, late)
       return checkAnswers(questions, await answers)
     },
   }

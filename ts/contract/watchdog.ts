@@ -54,7 +54,13 @@ export async function askWatchdog(
 ): Promise<Verdict> {
   try {
     const late = (): Error => new Error(`it did not answer within ${limitMs} ms`)
-    return checkVerdict(await withinTime((either) => watchdog({ ...call, signal: either }), limitMs, signal, late))
+    const watched = (either: () => AbortSignal): WatchedCall => ({
+      ...call,
+      get signal() {
+        return either()
+      },
+    })
+    return checkVerdict(await withinTime((either) => watchdog(watched(either)), limitMs, signal, late))
   } catch (error) {
     signal.throwIfAborted()
     return { action: 'deny', reason: `The watchdog failed, which refuses the call: ${thrownText(error)}` }

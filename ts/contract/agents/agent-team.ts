@@ -102,8 +102,8 @@ export class AgentTeam {
       .join('\n\n')
     const late = (): Error => new ContractFailure('timeout', `The agent ${agent.name} did not finish within ${limits.taskMs} ms.`)
     try {
-      const given = (either: AbortSignal): PromiseLike<string> | string =>
-        spawn({ agent, prompt, instructions, session, depth: depth + 1, metadata, signal: either })
+      const given = (either: () => AbortSignal): PromiseLike<string> | string =>
+        spawn({ agent, prompt, instructions, session, depth: depth + 1, metadata, signal: either() })
       const output: unknown = await withinTime(given, limits.taskMs, signal, late)
       if (typeof output !== 'string') throw new ContractFailure('invalid_output', `The agent ${agent.name} gave no text.`)
       return output

@@ -80,7 +80,7 @@ export class McpConnection {
   /** All of its tools, within the time of one call. */
   listTools(signal: AbortSignal): Promise<ServerTool[]> {
     const late = (): Error => new Error('it did not list its tools in time')
-    return withinTime((either) => this.#allPages(either), this.#timeoutMs, signal, late)
+    return withinTime((either) => this.#allPages(either()), this.#timeoutMs, signal, late)
   }
 
   async #allPages(signal: AbortSignal): Promise<ServerTool[]> {

@@ -74,7 +74,7 @@ export class McpServer {
       new ContractFailure('timeout', `mcp server ${this.name} did not answer within ${limitMs} ms. What it did is unknown.`)
     let result: unknown
     try {
-      result = await withinTime((either) => connection.callTool(tool, args, either), limitMs, signal, late)
+      result = await withinTime((either) => connection.callTool(tool, args, either()), limitMs, signal, late)
       if (connection.wasTooLong) {
         this.#down(connection)
         throw tooLong(this.name)

@@ -71,7 +71,7 @@ export async function searchWith(
   const late = (): Error => new ContractFailure('timeout', `The search provider ${provider.id} took longer than ${limitMs} ms. Try again later, or go on without.`)
   let found: unknown
   try {
-    found = await withinTime((either) => provider.search(query, { max_results, signal: either }), limitMs, signal, late)
+    found = await withinTime((either) => provider.search(query, { max_results, signal: either() }), limitMs, signal, late)
   } catch (error) {
     signal.throwIfAborted()
     if (ContractFailure.isInstance(error)) throw error
