@@ -96,6 +96,18 @@ describe('write, then read', () => {
     }
   })
 
+  test('a text is the same bytes whether it is encoded where it comes in or, a longer one, where it is used', async () => {
+    const box = makeSandbox()
+    const limit = 64 * 1024
+    for (const length of [limit - 1, limit, limit + 1]) {
+      for (const part of ['x', 'é', '\u{d800}', '🎈', 'x\0']) {
+        const text = part.repeat(length).slice(0, length)
+        await box.within(() => writeFileTool('f', text), { maxOutputBytes: 1_000_000 })
+        expect(box.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
+      }
+    }
+  })
+
   test('NUL characters and long lines pass', async () => {
     const box = makeSandbox()
     const text = `\0${'long line '.repeat(15_000)}\0`

@@ -24,6 +24,7 @@ use crate::job::Job;
 use crate::job::Outcome;
 use crate::options;
 use crate::options::PublishOptions;
+use crate::text::GivenText;
 use crate::write::ChangeOutcome;
 use crate::write::sha256_hex;
 
@@ -35,13 +36,13 @@ use crate::write::sha256_hex;
 pub fn edit(
     root: &GrantedRoot,
     path: String,
-    diff: String,
+    #[napi(ts_arg_type = "string")] diff: GivenText,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::short(move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
+    job::short(move || edit_impl(&root, &path, &diff.encoded(), limit_bytes, &publish, &cancel))
 }
 
 /// As `edit`, on a thread of its own, which may wait for long.
@@ -50,13 +51,13 @@ pub fn edit_waiting<'env>(
     env: &'env Env,
     root: &GrantedRoot,
     path: String,
-    diff: String,
+    #[napi(ts_arg_type = "string")] diff: GivenText,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel))
+    job::long(env, move || edit_impl(&root, &path, &diff.encoded(), limit_bytes, &publish, &cancel))
 }
 
 fn edit_impl(

@@ -23,6 +23,7 @@ use crate::job::Job;
 use crate::job::Outcome;
 use crate::options;
 use crate::options::PublishOptions;
+use crate::text::GivenText;
 
 /// What became of a `write` or an `edit`.
 #[napi(object)]
@@ -55,13 +56,13 @@ impl ChangeOutcome {
 pub fn write(
     root: &GrantedRoot,
     path: String,
-    content: String,
+    #[napi(ts_arg_type = "string")] content: GivenText,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::short(move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
+    job::short(move || write_impl(&root, &path, &content.encoded(), limit_bytes, &publish, &cancel))
 }
 
 /// As `write`, on a thread of its own, which may wait for long.
@@ -70,13 +71,15 @@ pub fn write_waiting<'env>(
     env: &'env Env,
     root: &GrantedRoot,
     path: String,
-    content: String,
+    #[napi(ts_arg_type = "string")] content: GivenText,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || write_impl(&root, &path, &content, limit_bytes, &publish, &cancel))
+    job::long(env, move || {
+        write_impl(&root, &path, &content.encoded(), limit_bytes, &publish, &cancel)
+    })
 }
 
 fn write_impl(

@@ -25,6 +25,7 @@ use crate::job;
 use crate::job::Job;
 use crate::job::Outcome;
 use crate::options;
+use crate::text::GivenText;
 use crate::write::sha256_hex;
 
 /// How a changed file is published.
@@ -99,13 +100,15 @@ impl Unfinished for ContractWriteOutcome {
 }
 
 /// A text to be replaced by another, literally.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 #[derive(Debug)]
 pub struct ContractEdit {
     /// What to look for.
-    pub old_string: String,
+    #[napi(ts_type = "string")]
+    pub old_string: GivenText,
     /// What to put in its place.
-    pub new_string: String,
+    #[napi(ts_type = "string")]
+    pub new_string: GivenText,
     /// Wherever it is, and not only where it is the only one.
     pub replace_all: bool,
 }
@@ -174,14 +177,14 @@ impl OpenedTarget {
     pub fn write<'env>(
         &self,
         env: &'env Env,
-        content: String,
+        #[napi(ts_arg_type = "string")] content: GivenText,
         limit_bytes: f64,
         publish: ContractPublish,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
         let (opened, cancel) = (self.opened(), cancel.flag());
         job::long(env, move || match opened {
-            Ok(opened) => write(&opened.held, &content, limit_bytes, &publish, &cancel),
+            Ok(opened) => write(&opened.held, &content.encoded(), limit_bytes, &publish, &cancel),
             Err(closed) => ContractWriteOutcome::failed(closed),
         })
     }
@@ -198,7 +201,7 @@ impl OpenedTarget {
     ) -> Result<Object<'env>> {
         let (opened, cancel) = (self.opened(), cancel.flag());
         job::long(env, move || match opened {
-            Ok(opened) => replace(&opened.held, &edit, limit_bytes, &publish, &cancel),
+            Ok(opened) => replace(&opened.held, edit, limit_bytes, &publish, &cancel),
             Err(closed) => ContractEditOutcome::failed(closed),
         })
     }
@@ -272,21 +275,22 @@ fn too_large(what: &str, text: &str, limit: u64) -> NativeError {
 
 fn replace(
     held: &Held,
-    edit: &ContractEdit,
+    edit: ContractEdit,
     limit_bytes: f64,
     publish: &ContractPublish,
     cancel: &AtomicBool,
 ) -> ContractEditOutcome {
     let limit = options::bytes(limit_bytes);
-    for (what, text) in [("old_string", &edit.old_string), ("new_string", &edit.new_string)] {
+    let (old_string, new_string) = (edit.old_string.encoded(), edit.new_string.encoded());
+    for (what, text) in [("old_string", &old_string), ("new_string", &new_string)] {
         if text.len() as u64 > limit {
             return ContractEditOutcome::failed(too_large(what, text, limit));
         }
     }
     let mut done = (0, 0);
     let updated = held.update(limit, &WriteOptions::from(publish), cancel, |old| {
-        let ContractEdit { old_string, new_string, replace_all } = edit;
-        let replaced = toolwright_patch::replace(old, old_string, new_string, *replace_all, limit)?;
+        let replaced =
+            toolwright_patch::replace(old, &old_string, &new_string, edit.replace_all, limit)?;
         done = (replaced.replacements, replaced.line);
         Ok::<_, toolwright_patch::ReplaceError>(replaced.bytes)
     });
