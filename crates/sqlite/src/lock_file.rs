@@ -11,14 +11,19 @@ use std::{
     fs::File,
     hash::BuildHasher,
     io,
-    os::unix::fs::{FileExt, MetadataExt},
+    os::{
+        fd::AsFd,
+        unix::fs::{FileExt, MetadataExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use rustix::{
-    fs::{FlockOperation, Mode, OFlags},
+    fs::{CWD, FlockOperation, Mode, OFlags},
     io::Errno,
+    path::Arg,
 };
 
 use crate::SqliteError;
@@ -30,6 +35,10 @@ const TRIES: usize = 1000;
 const LONGEST_NOTE: usize = 256;
 /// How many files are looked at in one sweep.
 const MOST_SWEPT: usize = 10_000;
+
+/// How long a sweep is waited for, and how often it is looked for. Most take less than a millisecond.
+const LONGEST_SWEEP: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_micros(500);
 
 /// A lock that is held. Released on drop.
 #[derive(Debug)]
@@ -66,6 +75,8 @@ impl LockFile {
         let path = directory.join(name);
         let failed =
             |source: io::Error| SqliteError::Lock { path: path.clone(), source: Arc::new(source) };
+        // While it is held, nobody sweeps.
+        let mut gate = None;
         for _ in 0..TRIES {
             let file = match open(&path) {
                 Ok(file) => file,
@@ -82,7 +93,16 @@ impl LockFile {
             };
             match lock(&file, &path).map_err(failed)? {
                 Locked::Yes => return Ok(Some(Self { file, path, removes: true })),
-                Locked::ByAnother => return Ok(None),
+                // Perhaps only by a sweep, which takes what was made a moment ago for a leftover.
+                Locked::ByAnother if gate.as_ref().is_some_and(|gate| is_at(gate, directory)) => {
+                    return Ok(None);
+                }
+                Locked::ByAnother => match enter(directory) {
+                    Ok(entered) => gate = Some(entered),
+                    // The sweep has removed the directory with the last of them.
+                    Err(Errno::NOENT) => gate = None,
+                    Err(_) => return Ok(None),
+                },
                 Locked::InVain => {}
             }
         }
@@ -128,14 +148,26 @@ pub fn unused_name(prefix: &str) -> String {
 
 /// Removes the locks whose holders are gone, as far as `is_meant` says so of their names. A process that
 /// is killed leaves the files of its locks.
+///
+/// To see that a lock is free it has to be taken. So one sweeps at a time, with the directory locked, and
+/// whoever finds a lock taken looks again when the sweep is over.
 pub fn sweep(directory: &Path, is_meant: impl Fn(&str) -> bool) {
+    let Ok(gate) = open_directory(directory) else { return };
+    if rustix::fs::flock(&gate, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return;
+    }
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.take(MOST_SWEPT).flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| is_meant(name)) else { continue };
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // One that is free goes when it is dropped.
-            drop(LockFile::acquire(directory, name));
+            let path = directory.join(name);
+            // In this directory, and not in one that was made anew when it had become empty.
+            let Ok(file) = open_at(&gate, name, OFlags::empty()) else { continue };
+            if matches!(lock(&file, &path), Ok(Locked::Yes)) {
+                // One that is free goes when it is dropped.
+                drop(LockFile { file, path, removes: true });
+            }
         }
     }
 }
@@ -204,14 +236,49 @@ fn lock(file: &File, path: &Path) -> io::Result<Locked> {
 }
 
 fn open(path: &Path) -> Result<File, Errno> {
+    open_at(CWD, path, OFlags::CREATE)
+}
+
+fn open_at(
+    directory: impl AsFd + Copy,
+    path: impl Arg + Copy,
+    create: OFlags,
+) -> Result<File, Errno> {
     let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mode = Mode::from_raw_mode(0o666);
-    match rustix::fs::open(path, flags | OFlags::RDWR | OFlags::CREATE, mode) {
+    match rustix::fs::openat(directory, path, flags | OFlags::RDWR | create, mode) {
         // Another user's file can be locked without being written.
-        Err(Errno::ACCESS) => rustix::fs::open(path, flags | OFlags::RDONLY, Mode::empty()),
+        Err(Errno::ACCESS) => {
+            rustix::fs::openat(directory, path, flags | OFlags::RDONLY, Mode::empty())
+        }
         other => other,
     }
     .map(File::from)
+}
+
+fn open_directory(directory: &Path) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::open(directory, flags, Mode::empty()).map(File::from)
+}
+
+/// Waits until nobody sweeps, and keeps others from it for as long as what it gives lives. Fails when a
+/// sweep does not end.
+fn enter(directory: &Path) -> Result<File, Errno> {
+    let gate = open_directory(directory)?;
+    let deadline = Instant::now() + LONGEST_SWEEP;
+    loop {
+        match rustix::fs::flock(&gate, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => return Ok(gate),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => {
+                std::thread::sleep(LOOK_AGAIN);
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    file.metadata().is_ok_and(|metadata| Some(identity_of(&metadata)) == identity_at(path))
 }
 
 /// The identity of a file.
@@ -282,5 +349,50 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn a_sweep_never_makes_a_free_lock_look_taken() {
+        let base = tempfile::tempdir().expect("directory");
+        let locks = base.path();
+        let over = &std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            use std::sync::atomic::Ordering::Relaxed;
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !over.load(Relaxed) {
+                        sweep(locks, |name| name.starts_with("task-"));
+                    }
+                });
+            }
+            let acquiring = (0..2).map(|lane| {
+                scope.spawn(move || {
+                    (0..5_000)
+                        .filter(|number| {
+                            let name = format!("task-{lane}-{number}");
+                            LockFile::acquire(locks, &name).expect("works").is_none()
+                        })
+                        .count()
+                })
+            });
+            let acquiring: Vec<_> = acquiring.collect();
+            let taken: Vec<_> = acquiring.into_iter().map(|lane| lane.join()).collect();
+            over.store(true, Relaxed);
+            assert!(taken.iter().all(|taken| matches!(taken, Ok(0))), "{taken:?}");
+        });
+    }
+
+    #[test]
+    fn a_sweep_leaves_what_is_held_and_removes_what_is_left() {
+        let base = tempfile::tempdir().expect("directory");
+        let held = LockFile::acquire(base.path(), "task-held").expect("works").expect("free");
+        for name in ["task-left", "owner-left"] {
+            let left = LockFile::acquire(base.path(), name).expect("works").expect("free");
+            left.release_visibly();
+        }
+        sweep(base.path(), |name| name.starts_with("task-"));
+        let there = |name: &str| base.path().join(name).exists();
+        assert_eq!(["task-held", "task-left", "owner-left"].map(there), [true, false, true]);
+        drop(held);
     }
 }
