@@ -376,7 +376,8 @@ mod tests {
                 })
             });
             let acquiring: Vec<_> = acquiring.collect();
-            let taken: Vec<_> = acquiring.into_iter().map(|lane| lane.join()).collect();
+            let taken: Vec<_> =
+                acquiring.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             over.store(true, Relaxed);
             assert!(taken.iter().all(|taken| matches!(taken, Ok(0))), "{taken:?}");
         });
