@@ -135,7 +135,7 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
 
 /// An addition for commands without a process namespace: `setsid` and `setpgid` do nothing and
 /// report success, so that no process leaves the group it is killed with. Installed by the command's
-/// child after its own `setsid`. It relies on [`worker_filter`] for other architectures, because it is
+/// child after it has begun its group. It relies on [`worker_filter`] for other architectures, because it is
 /// installed for each command and every instruction costs.
 pub fn pin_filter() -> Result<Program, FilterError> {
     pin_filter_on(Architecture::OURS)

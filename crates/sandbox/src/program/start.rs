@@ -39,7 +39,9 @@ pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
         if rustix::process::getppid() != Some(worker.pid) {
             libc::_exit(127);
         }
-        libc::setsid();
+        // A group to be killed with, in the supervisor's session, which has no terminal. With a session of
+        // its own, each command would have as large a share of the processors as the host has.
+        libc::setpgid(0, 0);
         // Opened anew: what a command sets for its open files would stay with the worker's.
         let stdin = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if libc::dup2(stdin, 0) < 0 {
