@@ -10,7 +10,7 @@ test.skipIf(!isHeld)('a command leads its group, and a session that has a termin
   const box = makeSandbox()
   const { bash } = createTools({ rootDir: box.root })
   const call = async (id: number) => {
-    const stat = String(await bash.execute({ cmd: 'cat', args: ['/proc/self/stat'] }, { toolCallId: `call-${id}`, messages: [] }))
+    const stat = String(await bash.execute({ cmd: 'cat', args: ['/proc/self/stat'] }, { toolCallId: `call-${id}` }))
     const [, pid, group, session, terminal] = /^(\d+) \(cat\) R \d+ (\d+) (\d+) (\d+) /u.exec(stat) ?? []
     expect(group).toBe(pid)
     expect([session, terminal]).toEqual(['0', '0'])
