@@ -44,10 +44,10 @@ function expect(condition, message) {
   if (!condition) throw new Error(message)
 }
 
-function createProject(work, name, dependencies, installOptions = []) {
+function createProject(work, name, dependencies, installOptions = [], type = 'module') {
   const folder = join(work, name)
   mkdirSync(folder)
-  const manifest = { name, private: true, type: 'module', dependencies }
+  const manifest = { name, private: true, type, dependencies }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   npm(['install', '--no-package-lock', '--ignore-scripts', ...installOptions], folder)
   for (const file of readdirSync(fixture(''))) copyFileSync(fixture(file), join(folder, file))
@@ -110,6 +110,28 @@ function checkMissingPlatform(work, tarball) {
   expect(!message.includes('\n') && message.length <= 400, `the message is not one sentence: ${message}`)
 }
 
+/** A package as `npm init` makes it: CommonJS, with the tools that people use there. */
+function checkCommonJs(work, packages) {
+  const versions = { ai: installedVersion('ai'), zod: installedVersion('zod'), tsx: '^4.23.0', esbuild: '^0.28.0' }
+  let project
+  const installed = check('CommonJS: installs', () => {
+    project = createProject(work, 'commonjs', { ...versions, ...packages }, [], 'commonjs')
+  })
+  if (!installed) return
+  for (const { name, binary } of runtimes) {
+    check(`CommonJS: every entry point is required on ${name}`, () => capture(binary(), ['consumer-require.cjs'], { cwd: project }))
+  }
+  const node = join(binDir, 'node')
+  const program = name => join(project, 'node_modules', '.bin', name)
+  check('CommonJS: a program runs by tsx', () => capture(node, [program('tsx'), 'consumer-script.ts'], { cwd: project }))
+  // Without the optional peers, which a bundler must not ask for.
+  const options = ['--bundle', '--platform=node', '--format=esm', '--outfile=out/program.mjs', '--log-level=error']
+  check('a bundle without external packages runs beside its addon', () => {
+    capture(program('esbuild'), ['consumer-script.ts', ...options], { cwd: project })
+    capture(node, ['out/program.mjs'], { cwd: project })
+  })
+}
+
 function main(work) {
   let platform
   let published
@@ -166,6 +188,7 @@ function main(work) {
       check(`${title}: types resolve (${resolution})`, () => checkTypes(project, resolution))
     }
   }
+  checkCommonJs(work, packages)
   check('a missing platform package is explained in one sentence', () =>
     checkMissingPlatform(work, published.tarball))
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { createRequire } from 'node:module'
 import { warnIfEngineIsOutOfReach } from './engine-out-of-reach.js'
 import { noteRoot } from './granted-root.js'
 import type { Journal } from './journal/journal.js'
@@ -78,26 +79,27 @@ interface ContextStore {
   get(): ToolContext | undefined
 }
 
-const store = await findStore()
+const store = findStore()
 
 /**
  * Inside the Smithers engine, its context is the context: the engine keeps it in a module-private
  * AsyncLocalStorage that only its own package can reach. Anywhere else it is ours, found through a
  * global symbol so that two installed copies of this package share one.
  */
-async function findStore(): Promise<ContextStore> {
-  const engine = await engineStore()
+function findStore(): ContextStore {
+  const engine = engineStore()
   if (engine !== undefined) return engine
   warnIfEngineIsOutOfReach()
   return ownStore()
 }
 
-async function engineStore(): Promise<ContextStore | undefined> {
-  // Typed by hand: the package is an optional companion that need not be installed.
+function engineStore(): ContextStore | undefined {
+  // Typed by hand: the package is an optional companion that need not be installed. Required and not imported:
+  // a module that waits when it is loaded cannot be required itself. It is the same module either way.
   const companion = '@smithers-orchestrator/tool-context'
   for (const name of [`${companion}/toolContext`, companion]) {
     try {
-      const engine = (await import(name)) as Record<string, unknown>
+      const engine = createRequire(import.meta.url)(name) as Record<string, unknown>
       const { runWithToolContext: run, getToolContext: get } = engine
       if (typeof run === 'function' && typeof get === 'function') {
         return { run: run as ContextStore['run'], get: get as ContextStore['get'] }

@@ -4,6 +4,7 @@
  */
 import type * as Addon from '../index.js'
 import { ToolError, type ToolErrorCode } from './errors.js'
+import { missingHint, unavailable } from './native-unavailable.js'
 import { unsupportedBecause } from './supported-platform.js'
 
 type Outcome = { cancelled: boolean; error?: Addon.NativeError; output?: string }
@@ -32,15 +33,10 @@ async function load(): Promise<typeof Addon> {
   } catch (cause) {
     throw unavailable(
       `The native part of toolwright for ${process.platform} ${process.arch} is not installed`,
-      'Install again without `--omit=optional` and on the machine that will run it; in a checkout, run `npm run build`.',
+      missingHint(import.meta.url),
       cause,
     )
   }
-}
-
-function unavailable(summary: string, hint: string, cause?: unknown): ToolError {
-  const details = { platform: process.platform, arch: process.arch }
-  return new ToolError({ code: 'NATIVE_UNAVAILABLE', summary, hint, details, cause })
 }
 
 /** How a call into the addon is limited. */

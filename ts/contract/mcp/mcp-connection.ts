@@ -1,3 +1,5 @@
+import type * as Mcp from '@ai-sdk/mcp'
+import type * as McpStdio from '@ai-sdk/mcp/mcp-stdio'
 import type { ChildProcess } from 'node:child_process'
 import { withinTime } from '../within-time.js'
 import { limitedFetch, whenLineTooLong } from './message-limit.js'
@@ -58,7 +60,7 @@ export class McpConnection {
   /** Connects. The client is loaded here, since most sessions have no server. */
   static async open(server: McpServerConfig, events: ConnectionEvents, signal: AbortSignal): Promise<McpConnection> {
     const timeoutMs = server.timeout_ms ?? MCP_TIMEOUT_MS
-    const { createMCPClient } = await import('@ai-sdk/mcp')
+    const { createMCPClient } = await loadClient()
     const output: ServerOutput = { isTooLong: false }
     const { transport, end } = await transportOf(server, output)
     try {
@@ -118,13 +120,21 @@ interface ServerOutput {
   isTooLong: boolean
 }
 
+const CLIENT = '@ai-sdk/mcp'
+const STDIO = '@ai-sdk/mcp/mcp-stdio'
+
+/** By a variable, and left alone by bundlers: the package is optional, and a bundler fails where it is not installed. */
+const loadClient = async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as typeof Mcp
+const loadStdioTransport = async () =>
+  (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ STDIO)) as typeof McpStdio
+
 async function transportOf(server: McpServerConfig, output: ServerOutput): Promise<{ transport: Transport; end: () => void }> {
   if ('url' in server) {
     const { url, headers = {} } = server
     // Another address is another server: what it may not have must not follow there.
     return { transport: { type: 'http', url, headers, redirect: 'error', fetch: limitedFetch } as Transport, end: () => undefined }
   }
-  const { StdioMCPTransport } = await import('@ai-sdk/mcp/mcp-stdio')
+  const { StdioMCPTransport } = await loadStdioTransport()
   const { command, args = [], env = {}, cwd } = server
   const transport = new StdioMCPTransport({ command, args, env, stderr: 'ignore', ...(cwd === undefined ? {} : { cwd }) })
   let child: ChildProcess | undefined
