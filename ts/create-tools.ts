@@ -22,7 +22,8 @@ export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: S
 /** Options of one tool set. */
 export interface CreateToolsOptions extends BoundToolOptions {
   /**
-   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK.
+   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: all that was
+   * printed so far, of a long output its last 4,000 characters, and at the end the whole result.
    * A slow reader holds the command back; one that breaks off stops it. @default false
    */
   streamOutput?: boolean | undefined

@@ -25,6 +25,21 @@ describe('createTools({ streamOutput: true }).bash', () => {
     for (const [index, result] of seen.entries()) expect(result.startsWith(seen[index - 1] ?? '')).toBe(true)
   })
 
+  test('costs at most three times its output, with the result that the SDK repeats', async () => {
+    const script = 'i=0; while [ $i -lt 60 ]; do head -c 2500 /dev/zero | tr "\\0" x; echo; sleep 0.02; i=$((i+1)); done'
+    const seen = await collect(streaming(makeSandbox()).execute(sh(script)))
+    const whole = seen.at(-1) ?? ''
+    expect(whole).toHaveLength(60 * 2501)
+    expect(seen.length).toBeGreaterThan(5)
+    const cost = seen.reduce((sum, result) => sum + result.length, whole.length)
+    expect(cost).toBeLessThanOrEqual(3 * whole.length)
+  })
+
+  test('what comes after a while is shown without more output behind it', async () => {
+    const seen = await collect(streaming(makeSandbox()).execute(sh('echo one; sleep 0.2; echo two; sleep 1.5; echo three')))
+    expect(seen).toContain('one\ntwo\n')
+  })
+
   test('a silent command yields its empty output once', async () => {
     expect(await collect(streaming(makeSandbox()).execute(sh('true')))).toEqual([''])
   })

@@ -21,6 +21,7 @@ import {
 } from './bash-limits.js'
 import { callPlan } from './call-plan.js'
 import { commandSettings } from './command-settings.js'
+import { LiveOutput } from './live-output.js'
 import { guardNetwork, noVariables } from './network-guard/guard-network.js'
 
 /** Input of the `bash` tool. */
@@ -41,7 +42,7 @@ const schema = z.object({
 /** The `bash` tool: an executable run with arguments. */
 export type BashTool = CallableTool<BashInput, string>
 
-/** The `bash` tool of `streamOutput`: yields the output so far while the command runs. */
+/** The `bash` tool of `streamOutput`: yields the output so far while the command runs, of a long one its end. */
 export type StreamingBashTool = StreamingTool<BashInput, string>
 
 const definition = {
@@ -101,10 +102,10 @@ async function runCommand(
   return output ?? ''
 }
 
-/** A pause between two results, in which output gathers: a reader gains nothing from more of them. */
+/** A pause between two parts of the output, in which it gathers. */
 const PAUSE_MS = 10
 
-/** Yields the output so far, and in the end the whole output as {@link runCommand} gives it. */
+/** Yields the output so far, its end of a long one, and last the whole output as {@link runCommand} gives it. */
 async function* streamCommand(
   input: BashInput,
   ctx: ToolContext | undefined,
@@ -112,21 +113,45 @@ async function* streamCommand(
 ): AsyncGenerator<string, void, undefined> {
   const { settings, command, limits } = planCommand(input, ctx, bound)
   const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel))
+  const live = new LiveOutput()
   let shown = ''
   try {
+    let next = nextOf(events)
     for (;;) {
-      const event = await events.next()
-      if (event.done === true) {
+      const event = await unlessDue(next, live.dueIn(performance.now()))
+      if (event === undefined) {
+        yield (shown = live.take(performance.now()))
+      } else if (event.done === true) {
         const whole = event.value.output ?? ''
         if (whole !== shown || whole === '') yield whole
         return
+      } else {
+        live.add(event.value.text)
+        if (live.dueIn(performance.now()) === 0) yield (shown = live.take(performance.now()))
+        await setTimeout(PAUSE_MS)
+        next = nextOf(events)
       }
-      shown += event.value.text
-      yield shown
-      await setTimeout(PAUSE_MS)
     }
   } finally {
     await events.return({})
+  }
+}
+
+/** The next one. It may fail while nobody waits for it: a reader looks at what was shown before. */
+function nextOf<T, R>(events: AsyncGenerator<T, R, undefined>): Promise<IteratorResult<T, R>> {
+  const next = events.next()
+  next.catch(() => undefined)
+  return next
+}
+
+/** What comes, unless the time is over before: then nothing. */
+async function unlessDue<T>(work: Promise<T>, dueInMs: number | undefined): Promise<T | undefined> {
+  if (dueInMs === undefined) return work
+  const over = new AbortController()
+  try {
+    return await Promise.race([work, setTimeout(dueInMs, undefined, { signal: over.signal })])
+  } finally {
+    over.abort()
   }
 }
 
