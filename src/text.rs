@@ -1,9 +1,12 @@
 //! Text on its way to JavaScript, and from there.
 
 use std::ptr;
+use std::sync::OnceLock;
 
+use napi::Env;
 use napi::Result;
 use napi::bindgen_prelude::FromNapiValue;
+use napi::bindgen_prelude::JsObjectValue;
 use napi::bindgen_prelude::ToNapiValue;
 use napi::bindgen_prelude::TypeName;
 use napi::bindgen_prelude::ValidateNapiValue;
@@ -50,8 +53,9 @@ impl ToNapiValue for Text {
 /// thread's work.
 const SHORT: usize = 64 << 10;
 
-/// A string from JavaScript that may be long. A long one is copied as the engine has it and encoded on the
-/// thread that uses it: some engines take 30 ms to encode 10 MB, and do so twice.
+/// A string from JavaScript that may be long. In Bun a long one is copied as the engine has it and encoded on the
+/// thread that uses it: Bun takes 30 ms to encode 10 MB, and does so twice. Node takes less than it takes to
+/// copy, in a third of the memory.
 #[derive(Debug)]
 pub struct GivenText(Given);
 
@@ -86,13 +90,22 @@ impl ValidateNapiValue for GivenText {}
 impl FromNapiValue for GivenText {
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
         // SAFETY: the caller's promise.
-        match unsafe { units(env, value) } {
+        let units = if is_bun(env) { unsafe { units(env, value) } } else { None };
+        match units {
             Some(units) => Ok(Self(Given::Units(units))),
             // SAFETY: the same.
             None => unsafe { String::from_napi_value(env, value) }
                 .map(|text| Self(Given::Encoded(text))),
         }
     }
+}
+
+fn is_bun(env: sys::napi_env) -> bool {
+    static IS_BUN: OnceLock<bool> = OnceLock::new();
+    *IS_BUN.get_or_init(|| {
+        let global = Env::from_raw(env).get_global();
+        global.and_then(|global| global.has_named_property("Bun")).unwrap_or(false)
+    })
 }
 
 /// The UTF-16 units of a long string. `None` for a short one, for what is no string, and without memory.

@@ -1,7 +1,8 @@
 import { checkJournal } from './journal/check-journal.js'
 import { checked } from './option-checks.js'
-import { type BoundToolOptions, checkSwitch, noteGranted, ownOptions } from './settings.js'
+import { type BoundToolOptions, checkSwitch, configuredRoot, noteGranted, ownOptions, resolveSettings, type Settings } from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
+import { describeTools, type Descriptions, documented, takenDescriptions, type ToolName } from './tools/descriptions.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
 import { createReadTool, type ReadTool } from './tools/read.js'
@@ -27,6 +28,11 @@ export interface CreateToolsOptions extends BoundToolOptions {
    * A slow reader holds the command back; one that breaks off stops it. @default false
    */
   streamOutput?: boolean | undefined
+  /**
+   * What the model is told about tools, by their names: a text in place of ours, or a function that is given ours and
+   * adds to it. @default made from the options: root directory, network, writable directories, limits
+   */
+  descriptions?: Descriptions | undefined
 }
 
 /**
@@ -38,23 +44,37 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
-  const { streamOutput, bound } = checked('createTools', () => {
-    const { streamOutput: streams = false, ...given } = ownOptions(options ?? {}, ['journal', 'streamOutput'])
+  const { streamOutput, bound, texts } = checked('createTools', () => {
+    const { streamOutput: streams = false, descriptions, ...given } = ownOptions(options ?? {}, ['journal', 'streamOutput', 'descriptions'])
     if (given.journal !== undefined) checkJournal(given.journal)
     checkSwitch('streamOutput', streams)
-    return { streamOutput: streams, bound: given }
+    const own = takenDescriptions(descriptions)
+    const { rootDir, settings } = settingsNow(given)
+    return { streamOutput: streams, bound: given, texts: describeTools(settings, rootDir, own) }
   })
   noteGranted(bound)
-  const files = {
-    read: createReadTool(bound),
-    write: createWriteTool(bound),
-    edit: createEditTool(bound),
-    grep: createGrepTool(bound),
-  }
+  const files = fileTools(bound, texts)
   return streamOutput
-    ? { ...files, bash: createStreamingBashTool(bound) }
-    : { ...files, bash: createBashTool(bound) }
+    ? { ...files, bash: createStreamingBashTool(bound, texts.bash) }
+    : { ...files, bash: createBashTool(bound, texts.bash) }
 }
 
-/** The built-in tools with the options of `configureTools`. */
-export const tools: ToolwrightTools = createTools()
+function fileTools(bound: BoundToolOptions, texts: Record<ToolName, string>): Omit<ToolwrightTools, 'bash'> {
+  return {
+    read: createReadTool(bound, texts.read),
+    write: createWriteTool(bound, texts.write),
+    edit: createEditTool(bound, texts.edit),
+    grep: createGrepTool(bound, texts.grep),
+  }
+}
+
+/** The settings outside of any context. A working directory that is gone is told by the first call. */
+function settingsNow(bound: BoundToolOptions): { rootDir: string | undefined; settings: Settings } {
+  const rootDir = bound.rootDir ?? configuredRoot()
+  return { rootDir, settings: resolveSettings(undefined, rootDir === undefined ? { ...bound, rootDir: '/' } : bound) }
+}
+
+const unbound: BoundToolOptions = {}
+
+/** The built-in tools with the options of `configureTools`, described as the documents describe them. */
+export const tools: ToolwrightTools = { ...fileTools(unbound, documented), bash: createBashTool(unbound, documented.bash) }

@@ -104,6 +104,9 @@ export function configureTools(options: ToolOptions): void {
   noteGranted(configured)
 }
 
+/** The root directory of `configureTools`. */
+export const configuredRoot = (): string | undefined => configured.rootDir
+
 /** Notes which directories options grant, now that they are given. */
 export function noteGranted(own: ToolOptions): void {
   noteRoot(own, own.rootDir)

@@ -33,7 +33,7 @@ export interface BashInput {
 
 const schema = z.object({
   cmd: z.string().describe('Executable name or path; no shell parses it'),
-  args: z.array(z.string()).optional().describe('Arguments; for a shell use cmd "sh" and args ["-lc", "…"]'),
+  args: z.array(z.string()).optional().describe('Arguments, passed as they are; for a shell use cmd "sh" and args ["-c", "…"]'),
   opts: z
     .object({ cwd: z.string().optional().describe('Working directory, within the root directory') })
     .optional(),
@@ -47,22 +47,22 @@ export type StreamingBashTool = StreamingTool<BashInput, string>
 
 const definition = {
   name: 'bash',
-  description: 'Run an executable with arguments',
   schema,
   sideEffect: true,
   idempotent: false,
 }
 
 /** Makes the `bash` tool of a tool set. */
-export function createBashTool(bound: BoundToolOptions): BashTool {
-  return defineBoundTool({ ...definition, execute: (input, ctx) => runCommand(input, ctx, bound) }, bound)
+export function createBashTool(bound: BoundToolOptions, description: string): BashTool {
+  return defineBoundTool({ ...definition, description, execute: (input, ctx) => runCommand(input, ctx, bound) }, bound)
 }
 
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
-export function createStreamingBashTool(bound: BoundToolOptions): StreamingBashTool {
+export function createStreamingBashTool(bound: BoundToolOptions, description: string): StreamingBashTool {
   return defineBoundTool(
     {
       ...definition,
+      description,
       async *execute(input: BashInput, ctx: DefinedToolContext) {
         yield* streamCommand(input, ctx, bound)
       },

@@ -23,11 +23,11 @@ const schema = z.object({
 export type EditTool = CallableTool<EditInput, 'ok'>
 
 /** Makes the `edit` tool of a tool set. */
-export function createEditTool(bound: BoundToolOptions): EditTool {
+export function createEditTool(bound: BoundToolOptions, description: string): EditTool {
   return defineBoundTool(
     {
       name: 'edit',
-      description: 'Apply a unified diff patch to a file',
+      description,
       schema,
       sideEffect: true,
       idempotent: false,

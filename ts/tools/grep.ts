@@ -23,11 +23,11 @@ const schema = z.object({
 export type GrepTool = CallableTool<GrepInput, string>
 
 /** Makes the `grep` tool of a tool set. */
-export function createGrepTool(bound: BoundToolOptions): GrepTool {
+export function createGrepTool(bound: BoundToolOptions, description: string): GrepTool {
   return defineBoundTool(
     {
       name: 'grep',
-      description: 'Search for a pattern in files',
+      description,
       schema,
       sideEffect: false,
       idempotent: true,

@@ -20,11 +20,11 @@ const schema = z.object({
 export type ReadTool = CallableTool<ReadInput, string>
 
 /** Makes the `read` tool of a tool set. */
-export function createReadTool(bound: BoundToolOptions): ReadTool {
+export function createReadTool(bound: BoundToolOptions, description: string): ReadTool {
   return defineBoundTool(
     {
       name: 'read',
-      description: 'Read a file',
+      description,
       schema,
       sideEffect: false,
       idempotent: true,

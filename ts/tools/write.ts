@@ -23,11 +23,11 @@ const schema = z.object({
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
 /** Makes the `write` tool of a tool set. */
-export function createWriteTool(bound: BoundToolOptions): WriteTool {
+export function createWriteTool(bound: BoundToolOptions, description: string): WriteTool {
   return defineBoundTool(
     {
       name: 'write',
-      description: 'Write a file',
+      description,
       schema,
       sideEffect: true,
       idempotent: false,
