@@ -8,13 +8,15 @@ const inBun = process.env['TOOLWRIGHT_TEST_RUNTIME'] === 'bun'
 // Bun they run with `npm run test:systems`. Without confinement some of them succeed against the whole
 // machine (a storm of processes, a setting of the kernel), so nothing runs beside them.
 const attacks = ['attacks', 'layers', 'leftovers', 'survivors'].map((name) => `__test__/confinement/${name}.test.ts`)
+/** What it measures is memory, which is given back later on a busy machine. */
+const sizes = '__test__/surface/sizes.test.ts'
 
 /** One after the other, before the rest. */
-const alone = { include: onlySystems && !inBun ? [systems] : attacks, maxWorkers: 1 }
+const alone = { include: onlySystems && !inBun ? [systems] : [...attacks, sizes], maxWorkers: 1 }
 /** Most of them wait for something most of the time. */
 const together = {
   include: ['__test__/**/*.test.ts'],
-  exclude: [...configDefaults.exclude, systems, ...attacks],
+  exclude: [...configDefaults.exclude, systems, ...attacks, ...(inBun ? [] : [sizes])],
   maxWorkers: 3,
 }
 const groups = onlySystems ? [alone] : inBun ? [together] : [alone, together]

@@ -42,7 +42,10 @@ pub fn edit(
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::short(move || edit_impl(&root, &path, &diff.encoded(), limit_bytes, &publish, &cancel))
+    job::short(move || match diff.encoded() {
+        Ok(diff) => edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel),
+        Err(error) => ChangeOutcome::failed(error),
+    })
 }
 
 /// As `edit`, on a thread of its own, which may wait for long.
@@ -57,7 +60,10 @@ pub fn edit_waiting<'env>(
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || edit_impl(&root, &path, &diff.encoded(), limit_bytes, &publish, &cancel))
+    job::long(env, move || match diff.encoded() {
+        Ok(diff) => edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel),
+        Err(error) => ChangeOutcome::failed(error),
+    })
 }
 
 fn edit_impl(

@@ -4,13 +4,14 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::FromNapiValue;
 use napi::bindgen_prelude::JsObjectValue;
 use napi::bindgen_prelude::ToNapiValue;
 use napi::bindgen_prelude::TypeName;
 use napi::bindgen_prelude::ValidateNapiValue;
 use napi::sys;
+
+use crate::error::NativeError;
 
 /// A string that may be long. What is ASCII is handed over as Latin-1, which it is too: an engine copies
 /// that as it is, and decodes UTF-8.
@@ -28,7 +29,7 @@ impl TypeName for Text {
 }
 
 impl ToNapiValue for Text {
-    unsafe fn to_napi_value(env: sys::napi_env, Self(text): Self) -> Result<sys::napi_value> {
+    unsafe fn to_napi_value(env: sys::napi_env, Self(text): Self) -> napi::Result<sys::napi_value> {
         if !text.is_ascii() {
             // SAFETY: the caller's promise.
             return unsafe { String::to_napi_value(env, text) };
@@ -63,14 +64,17 @@ pub struct GivenText(Given);
 enum Given {
     Encoded(String),
     Units(Vec<u16>),
+    /// There was no memory for it.
+    TooLong(usize),
 }
 
 impl GivenText {
     /// The text. A surrogate without its other half becomes U+FFFD.
-    pub(crate) fn encoded(self) -> String {
+    pub(crate) fn encoded(self) -> Result<String, NativeError> {
         match self.0 {
-            Given::Encoded(text) => text,
-            Given::Units(units) => String::from_utf16_lossy(&units),
+            Given::Encoded(text) => Ok(text),
+            Given::Units(units) => encoded(&units).ok_or_else(|| no_memory(units.len())),
+            Given::TooLong(length) => Err(no_memory(length)),
         }
     }
 }
@@ -88,15 +92,14 @@ impl TypeName for GivenText {
 impl ValidateNapiValue for GivenText {}
 
 impl FromNapiValue for GivenText {
-    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
         // SAFETY: the caller's promise.
         let units = if is_bun(env) { unsafe { units(env, value) } } else { None };
-        match units {
-            Some(units) => Ok(Self(Given::Units(units))),
-            // SAFETY: the same.
-            None => unsafe { String::from_napi_value(env, value) }
-                .map(|text| Self(Given::Encoded(text))),
+        if let Some(units) = units {
+            return Ok(Self(Given::Units(units)));
         }
+        // SAFETY: the same.
+        unsafe { bytes(env, value) }.map(Self)
     }
 }
 
@@ -106,6 +109,55 @@ fn is_bun(env: sys::napi_env) -> bool {
         let global = Env::from_raw(env).get_global();
         global.and_then(|global| global.has_named_property("Bun")).unwrap_or(false)
     })
+}
+
+/// A string as UTF-8.
+///
+/// # Safety
+///
+/// The value belongs to the environment, on whose thread this is.
+unsafe fn bytes(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Given> {
+    let failed = || napi::Error::new(napi::Status::StringExpected, "a text is expected".to_owned());
+    let mut length = 0;
+    // SAFETY: without a buffer only the length is told.
+    let status =
+        unsafe { sys::napi_get_value_string_utf8(env, value, ptr::null_mut(), 0, &raw mut length) };
+    if status != sys::Status::napi_ok {
+        return Err(failed());
+    }
+    let room = length + 1; // for the NUL at the end
+    let mut bytes: Vec<u8> = Vec::new();
+    if bytes.try_reserve_exact(room).is_err() {
+        return Ok(Given::TooLong(length));
+    }
+    // SAFETY: the buffer has room for as many bytes as it says.
+    let status = unsafe {
+        let buffer = bytes.as_mut_ptr().cast();
+        sys::napi_get_value_string_utf8(env, value, buffer, room, &raw mut length)
+    };
+    if status != sys::Status::napi_ok || length >= room {
+        return Err(failed());
+    }
+    // SAFETY: so many were written.
+    unsafe { bytes.set_len(length) };
+    String::from_utf8(bytes).map(Given::Encoded).map_err(|_| failed())
+}
+
+fn encoded(units: &[u16]) -> Option<String> {
+    let mut text = String::new();
+    let bytes = char::decode_utf16(units.iter().copied())
+        .map(|unit| unit.map_or(char::REPLACEMENT_CHARACTER.len_utf8(), char::len_utf8))
+        .sum();
+    text.try_reserve_exact(bytes).ok()?;
+    let characters = char::decode_utf16(units.iter().copied());
+    text.extend(characters.map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    Some(text)
+}
+
+fn no_memory(length: usize) -> NativeError {
+    let summary = "No memory for the text".to_owned();
+    let place = format!("{summary}: at least {length} bytes");
+    NativeError::new("TOOL_IO_FAILED", summary, &place, "Give less at once, in several calls.")
 }
 
 /// The UTF-16 units of a long string. `None` for a short one, for what is no string, and without memory.

@@ -62,7 +62,10 @@ pub fn write(
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::short(move || write_impl(&root, &path, &content.encoded(), limit_bytes, &publish, &cancel))
+    job::short(move || match content.encoded() {
+        Ok(content) => write_impl(&root, &path, &content, limit_bytes, &publish, &cancel),
+        Err(error) => ChangeOutcome::failed(error),
+    })
 }
 
 /// As `write`, on a thread of its own, which may wait for long.
@@ -77,8 +80,9 @@ pub fn write_waiting<'env>(
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || {
-        write_impl(&root, &path, &content.encoded(), limit_bytes, &publish, &cancel)
+    job::long(env, move || match content.encoded() {
+        Ok(content) => write_impl(&root, &path, &content, limit_bytes, &publish, &cancel),
+        Err(error) => ChangeOutcome::failed(error),
     })
 }
 

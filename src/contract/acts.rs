@@ -184,7 +184,10 @@ impl OpenedTarget {
     ) -> Result<Object<'env>> {
         let (opened, cancel) = (self.opened(), cancel.flag());
         job::long(env, move || match opened {
-            Ok(opened) => write(&opened.held, &content.encoded(), limit_bytes, &publish, &cancel),
+            Ok(opened) => match content.encoded() {
+                Ok(content) => write(&opened.held, &content, limit_bytes, &publish, &cancel),
+                Err(error) => ContractWriteOutcome::failed(error),
+            },
             Err(closed) => ContractWriteOutcome::failed(closed),
         })
     }
@@ -281,7 +284,10 @@ fn replace(
     cancel: &AtomicBool,
 ) -> ContractEditOutcome {
     let limit = options::bytes(limit_bytes);
-    let (old_string, new_string) = (edit.old_string.encoded(), edit.new_string.encoded());
+    let (old_string, new_string) = match (edit.old_string.encoded(), edit.new_string.encoded()) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(error), _) | (_, Err(error)) => return ContractEditOutcome::failed(error),
+    };
     for (what, text) in [("old_string", &old_string), ("new_string", &new_string)] {
         if text.len() as u64 > limit {
             return ContractEditOutcome::failed(too_large(what, text, limit));

@@ -1,6 +1,7 @@
 /** What the addon does for a session: capabilities, opened targets, command lines. */
 import type * as Addon from '../../index.js'
 import type { ContractBashOutcome, ContractBashRequest, ContractGrants, ContractPolicy, ContractPolicyRequest, NativeError, OpenedTarget } from '../../index.js'
+import { boundedPath } from '../bounded-path.js'
 import { ToolError } from '../errors.js'
 import { atOnce, call, type CallLimits, nativeAddon, unwrap } from '../native.js'
 import type { FileAccess } from './contract-tool.js'
@@ -94,7 +95,8 @@ export class SessionPolicy {
    *
    * @throws {ToolError} CAPABILITY_DENIED, TOOL_FILE_NOT_FOUND and others.
    */
-  async open(path: string, access: FileAccess | 'workdir', signal: AbortSignal): Promise<OpenedTarget> {
+  async open(given: string, access: FileAccess | 'workdir', signal: AbortSignal): Promise<OpenedTarget> {
+    const path = boundedPath(given)
     if (access === 'read') {
       const seen = atOnce(signal, () => this.addon.openTargetAtOnce(this.#native, path))
       if (seen !== undefined) return seen

@@ -2,6 +2,7 @@ import type { PublishOptions } from '../../index.js'
 import { getToolContext, type ToolContext } from '../context.js'
 import { ToolError } from '../errors.js'
 import type { CallLimits } from '../native.js'
+import { boundedPath } from '../bounded-path.js'
 import { checkSettings, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
 
 /** When a file operation is given up: a disk that does not answer must not hold an agent for ever. */
@@ -37,14 +38,14 @@ export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions): Call
       ...(settings.sandbox.denyWrite === undefined ? {} : { denyWrite: [...settings.sandbox.denyWrite] }),
     },
     path: textPath,
-    pathUnchecked: (path) => (typeof path === 'string' ? path : ''),
+    pathUnchecked: (path) => (typeof path === 'string' ? boundedPath(path) : ''),
     limits: (what, timeoutMs = FILE_TIMEOUT_MS) => ({ signal, timeoutMs, what }),
     changeLimits: (what, timeoutMs = FILE_TIMEOUT_MS) => ({ signal, timeoutMs, what, graceMs: CHANGE_GRACE_MS }),
   }
 }
 
 function textPath(path: unknown): string {
-  if (typeof path === 'string') return path
+  if (typeof path === 'string') return boundedPath(path)
   throw new ToolError({
     code: 'TOOL_PATH_INVALID',
     summary: 'Path must be a string',

@@ -23,7 +23,7 @@ pub(crate) fn validate(path: &str) -> Result<(), FsError> {
     } else {
         return Ok(());
     };
-    Err(FsError::PathInvalid { path: shortened(&path.replace('\0', "\\0")), reason })
+    Err(FsError::PathInvalid { path: shortened(path).replace('\0', "\\0"), reason })
 }
 
 /// What is left of `path` behind `prefix`, or `None` when it does not begin with it.
