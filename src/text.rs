@@ -65,7 +65,7 @@ enum Given {
     Encoded(String),
     Units(Vec<u16>),
     /// There was no memory for it.
-    TooLong(usize),
+    NoMemory(usize),
 }
 
 impl GivenText {
@@ -74,7 +74,7 @@ impl GivenText {
         match self.0 {
             Given::Encoded(text) => Ok(text),
             Given::Units(units) => encoded(&units).ok_or_else(|| no_memory(units.len())),
-            Given::TooLong(length) => Err(no_memory(length)),
+            Given::NoMemory(length) => Err(no_memory(length)),
         }
     }
 }
@@ -128,7 +128,7 @@ unsafe fn bytes(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Give
     let room = length + 1; // for the NUL at the end
     let mut bytes: Vec<u8> = Vec::new();
     if bytes.try_reserve_exact(room).is_err() {
-        return Ok(Given::TooLong(length));
+        return Ok(Given::NoMemory(length));
     }
     // SAFETY: the buffer has room for as many bytes as it says.
     let status = unsafe {

@@ -25,6 +25,10 @@ describe('descriptions', () => {
     expect(read).toContain('A file over 1.5 MB is refused')
   })
 
+  test('promise no confinement that is switched off', () => {
+    expect(textsOf({ sandbox: { files: 'full' } })['bash']).not.toContain('It can write')
+  })
+
   test('without a root directory name no path, which could be another one when a call is made', () => {
     for (const text of Object.values(textsOf({}))) expect(text).not.toContain(process.cwd())
   })

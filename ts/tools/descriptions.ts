@@ -41,7 +41,7 @@ function described({ allowNetwork, maxOutputBytes, timeoutMs, sandbox }: Setting
     bash:
       'Run one program, without a shell: cmd is the program, and args are passed to it as they are (no pipes, globs, quotes or $VARIABLES). ' +
       `For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in ${root}, with stdin closed; nothing carries over to the next call. ` +
-      `It can write to ${listed(writable)}. ${allowNetwork ? 'The network is open.' : 'The network is blocked.'} ` +
+      `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}${allowNetwork ? 'The network is open.' : 'The network is blocked.'} ` +
       `It is stopped after ${after}; programs left in the background are stopped when it ends. Of output over ${most} the middle is left out.`,
   }
 }
