@@ -64,6 +64,11 @@ describe('000 Built-in tools', () => {
     expect(getDefinedToolMetadata(tool)).toMatchObject({ name, sideEffect, idempotent })
   })
 
+  test.each(Object.entries(tools))('%s takes an idempotency key only where it has a side effect', (_name, tool) => {
+    const { sideEffect, acceptsIdempotencyKey } = getDefinedToolMetadata(tool) ?? {}
+    expect(acceptsIdempotencyKey).toBe(sideEffect)
+  })
+
   test('"Import them individually or as the tools bundle"', () => {
     expect(tools).toEqual({ read, write, edit, grep, bash })
     for (const [name, tool] of Object.entries({ read, write, edit, grep, bash })) {
