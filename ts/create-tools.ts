@@ -1,6 +1,6 @@
 import { checkJournal } from './journal/check-journal.js'
 import { checked } from './option-checks.js'
-import { type BoundToolOptions, checkSwitch, configuredRoot, noteGranted, ownOptions, resolveSettings, type Settings } from './settings.js'
+import { type BoundToolOptions, checkSwitch, configuredRoot, documentedOptions, noteGranted, ownOptions, resolveSettings, type Settings } from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { describeTools, type Descriptions, documented, takenDescriptions, type ToolName } from './tools/descriptions.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
@@ -74,7 +74,5 @@ function settingsNow(bound: BoundToolOptions): { rootDir: string | undefined; se
   return { rootDir, settings: resolveSettings(undefined, rootDir === undefined ? { ...bound, rootDir: '/' } : bound) }
 }
 
-const unbound: BoundToolOptions = {}
-
 /** The built-in tools with the options of `configureTools`, described as the documents describe them. */
-export const tools: ToolwrightTools = { ...fileTools(unbound, documented), bash: createBashTool(unbound, documented.bash) }
+export const tools: ToolwrightTools = { ...fileTools(documentedOptions, documented), bash: createBashTool(documentedOptions, documented.bash) }

@@ -21,9 +21,12 @@ export interface ToolOptions {
   /** When `bash` and `grep` are killed, in milliseconds; `bash` at most after one hour. @default 60000 */
   toolTimeoutMs?: number | undefined
   /**
-   * How `bash` judges commands while the network is blocked: `tokens` refuses every token that is a
-   * network program or a web address, `commands` only where a command stands, `fragments` any such
-   * text anywhere, `off` nothing. @default 'tokens'
+   * Which commands `bash` refuses beforehand while the network is blocked. `auto` refuses what can do
+   * nothing without the network (`npm install`, `git push`, `curl https://…`), where the kernel holds
+   * the network, and elsewhere what `tokens` does; `tokens` refuses every token that is a network
+   * program or a web address, `commands` only where a command stands, `fragments` any such text
+   * anywhere, `off` nothing.
+   * @default 'auto'; of the tools of `toolwright/tools` before `configureTools` is called, 'tokens'
    */
   networkGuard?: NetworkGuard | undefined
   /**
@@ -84,14 +87,19 @@ const defaults = {
   allowNetwork: false,
   maxOutputBytes: 200_000,
   timeoutMs: 60_000,
-  networkGuard: 'tokens',
+  networkGuard: 'auto',
   env: {},
   sandbox: noSandboxOptions,
   durability: 'process',
   allowInPlace: false,
 } as const
 
-let configured: ToolOptions = {}
+/** The options of the tools that the documents describe: a rule that they give goes before our default. */
+export const documentedOptions: BoundToolOptions = {}
+const documentedGuard: NetworkGuard = 'tokens'
+
+const notConfigured: ToolOptions = {}
+let configured = notConfigured
 
 /**
  * Sets options for every tool of this process. What a context says, and what `createTools` was
@@ -167,12 +175,16 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     maxOutputBytes:
       context?.maxOutputBytes ?? bound.maxOutputBytes ?? configured.maxOutputBytes ?? defaults.maxOutputBytes,
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
-    networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaults.networkGuard,
+    networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaultGuard(bound),
     env: bound.env ?? configured.env ?? defaults.env,
     sandbox: bound.sandbox ?? configured.sandbox ?? defaults.sandbox,
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
   }
+}
+
+function defaultGuard(bound: ToolOptions): NetworkGuard {
+  return bound === documentedOptions && configured === notConfigured ? documentedGuard : defaults.networkGuard
 }
 
 let lastResolved = { given: '/', path: '/' }

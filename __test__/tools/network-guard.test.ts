@@ -115,10 +115,23 @@ describe('bash', () => {
     return error
   }
 
-  test('the default is tokens; the text names the token and ends with the next move', async () => {
-    const error = await refused(createTools({ rootDir: makeSandbox().root }))
+  test('tokens: the text names the token and ends with the next move', async () => {
+    const error = await refused(createTools({ rootDir: makeSandbox().root, networkGuard: 'tokens' }))
     expect(error).toMatchObject({ code: 'TOOL_NETWORK_DISABLED', details: { token: 'npm' } })
-    expect(error.message).toMatch(/^Network access is disabled for the bash tool: matched `npm` \[TOOL_NETWORK_DISABLED\] .*allowNetwork: true/u)
+    expect(error.message).toMatch(/^Network access is disabled for the bash tool: matched `npm` \[TOOL_NETWORK_DISABLED\] .*only the host program can open it\.$/u)
+  })
+
+  test('tokens: a script of package.json is refused with the command that runs it, and that runs', async () => {
+    const box = makeSandbox()
+    box.put('package.json', JSON.stringify({ scripts: { test: 'echo tested', 'fetch:all': 'curl https://example.org' } }))
+    const { bash } = createTools({ rootDir: box.root, networkGuard: 'tokens' })
+    await bash.execute({ cmd: 'true' })
+    const hint = async (...args: string[]) => ((await bash.execute({ cmd: 'npm', args }).catch((e: unknown) => e)) as ToolError).hint
+    const instead = /args (?<args>\[.*\])\./u.exec(await hint('test', '--', '-t', "it's"))?.groups?.['args'] ?? '[]'
+    expect(await bash.execute({ cmd: 'sh', args: JSON.parse(instead) as string[] })).toBe("tested -t it's\n")
+    // What would be refused too is no way out.
+    expect(await hint('run', 'fetch:all')).not.toContain('args [')
+    expect(await hint('run', 'none')).not.toContain('args [')
   })
 
   test('another guard is an option of createTools and of configureTools', async () => {
@@ -139,6 +152,6 @@ describe('bash', () => {
   })
 
   test('an unknown guard is refused at once', () => {
-    expect(() => createTools({ networkGuard: 'strict' as never })).toThrow(/networkGuard must be one of tokens, commands, fragments, off/u)
+    expect(() => createTools({ networkGuard: 'strict' as never })).toThrow(/networkGuard must be one of auto, tokens, commands, fragments, off/u)
   })
 })

@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
 import { z } from 'zod'
@@ -9,17 +10,18 @@ import {
   defineBoundTool,
   type StreamingTool,
 } from '../define-tool.js'
-import { call, stream } from '../native.js'
+import { grantedRoot } from '../granted-root.js'
+import { atOnce, call, stream } from '../native.js'
 import { partialOutputs } from '../run-call.js'
 import { invalid } from '../option-checks.js'
-import { type BoundToolOptions, checkBashLimits, type ToolOptions } from '../settings.js'
+import { type BoundToolOptions, checkBashLimits, documentedOptions, type ToolOptions } from '../settings.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
   BASH_TOOL_MAX_COMMAND_LENGTH,
   BASH_TOOL_MAX_CWD_LENGTH,
 } from './bash-limits.js'
-import { callPlan } from './call-plan.js'
+import { type CallPlan, callPlan } from './call-plan.js'
 import { commandSettings } from './command-settings.js'
 import { LiveOutput } from './live-output.js'
 import { guardNetwork, noVariables } from './network-guard/guard-network.js'
@@ -80,11 +82,9 @@ export function createStreamingBashTool(bound: BoundToolOptions, description: st
  * INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED and TOOL_PATH_ESCAPE before it is.
  */
 export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: string }): Promise<string> {
-  return runCommand({ cmd, args, opts }, undefined, unbound)
+  return runCommand({ cmd, args, opts }, undefined, documentedOptions)
 }
 
-/** Of no tool set. */
-const unbound: ToolOptions = {}
 
 /** The addon kills the command at the timeout; this is how much later a stuck call is given up. */
 const STUCK_MS = 5_000
@@ -159,7 +159,12 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
   const { cmd, args, cwd } = checkCommand(input)
   const plan = callPlan(ctx, bound)
   checkBashLimits(plan)
-  const guarded = guardNetwork(plan.allowNetwork ? 'off' : plan.networkGuard, cmd, args)
+  const guard = plan.allowNetwork ? 'off' : plan.networkGuard
+  const guarded = guardNetwork(guard, cmd, args, {
+    directory: resolve(plan.rootDir, cwd),
+    path: (plan.env === 'inherit' ? undefined : plan.env.set?.['PATH']) ?? process.env['PATH'],
+    scripts: () => packageScripts(plan, cwd),
+  })
   const command: Command = { cmd, args: [...guarded.args], cwd }
   if (!sharesProcessEnvironment) command.given = definedVariables(process.env)
   if (guarded.env !== noVariables) command.also = { ...guarded.env }
@@ -169,6 +174,19 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
     limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS),
   }
 }
+
+/** The scripts of the package.json where the command runs. Only looked at to say what else can be run. */
+function packageScripts(plan: CallPlan, cwd: string): Readonly<Record<string, unknown>> {
+  try {
+    const file = atOnce(undefined, (addon) => addon.readAtOnce(grantedRoot(addon, plan), join(cwd, 'package.json'), MOST_OF_PACKAGE))
+    const scripts = (JSON.parse(file?.toString() ?? '') as { scripts?: unknown } | null)?.scripts
+    return typeof scripts === 'object' && scripts !== null ? (scripts as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+const MOST_OF_PACKAGE = 100_000
 
 function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {
   if (typeof cmd !== 'string' || cmd.trim() === '') throw invalid('cmd must be a non-empty string.')

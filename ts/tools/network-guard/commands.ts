@@ -1,19 +1,7 @@
 import { addressesIn, isLoopbackAddress } from './loopback.js'
 import { fetchTargets, followsRedirects } from './fetch-arguments.js'
-import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from './names.js'
+import { fetchPrograms, gitRemoteOperations, gitSubcommand, packagePrograms, programName, shells } from './names.js'
 import { gitRemoteRefusal, networkRefusal } from './refusal.js'
-
-const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh'])
-
-/** Options of git that stand before the subcommand and take the next argument. */
-const gitValueOptions: ReadonlySet<string> = new Set([
-  '-C',
-  '-c',
-  '--exec-path',
-  '--git-dir',
-  '--namespace',
-  '--work-tree',
-])
 
 /** A command that was let through, perhaps with options that keep it on this machine. */
 export interface GuardedCommand {
@@ -60,15 +48,6 @@ function refuseProgram(name: string, args: readonly string[]): void {
     const operation = gitSubcommand(args)
     if (operation !== undefined && gitRemoteOperations.has(operation)) throw gitRemoteRefusal(`git ${operation}`)
   }
-}
-
-function gitSubcommand(args: readonly string[]): string | undefined {
-  const rest = args.values()
-  for (const arg of rest) {
-    if (gitValueOptions.has(arg)) rest.next()
-    else if (!arg.startsWith('-')) return arg
-  }
-  return undefined
 }
 
 /** The commands of every script among a shell's arguments (`-c SCRIPT`, `-lc SCRIPT`). */

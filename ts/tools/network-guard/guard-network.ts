@@ -1,13 +1,17 @@
+import { type CommandPlace, refuseNetworkOnly } from './auto.js'
 import { guardCommands, type GuardedCommand } from './commands.js'
 import { refuseFragments } from './fragments.js'
+import type { Scripts } from './package-scripts.js'
 import { refuseTokens } from './tokens.js'
 
-/** Every network guard, in the order of the documents they come from. */
-export const networkGuards = ['tokens', 'commands', 'fragments', 'off'] as const
+/** Every network guard: ours, then those of the documents in their order. */
+export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] as const
 
 /**
  * How commands are judged while the network is blocked:
  *
+ * - `auto`: where the kernel holds the network, only a command that can do nothing without it (`npm install`,
+ *   `git push`, `curl https://…`) is refused beforehand; elsewhere the same as `tokens`;
  * - `tokens`: any token that is a network program, a web address, or a git remote operation (000, 001);
  * - `commands`: the same where a command stands; this machine's addresses are exempt (0.32.0);
  * - `fragments`: any such text anywhere in the command line (002);
@@ -18,6 +22,17 @@ export type NetworkGuard = (typeof networkGuards)[number]
 /** Of a guard that adds none. */
 export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
 
+/** Where a command runs, and what it finds there. */
+export interface GuardedPlace extends CommandPlace {
+  scripts: Scripts
+}
+
+/** Of a guard that judges words alone. */
+const nowhere: GuardedPlace = { directory: '/', path: undefined, scripts: () => ({}) }
+
+/** On Linux a command whose network cannot be blocked is refused. On macOS that was never measured. */
+const kernelHoldsNetwork = process.platform === 'linux'
+
 /**
  * An early, well explained refusal of commands that would need the network.
  *
@@ -25,9 +40,15 @@ export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
-export function guardNetwork(guard: NetworkGuard, cmd: string, args: readonly string[]): GuardedCommand {
+export function guardNetwork(
+  guard: NetworkGuard,
+  cmd: string,
+  args: readonly string[],
+  place: GuardedPlace = nowhere,
+): GuardedCommand {
   if (guard === 'commands') return guardCommands(cmd, args)
-  if (guard === 'tokens') refuseTokens(cmd, args)
+  if (guard === 'auto' && kernelHoldsNetwork) refuseNetworkOnly(cmd, args, place)
+  else if (guard === 'tokens' || guard === 'auto') refuseTokens(cmd, args, place.scripts)
   else if (guard === 'fragments') refuseFragments(cmd, args)
   return { args, env: noVariables }
 }

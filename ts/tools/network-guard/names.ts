@@ -11,3 +11,26 @@ export const gitRemoteOperations: ReadonlySet<string> = new Set(['push', 'pull',
 export function programName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
+
+/** Programs that run a script given as `-c SCRIPT`. */
+export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh'])
+
+/** Options of git that stand before the subcommand and take the next argument. */
+const gitValueOptions: ReadonlySet<string> = new Set([
+  '-C',
+  '-c',
+  '--exec-path',
+  '--git-dir',
+  '--namespace',
+  '--work-tree',
+])
+
+/** The subcommand among git's arguments. */
+export function gitSubcommand(args: readonly string[]): string | undefined {
+  const rest = args.values()
+  for (const arg of rest) {
+    if (gitValueOptions.has(arg)) rest.next()
+    else if (!arg.startsWith('-')) return arg
+  }
+  return undefined
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fetchTargets } from './fetch-arguments.js'
+import { isInstalled } from './installed-programs.js'
+import { isLocalPath } from './local-path.js'
+import { isLoopbackAddress } from './loopback.js'
+import { fetchPrograms, gitSubcommand, programName, shells } from './names.js'
+import { registryNeed } from './package-managers.js'
+import { gitRemoteRefusal, networkRefusal, packagesRefusal, programRefusal } from './refusal.js'
+import { scriptCommands, withoutPrefix } from './script-commands.js'
+
+/** What all that is refused has in it. Most commands have nothing like it, and are through at once. */
+const traces = /curl|wget|npm|npx|pnp|yarn|bun|pip|uv|git/iu
+
+/** Operations of git that talk to a remote, and can do nothing else. */
+const remoteOperations: ReadonlySet<string> = new Set(['push', 'pull', 'fetch', 'clone', 'ls-remote'])
+
+/** Where a command runs. */
+export interface CommandPlace {
+  /** An absolute path. */
+  directory: string
+  /** The directories that programs are looked up in, as `PATH` has them. */
+  path: string | undefined
+}
+
+/**
+ * The rule where the kernel holds the network: a command is refused beforehand only if it can do nothing without the
+ * network. All others run; what they try to reach, they do not.
+ *
+ * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
+ */
+export function refuseNetworkOnly(cmd: string, args: readonly string[], place: CommandPlace): void {
+  if (!traces.test(cmd) && !args.some((arg) => traces.test(arg))) return
+  const [program = '', ...rest] = withoutPrefix([cmd, ...args])
+  const name = programName(program)
+  if (!shells.has(name)) return refuseCommand(name, rest, place)
+  const at = rest.findIndex((arg) => /^-[a-z]*c$/u.test(arg))
+  const commands = at === -1 ? [] : scriptCommands(rest[at + 1] ?? '')
+  // After `cd` nobody knows which programs are installed where the next command runs.
+  const moves = commands.some(([first]) => first === 'cd' || first === 'pushd')
+  for (const [first = '', ...others] of commands) {
+    refuseCommand(programName(first), others, moves ? undefined : place)
+  }
+}
+
+function refuseCommand(name: string, args: readonly string[], place: CommandPlace | undefined): void {
+  if (fetchPrograms.has(name)) {
+    const targets = fetchTargets(name, args)
+    if (targets.length > 0 && !targets.some(mayBeHere)) throw networkRefusal(name)
+  } else if (name === 'git') {
+    const operation = gitSubcommand(args)
+    if (operation === undefined || !remoteOperations.has(operation)) return
+    const after = args.slice(args.indexOf(operation) + 1)
+    if (!reachesHere(after, place?.directory)) throw gitRemoteRefusal(`git ${operation}`)
+  } else {
+    const need = registryNeed(name, args, (program) => place === undefined || isInstalled(program, place.directory, place.path))
+    if (need === undefined) return
+    throw need.program === undefined ? packagesRefusal(need.matched) : programRefusal(need.matched, need.program)
+  }
+}
+
+/** Whether a target of `curl` or `wget` may be one of this machine; a variable may hold anything. */
+function mayBeHere(target: string): boolean {
+  if (isLocalPath(target) || target.includes('$')) return true
+  return isLoopbackAddress(/^[a-z][\w+.-]*:\/\//iu.test(target) ? target : `http://${target}`)
+}
+
+/** Whether what stands behind a remote operation of git may be all on this machine. */
+function reachesHere(args: readonly string[], directory: string | undefined): boolean {
+  if (args.some((arg) => arg === '--help' || arg === '-h' || arg.includes('$'))) return true
+  if (args.some((arg) => /^(?!file:)[a-z][\w+.-]*:\/\/|^[^/]+@[^/]+:/iu.test(arg))) return false
+  return args.some((arg) => isLocalPath(arg) || (directory !== undefined && existsSync(join(directory, arg))))
+}

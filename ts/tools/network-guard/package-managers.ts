@@ -1,0 +1,93 @@
+import { isLocalPath } from './local-path.js'
+
+/** Subcommands that talk to a registry, by the manager. */
+const registryCommands: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: words(`access add audit adduser ci clean-install cit dedupe deprecate dist-tag dist-tags find i ic in info ins
+    install install-ci-test install-test it login org outdated owner ping profile publish s search show star stars team
+    token unpublish up update upgrade v view whoami`),
+  pnpm: words('add audit dedupe deploy fetch i install import it install-test outdated publish unlink up update upgrade'),
+  yarn: words('add audit dedupe info install outdated publish up upgrade upgrade-interactive'),
+  bun: words('a add audit i install outdated publish update'),
+  pip: words('download index install search wheel'),
+  uv: words('add lock publish sync'),
+}
+
+/** Subcommands that fetch a program or a template by the name that follows. */
+const starters: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: words('create init innit'),
+  pnpm: words('create dlx'),
+  yarn: words('create dlx'),
+  bun: words('create c'),
+}
+
+/** Subcommands that run an installed program, and fetch it where there is none. */
+const runners: Readonly<Record<string, ReadonlySet<string>>> = { npm: words('exec x'), bun: words('x') }
+
+/** Programs that run an installed program, and fetch it where there is none. */
+const runnerPrograms: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx'])
+
+/** With one of these a manager does without the network, or does nothing. */
+const localOptions: ReadonlySet<string> = new Set(
+  '--offline --no-index --no-install --no --dry-run --help -h --version -v'.split(' '),
+)
+
+/** A command that needs a registry: which one, and how it is called. */
+export interface RegistryNeed {
+  /** The words that need it. */
+  matched: string
+  /** The program that would have to be fetched; without one, packages would. */
+  program?: string
+}
+
+/**
+ * What of a package manager's command needs a registry, if anything: a subcommand that can do nothing without one, or a
+ * program to run that is not installed.
+ */
+export function registryNeed(
+  name: string,
+  args: readonly string[],
+  isInstalled: (program: string) => boolean,
+): RegistryNeed | undefined {
+  const end = args.indexOf('--')
+  if (args.slice(0, end === -1 ? args.length : end).some((arg) => localOptions.has(arg))) return undefined
+  if (runnerPrograms.has(name)) return programNeed(name, args, isInstalled)
+  const [manager, given] = pip(name, args) ?? [name, args]
+  const at = given.findIndex((arg) => !arg.startsWith('-'))
+  const command = at === -1 ? undefined : given[at]
+  // `yarn` alone installs.
+  if (manager === 'yarn' && given.length === 0) return { matched: 'yarn' }
+  if (command === undefined) return undefined
+  const rest = given.slice(at + 1)
+  const matched = `${name} ${name === manager ? '' : `${manager} `}${command}`.replace('pip pip ', 'pip ')
+  if (runners[manager]?.has(command) === true) return programNeed(`${manager} ${command}`, rest, isInstalled)
+  const targets = rest.filter((arg) => !arg.startsWith('-'))
+  if (starters[manager]?.has(command) === true) return targets.length === 0 ? undefined : { matched }
+  if (registryCommands[manager]?.has(command) !== true) return undefined
+  // What lies on this machine can be installed without a registry.
+  if (targets.length > 0 && targets.every(isLocalPath)) return undefined
+  return { matched }
+}
+
+/** `pip3 …`, `python -m pip …` and `uv pip …` are `pip …`. */
+function pip(name: string, args: readonly string[]): [string, readonly string[]] | undefined {
+  if (/^pip\d*(?:\.\d+)?$/u.test(name)) return ['pip', args]
+  if (/^python\d*(?:\.\d+)?$/u.test(name) && args[0] === '-m' && args[1] === 'pip') return ['pip', args.slice(2)]
+  if (name === 'uv' && args[0] === 'pip') return ['pip', args.slice(1)]
+  return undefined
+}
+
+function programNeed(
+  words: string,
+  args: readonly string[],
+  isInstalled: (program: string) => boolean,
+): RegistryNeed | undefined {
+  // `-p` and `--package` name what to install, and `-c` a script: nobody knows what it runs.
+  if (args.some((arg) => /^(?:-[a-z]*[pc]|--package|--call|--from|--with)(?:=|$)/u.test(arg))) return undefined
+  const program = args.find((arg) => !arg.startsWith('-'))
+  if (program === undefined || isLocalPath(program) || isInstalled(program)) return undefined
+  return { matched: `${words} ${program}`, program }
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/u))
+}
