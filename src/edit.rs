@@ -31,19 +31,28 @@ use crate::write::sha256_hex;
 /// Applies `diff` (a unified diff) to the existing file at `path` below `root`.
 ///
 /// Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
-/// and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
+/// and call `editWaiting` when the answer is `TOOL_FILE_BUSY`. `byContent`: a hunk whose header has no line
+/// numbers or wrong counts goes where it fits.
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn edit(
     root: &GrantedRoot,
     path: String,
     #[napi(ts_arg_type = "string")] diff: GivenText,
     limit_bytes: f64,
+    by_content: bool,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::short(move || match diff.encoded() {
-        Ok(diff) => edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel),
+        Ok(diff) => edit_impl(
+            &root,
+            &path,
+            Diff { text: &diff, by_content },
+            limit_bytes,
+            &publish,
+            &cancel,
+        ),
         Err(error) => ChangeOutcome::failed(error),
     })
 }
@@ -56,38 +65,57 @@ pub fn edit_waiting<'env>(
     path: String,
     #[napi(ts_arg_type = "string")] diff: GivenText,
     limit_bytes: f64,
+    by_content: bool,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::long(env, move || match diff.encoded() {
-        Ok(diff) => edit_impl(&root, &path, &diff, limit_bytes, &publish, &cancel),
+        Ok(diff) => edit_impl(
+            &root,
+            &path,
+            Diff { text: &diff, by_content },
+            limit_bytes,
+            &publish,
+            &cancel,
+        ),
         Err(error) => ChangeOutcome::failed(error),
     })
+}
+
+/// A patch, and whether hunks with wrong headers go where they fit.
+struct Diff<'a> {
+    text: &'a str,
+    by_content: bool,
 }
 
 fn edit_impl(
     root: &Granted,
     path: &str,
-    diff: &str,
+    diff: Diff<'_>,
     limit_bytes: f64,
     publish: &PublishOptions,
     cancel: &AtomicBool,
 ) -> ChangeOutcome {
     let limit = options::bytes(limit_bytes);
-    if diff.len() as u64 > limit {
-        return ChangeOutcome::failed(patch_too_large(diff, limit));
+    if diff.text.len() as u64 > limit {
+        return ChangeOutcome::failed(patch_too_large(diff.text, limit));
     }
     let root = match root.open() {
         Ok(root) => root,
         Err(error) => return refused(&error),
     };
     let options = WriteOptions::from(publish);
+    let apply =
+        if diff.by_content { toolwright_patch::apply_by_content } else { toolwright_patch::apply };
+    let mut summary = None;
     let updated = toolwright_fs::update(&root, path, limit, &options, cancel, |old| {
-        toolwright_patch::apply(old, diff).map(|applied| applied.bytes)
+        let applied = apply(old, diff.text)?;
+        summary = Some(applied.summary());
+        Ok(applied.bytes)
     });
     match updated {
-        Ok(_) => ChangeOutcome::default(),
+        Ok(_) => ChangeOutcome { summary, ..ChangeOutcome::default() },
         Err(UpdateError::Fs(error)) => refused(&error),
         Err(UpdateError::Refused(error)) => ChangeOutcome::failed(patch_failed(path, &error)),
     }
@@ -104,7 +132,7 @@ fn patch_too_large(diff: &str, limit: u64) -> NativeError {
         "TOOL_PATCH_TOO_LARGE",
         summary.clone(),
         &format!("{summary}: limit {limit} bytes"),
-        "Send the hunks in several smaller patches, or raise maxOutputBytes.",
+        "Send the hunks in several smaller patches; the limit is the host's.",
     )
     .with("patchBytes", bytes)
     .with("patchHash", sha256_hex(diff))

@@ -33,6 +33,8 @@ pub struct ChangeOutcome {
     pub cancelled: bool,
     /// What went wrong; nothing was changed.
     pub error: Option<NativeError>,
+    /// Where an edit landed, for a model.
+    pub summary: Option<String>,
 }
 
 impl Outcome for ChangeOutcome {
@@ -44,7 +46,7 @@ impl Outcome for ChangeOutcome {
 impl ChangeOutcome {
     /// No error given is a cancellation.
     pub(crate) fn from_error(error: Option<NativeError>) -> Self {
-        Self { cancelled: error.is_none(), error }
+        Self { cancelled: error.is_none(), error, ..Self::default() }
     }
 }
 
@@ -115,7 +117,7 @@ fn content_too_large(content: &str, limit_bytes: f64) -> NativeError {
         "TOOL_CONTENT_TOO_LARGE",
         summary.clone(),
         &format!("{summary}: limit {limit} bytes"),
-        "Write the file in parts (a first part with write, the rest with edit), or raise maxOutputBytes.",
+        "Write the file in parts (a first part with write, the rest with edit); the limit is the host's.",
     )
     .with("contentBytes", bytes)
     .with("contentHash", sha256_hex(content))

@@ -32,6 +32,12 @@ impl PatchError {
             Self::WrongCounts { right_header, .. } => {
                 return format!("For these lines the header should be `{right_header}`.");
             }
+            Self::CutOff { .. } => {
+                "Send the whole patch again, with a line end after its last line; smaller patches in several calls are safer."
+            }
+            Self::SeveralPlaces { .. } => {
+                "Write the header as `@@ -3,2 +3,3 @@` with the line number of the place that is meant, or add context lines that only it has."
+            }
             Self::MisplacedMarker { .. } | Self::NotAtEnd { .. } => {
                 "Leave out the line `\\ No newline at end of file`: it is for the last line of the file only."
             }
@@ -43,7 +49,9 @@ impl PatchError {
             Self::Rename { .. } => {
                 "Use the bash tool with `mv` or `cp`, then edit the file at its new path with a patch that has no rename or copy lines."
             }
-            Self::Binary { .. } => "Only text can be edited; use the bash tool for a binary file.",
+            Self::Binary { .. } | Self::BinaryFile => {
+                "Only text can be edited; use the bash tool for a binary file."
+            }
             Self::ModeOnly { .. } => "Use the bash tool with `chmod` to change a file's mode.",
             Self::ReplacementCharacter { .. } => {
                 "Add lines without U+FFFD; to keep a line that has it, leave the line as context or out of the patch."
@@ -83,7 +91,7 @@ impl PatchError {
     pub fn details(&self) -> Vec<(&'static str, Detail)> {
         let mut out = Facts(vec![("reason", Detail::Text(self.reason().to_owned()))]);
         match self {
-            Self::Empty | Self::NoChanges => {}
+            Self::Empty | Self::NoChanges | Self::BinaryFile => {}
             Self::NotADiff { start } => out.text("found", start),
             Self::NoHunks { patch_line } => out.number("patchLine", *patch_line),
             Self::BareHeader { patch_line, header }
@@ -110,6 +118,15 @@ impl PatchError {
                 out.hunk(*hunk, header);
                 out.number("patchLine", *patch_line);
                 out.text("rightHeader", right_header);
+            }
+            Self::CutOff { hunk, header, text } => {
+                out.hunk(*hunk, header);
+                out.text("found", text);
+            }
+            Self::SeveralPlaces { hunk, header, first, second } => {
+                out.hunk(*hunk, header);
+                out.number("line", *first);
+                out.number("otherLine", *second);
             }
             Self::ReplacementCharacter { hunk, patch_line, text } => {
                 out.number("hunk", *hunk);
@@ -164,12 +181,15 @@ impl PatchError {
             Self::EmptyHunk { .. } => "empty_hunk",
             Self::UnsignedLine { .. } => "unsigned_line",
             Self::WrongCounts { .. } => "wrong_counts",
+            Self::CutOff { .. } => "cut_off",
+            Self::SeveralPlaces { .. } => "several_places",
             Self::MisplacedMarker { .. } => "misplaced_marker",
             Self::SeveralFiles { .. } => "several_files",
             Self::Creation { .. } => "creation",
             Self::Deletion { .. } => "deletion",
             Self::Rename { .. } => "rename",
             Self::Binary { .. } => "binary",
+            Self::BinaryFile => "binary_file",
             Self::ModeOnly { .. } => "mode_only",
             Self::ReplacementCharacter { .. } => "replacement_character",
             Self::NoChanges => "no_changes",

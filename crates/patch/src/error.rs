@@ -83,6 +83,33 @@ pub enum PatchError {
         /// The header that fits the lines.
         right_header: String,
     },
+    /// The patch ends in the middle of a line, before its last hunk has the lines its header promises.
+    #[error("hunk {hunk} ({header}) is cut off: the patch ends with {}, without a line end and with fewer lines than the header says", quoted(.text))]
+    CutOff {
+        /// Which hunk.
+        hunk: usize,
+        /// Its header.
+        header: String,
+        /// The last line, without its sign.
+        text: String,
+    },
+    /// The file is no text, so that no line of it is meant.
+    #[error("the file is binary")]
+    BinaryFile,
+    /// A hunk without line numbers, or with wrong counts, that fits in two places.
+    #[error(
+        "hunk {hunk} ({header}) fits at line {first} and at line {second}, and its header does not tell which is meant"
+    )]
+    SeveralPlaces {
+        /// Which hunk.
+        hunk: usize,
+        /// Its header.
+        header: String,
+        /// A place where it fits.
+        first: usize,
+        /// The next one.
+        second: usize,
+    },
     /// `\ No newline at end of file` after a line that cannot be the last.
     #[error(
         "hunk {hunk} has `\\ No newline at end of file` at line {patch_line} of the patch, but more lines of the same file follow"

@@ -144,6 +144,31 @@ pub(crate) fn begins_file(lines: &PatchText<'_>, at: usize) -> bool {
     (is_old_name(line) || is_new_name(line)) && next.is_some_and(is_hunk_header)
 }
 
+/// What the format of `apply_patch` does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Update,
+    Add,
+    Delete,
+    Move,
+}
+
+fn envelope(line: &str) -> Option<Operation> {
+    let rest = line.strip_prefix("*** ")?;
+    let operations = [
+        ("Update File: ", Operation::Update),
+        ("Add File: ", Operation::Add),
+        ("Delete File: ", Operation::Delete),
+        ("Move to: ", Operation::Move),
+    ];
+    operations.into_iter().find_map(|(word, operation)| rest.starts_with(word).then_some(operation))
+}
+
+/// Whether a line ends a hunk in the format of `apply_patch`.
+pub(crate) fn is_envelope(line: &str) -> bool {
+    line.starts_with("*** ")
+}
+
 /// What the lines outside of hunks say about the patch.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
@@ -162,7 +187,7 @@ impl Headers {
     pub(crate) fn read(&mut self, lines: &PatchText<'_>, at: usize, after_hunk: bool) -> usize {
         let Some(line) = lines.text(at) else { return 1 };
         if after_hunk {
-            if begins_file(lines, at) {
+            if begins_file(lines, at) || envelope(line).is_some() {
                 self.second_file(at, line);
             }
             return 1;
@@ -175,6 +200,8 @@ impl Headers {
             self.named.get_or_insert(at + 1);
         } else if is_old_name(line) || is_new_name(line) {
             return self.read_names(lines, at, line);
+        } else if let Some(name) = envelope(line) {
+            self.read_envelope(at, line, name);
         } else if line.starts_with("Index: ") {
             self.named.get_or_insert(at + 1);
         } else {
@@ -223,6 +250,24 @@ impl Headers {
             self.unusable(PatchError::Deletion { patch_line, header: excerpt(new) });
         }
         if pair { 2 } else { 1 }
+    }
+
+    /// The lines that name a file in the format of `apply_patch`, whose hunks are those of a diff without
+    /// line numbers.
+    fn read_envelope(&mut self, at: usize, line: &str, operation: Operation) {
+        // A file is moved by a line under the one that names it.
+        if self.names && operation != Operation::Move {
+            self.second_file(at, line);
+        }
+        self.names = true;
+        self.named.get_or_insert(at + 1);
+        let (patch_line, header) = (at + 1, excerpt(line));
+        match operation {
+            Operation::Update => {}
+            Operation::Add => self.unusable(PatchError::Creation { patch_line, header }),
+            Operation::Delete => self.unusable(PatchError::Deletion { patch_line, header }),
+            Operation::Move => self.unusable(PatchError::Rename { patch_line, header }),
+        }
     }
 
     /// Git's lines between `diff --git` and the names. Without that first line they are prose.

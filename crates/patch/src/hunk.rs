@@ -49,6 +49,10 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
+    /// Of a header without line numbers.
+    pub(crate) const UNKNOWN: Self =
+        Self { old_start: 0, old_count: 0, new_start: 0, new_count: 0 };
+
     /// The same place with other counts. A range of no lines names the line before it, so its start
     /// moves by one when a count becomes or stops being zero.
     pub(crate) fn with_counts(self, old_count: u64, new_count: u64) -> Self {
@@ -75,6 +79,15 @@ impl fmt::Display for Ranges {
     }
 }
 
+/// What is wrong with the header of a hunk that is applied all the same, where one place fits it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeaderProblem {
+    /// It has no line numbers.
+    NoNumbers,
+    /// Its counts are not those of the lines under it.
+    WrongCounts,
+}
+
 /// One hunk: where it says it belongs, and which lines of [`Patch::lines`] are its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Hunk<'p> {
@@ -86,6 +99,8 @@ pub(crate) struct Hunk<'p> {
     pub(crate) patch_line: usize,
     pub(crate) ranges: Ranges,
     pub(crate) body: Range<usize>,
+    /// Only what the file holds decides where it goes.
+    pub(crate) problem: Option<HeaderProblem>,
 }
 
 impl Hunk<'_> {

@@ -43,6 +43,11 @@
 //! lines that are there count. Blank lines without a leading space are context where the header
 //! counts them in; at the end of the last hunk they may also stand after the patch.
 //!
+//! # By content
+//!
+//! [`apply_by_content`] takes a hunk by its lines where its header is no help: without line numbers, or with
+//! counts that are not those of the lines. One place has to fit all of its context and removed lines.
+//!
 //! # Differences from jsdiff
 //!
 //! Placement is that of jsdiff's `applyPatch` without fuzz. Refused here and accepted there: two
@@ -52,6 +57,7 @@
 //! and refused there: the lenient counts above, and files that mix line endings.
 
 mod advice;
+mod applied;
 mod error;
 mod excerpt;
 mod explain;
@@ -67,6 +73,7 @@ mod replace;
 mod rewrite;
 
 pub use advice::Detail;
+pub use applied::{Applied, Place};
 pub use error::PatchError;
 pub use explain::Stale;
 pub use replace::Candidate;
@@ -78,35 +85,40 @@ use crate::hunk::{Patch, old_lines};
 use crate::lines::Lines;
 use crate::newline::FinalNewline;
 
+/// A file with a NUL byte so near to its beginning is no text.
+const LOOKED_AT: usize = 8192;
+
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-/// An edited file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Applied {
-    /// The new content, whole.
-    pub bytes: Vec<u8>,
-    /// How many hunks the patch had. All of them were applied.
-    pub hunks: usize,
-}
 
 /// Applies `patch` to `original`; gives exactly the new bytes.
 ///
 /// All hunks are applied or none. Cost grows with the sizes of both; the search for hunks that are
 /// not where their headers say is bounded ([`PatchError::TooRepetitive`]).
 pub fn apply(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
-    let patch = parse::parse(patch)?;
-    let (mark, text) = split_mark(original, &patch);
+    apply_parsed(original, &parse::parse(patch, false)?)
+}
+
+/// As [`apply`], and a hunk whose header has no line numbers or wrong counts goes where its context and
+/// removed lines fit, if that is one place. A patch that was cut off is refused, and a file that is no text.
+pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
+    if original[..original.len().min(LOOKED_AT)].contains(&0) {
+        return Err(PatchError::BinaryFile);
+    }
+    apply_parsed(original, &parse::parse(patch, true)?)
+}
+
+fn apply_parsed(original: &[u8], patch: &Patch<'_>) -> Result<Applied, PatchError> {
+    let (mark, text) = split_mark(original, patch);
     let file = Lines::new(text);
-    let newline = FinalNewline::read(&patch, &file)?;
-    let places = place::place(&file, &patch, &newline)?;
-    let mut bytes = rewrite::rewrite(&file, &patch, &places, &newline);
+    let newline = FinalNewline::read(patch, &file)?;
+    let places = place::place(&file, patch, &newline)?;
+    let mut bytes = rewrite::rewrite(&file, patch, &places, &newline);
     // A patch may add the mark that it does not show; one is enough.
     if !mark.is_empty() && (text.starts_with(mark) || !bytes.starts_with(mark)) {
         bytes.splice(0..0, mark.iter().copied());
     }
-    Ok(Applied { bytes, hunks: patch.hunks.len() })
+    Ok(Applied { bytes, hunks: patch.hunks.len(), places: applied::places(patch, &places) })
 }
 
 /// Parts the byte order mark from the text, unless the patch speaks of it: then it is a part of the

@@ -4,15 +4,16 @@
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::headers::{
-    HeaderFault, Headers, PatchLine, PatchText, begins_file, is_fence, is_hunk_header,
+    HeaderFault, Headers, PatchLine, PatchText, begins_file, is_envelope, is_fence, is_hunk_header,
     is_name_pair, read_hunk_header,
 };
-use crate::hunk::{BodyLine, Hunk, Patch, Ranges, Sign};
+use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Ranges, Sign, old_lines};
 use crate::lines::REPLACEMENT;
 
-/// Reads `text` as a unified diff for one file.
-pub(crate) fn parse(text: &str) -> Result<Patch<'_>, PatchError> {
-    let mut parser = Parser::new(text);
+/// Reads `text` as a unified diff for one file. `by_content`: a hunk whose header has no line numbers or wrong
+/// counts is kept, with its problem.
+pub(crate) fn parse(text: &str, by_content: bool) -> Result<Patch<'_>, PatchError> {
+    let mut parser = Parser::new(text, by_content);
     let mut headers = Headers::default();
     while let Some(line) = parser.text(parser.next) {
         let after_hunk = !parser.patch.hunks.is_empty();
@@ -23,6 +24,7 @@ pub(crate) fn parse(text: &str) -> Result<Patch<'_>, PatchError> {
             parser.next += headers.read(&parser.lines, parser.next, after_hunk);
         }
     }
+    parser.refuse_cut_off(text)?;
     let patch = parser.patch;
     headers.refusal(!patch.hunks.is_empty())?;
     if patch.hunks.is_empty() {
@@ -77,13 +79,17 @@ struct Parser<'p> {
     short: bool,
     /// The last hunk has a marker for the missing final newline.
     marked: bool,
+    /// Headers that are wrong are no reason to refuse.
+    by_content: bool,
+    /// The last hunk was excused although its header promises more lines.
+    fell_short: bool,
 }
 
 impl<'p> Parser<'p> {
-    fn new(text: &'p str) -> Self {
+    fn new(text: &'p str, by_content: bool) -> Self {
         let lines = PatchText::new(text);
         let patch = Patch { hunks: Vec::new(), lines: Vec::with_capacity(lines.len()) };
-        Self { lines, next: 0, patch, short: false, marked: false }
+        Self { lines, next: 0, patch, short: false, marked: false, by_content, fell_short: false }
     }
 
     fn text(&self, at: usize) -> Option<&'p str> {
@@ -93,21 +99,39 @@ impl<'p> Parser<'p> {
     /// Reads the hunk whose header is the next line.
     fn hunk(&mut self, header: &'p str) -> Result<(), PatchError> {
         let patch_line = self.next + 1;
-        let (ranges, header) = read_hunk_header(header).map_err(|fault| {
-            let header = excerpt(header);
-            match fault {
-                HeaderFault::Bare => PatchError::BareHeader { patch_line, header },
-                HeaderFault::Unreadable => PatchError::BadHeader { patch_line, header },
+        let (ranges, header, problem) = match read_hunk_header(header) {
+            Ok((ranges, header)) => (ranges, header, None),
+            Err(HeaderFault::Bare) if self.by_content => {
+                (Ranges::UNKNOWN, header, Some(HeaderProblem::NoNumbers))
             }
-        })?;
+            Err(fault) => {
+                let header = excerpt(header);
+                return Err(match fault {
+                    HeaderFault::Bare => PatchError::BareHeader { patch_line, header },
+                    HeaderFault::Unreadable => PatchError::BadHeader { patch_line, header },
+                });
+            }
+        };
         if self.short {
-            return Err(self.wrong_counts());
+            let refusal = self.wrong_counts();
+            self.excuse(refusal)?;
         }
         self.unmark();
+        self.fell_short = false;
         self.next += 1;
         let first = self.patch.lines.len();
         let number = self.patch.hunks.len() + 1;
-        self.patch.hunks.push(Hunk { number, header, patch_line, ranges, body: first..first });
+        self.patch.hunks.push(Hunk {
+            number,
+            header,
+            patch_line,
+            ranges,
+            body: first..first,
+            problem,
+        });
+        if problem.is_some() {
+            return self.unnumbered(first);
+        }
 
         let mut counts = Counts::default();
         // Counts decide what is a line of the hunk: `--- x` can be a removed line.
@@ -120,7 +144,62 @@ impl<'p> Parser<'p> {
         }
         while self.marker(first) {}
         self.close_body();
-        self.judge(ranges, counts)
+        self.judge(ranges, counts).or_else(|refusal| self.excuse(refusal))
+    }
+
+    /// Reads a hunk whose header does not say how long it is: up to what looks like no part of one.
+    fn unnumbered(&mut self, first: usize) -> Result<(), PatchError> {
+        while !begins_file(&self.lines, self.next)
+            && (self.body_line(first).is_some() || self.marker(first))
+        {}
+        self.close_body();
+        self.incomplete()?;
+        let (hunk, header, patch_line) = self.last_hunk();
+        if self.last_body().iter().all(|line| line.bare) {
+            return Err(PatchError::EmptyHunk { hunk, patch_line, header });
+        }
+        // Without an old line nothing shows where the hunk belongs.
+        if old_lines(self.last_body()).all(|line| line.bare) {
+            return Err(PatchError::BareHeader { patch_line, header });
+        }
+        Ok(())
+    }
+
+    /// Keeps the last hunk in spite of its counts, where its lines show by themselves where it belongs.
+    fn excuse(&mut self, refusal: PatchError) -> Result<(), PatchError> {
+        if !self.by_content || !matches!(refusal, PatchError::WrongCounts { .. }) {
+            return Err(refusal);
+        }
+        let body = self.last_body();
+        if old_lines(body).all(|line| line.bare) {
+            return Err(refusal);
+        }
+        let (old, new) = (
+            body.iter().filter(|line| line.is_old()).count(),
+            body.iter().filter(|line| line.is_new()).count(),
+        );
+        let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        self.short = false;
+        if let Some(hunk) = self.patch.hunks.last_mut() {
+            self.fell_short =
+                wide(old) < hunk.ranges.old_count || wide(new) < hunk.ranges.new_count;
+            hunk.ranges = hunk.ranges.with_counts(wide(old), wide(new));
+            hunk.problem = Some(HeaderProblem::WrongCounts);
+        }
+        Ok(())
+    }
+
+    /// Refuses a patch that ends before its last hunk does, and in the middle of a line: an answer that was
+    /// cut off. What is missing may be what matters.
+    fn refuse_cut_off(&self, text: &str) -> Result<(), PatchError> {
+        let is_last = self.lines.rest(self.next).all(str::is_empty);
+        let falls_short = self.short || self.fell_short;
+        if !self.by_content || !falls_short || !is_last || text.ends_with('\n') {
+            return Ok(());
+        }
+        let (hunk, header, _) = self.last_hunk();
+        let last = self.last_body().last().map_or("", |line| line.text);
+        Err(PatchError::CutOff { hunk, header, text: excerpt(last) })
     }
 
     /// Takes the next line into the hunk that begins at `first`, if it looks like part of one.
@@ -266,6 +345,7 @@ impl<'p> Parser<'p> {
         if line.trim().is_empty()
             || line.starts_with([' ', '+', '-'])
             || is_fence(line)
+            || (self.by_content && is_envelope(line))
             || (blank_before && prose())
         {
             return Ok(());

@@ -3,7 +3,7 @@
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::explain::Stale;
-use crate::hunk::{BodyLine, Hunk, Patch, Sign, old_lines};
+use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Sign, old_lines};
 use crate::index::{Index, Nearest};
 use crate::lines::{Lines, reads_as};
 use crate::newline::FinalNewline;
@@ -117,6 +117,9 @@ impl<'a> Placer<'a> {
     ) -> Result<Placement, PatchError> {
         let body = self.patch.body(hunk);
         let whole = self.sought(hunk, body);
+        if hunk.problem.is_some() && at_end.is_none() {
+            return self.only(whole);
+        }
         if whole.old == 0 {
             return self.insertion(whole, at_end);
         }
@@ -140,6 +143,59 @@ impl<'a> Placer<'a> {
             }
         }
         Err(self.misfit(trimmed.unwrap_or(whole)))
+    }
+
+    /// The one place that fits a hunk whose header is wrong. Blank lines at its end may be context whose
+    /// space was lost, or stand after the hunk.
+    fn only(&mut self, whole: Sought<'a>) -> Result<Placement, PatchError> {
+        let body = whole.body;
+        let blank = body.iter().rev().take_while(|line| line.bare).count();
+        let trimmed = self.sought(whole.hunk, body.get(..body.len() - blank).unwrap_or_default());
+        let floor = i64::try_from(self.floor).unwrap_or(i64::MAX);
+        let is_numbered = whole.hunk.problem != Some(HeaderProblem::NoNumbers);
+        let near = |sought: Sought<'a>| {
+            if is_numbered { sought } else { Sought { near: floor, ..sought } }
+        };
+        for sought in [whole, trimmed] {
+            let hunk = sought.hunk.number;
+            match self.places(sought)? {
+                (None, _) => {}
+                (Some(at), None) => {
+                    return Ok(Placement { at, dropped: body.len() - sought.body.len() });
+                }
+                (Some(first), Some(second)) => {
+                    let header = sought.header();
+                    let (first, second) = (first + 1, second + 1);
+                    return Err(PatchError::SeveralPlaces { hunk, header, first, second });
+                }
+            }
+        }
+        Err(self.misfit(near(trimmed)))
+    }
+
+    /// The first two places that fit, behind the hunks above.
+    fn places(&mut self, sought: Sought<'a>) -> Result<(Option<usize>, Option<usize>), PatchError> {
+        let Some(high) = sought.limit.checked_sub(sought.old) else { return Ok((None, None)) };
+        let mut found = (self.floor..=high).filter_map(|at| {
+            let compared = old_lines(sought.body)
+                .zip(at..)
+                .take_while(|(line, at)| fits(self.file, std::slice::from_ref(*line), *at));
+            let compared = compared.count();
+            let work = u64::try_from(compared).unwrap_or(u64::MAX).saturating_add(1);
+            match self.work.checked_sub(work) {
+                Some(left) => self.work = left,
+                None => return Some(None),
+            }
+            (compared == sought.old).then_some(Some(at))
+        });
+        let (first, second) = (found.next(), found.next());
+        drop(found);
+        match (first, second) {
+            (Some(None), _) | (_, Some(None)) => {
+                Err(PatchError::TooRepetitive { hunk: sought.hunk.number, header: sought.header() })
+            }
+            (first, second) => Ok((first.flatten(), second.flatten())),
+        }
     }
 
     /// A hunk without old lines goes where its header says: nothing else shows its place.
@@ -295,6 +351,10 @@ impl<'a> Placer<'a> {
         let trailing = body.iter().rev().take_while(|line| line.sign == Sign::Context).count();
         // The next hunk may begin within trailing context: nothing changed there.
         self.floor = placement.at + (old_lines(body).count() - trailing);
+        // Without line numbers it says nothing of where the next one is.
+        if hunk.problem == Some(HeaderProblem::NoNumbers) {
+            return;
+        }
         let at = i64::try_from(placement.at).unwrap_or(i64::MAX);
         self.offset = at.saturating_sub(hunk.position());
         self.previous = Some(hunk.ranges.old_start);
