@@ -64,6 +64,16 @@ impl NativeError {
     }
 }
 
+/// A file that was to be read as text, and is none.
+pub(crate) fn binary_file(shown: &str, bytes: u64) -> NativeError {
+    let summary = format!("Binary file ({bytes} bytes)");
+    let place = format!("{summary}: `{shown}`");
+    let hint = "Only text can be read; look at it with a command that knows its format.";
+    NativeError::new("TOOL_FILE_BINARY", summary, &place, hint)
+        .with("path", shown)
+        .with("bytes", bytes)
+}
+
 /// `None` for a cancellation, which is no error: the caller knows why it cancelled.
 pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {
     if matches!(error, FsError::Cancelled) {

@@ -217,12 +217,7 @@ fn read_range(held: &Held, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -
         Err(error) => return RangeOutcome::unfinished(file_error::told(&error)),
     };
     if range.is_binary {
-        let summary = format!("Binary file ({} bytes)", range.file_bytes);
-        let place = format!("{summary}: `{}`", held.shown());
-        let hint = "Only text can be read; look at it with a command that knows its format.";
-        let native = NativeError::new("TOOL_FILE_BINARY", summary, &place, hint)
-            .with("path", held.shown())
-            .with("bytes", range.file_bytes);
+        let native = crate::error::binary_file(held.shown(), range.file_bytes);
         return RangeOutcome::failed(native);
     }
     let mut outcome = RangeOutcome {

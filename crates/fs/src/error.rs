@@ -277,19 +277,21 @@ impl FsError {
                 "The user running the agent lacks the right; choose another path or have the permission changed."
             }
             Self::TooLarge { result: true, .. } => {
-                "The edited file would be over the limit; split it, or raise maxOutputBytes."
+                "The edited file would be over the limit; split it; the limit is the host's."
             }
             Self::TooLarge { .. } => {
-                "Search it with grep or print a part of it with bash (`sed -n`), or raise maxOutputBytes."
+                "Search it with grep or print a part of it with bash (`sed -n`); the limit is the host's."
             }
             Self::Conflict { .. } => {
                 "Nothing was changed. Read the file again and make a new patch."
             }
             Self::Busy { .. } => "Try again when the other calls on this file have finished.",
             Self::NotReplaceable { .. } => {
-                "Nothing was changed. Allow overwriting in place with `allowInPlace: true`, or fix the cause."
+                "Nothing was changed. Write to another path, or say so: the host can fix the cause, or allow overwriting in place (allowInPlace)."
             }
-            Self::Root { .. } => "Create the directory, or set rootDir to an existing one.",
+            Self::Root { .. } => {
+                "No call can mend this: the host sets the root directory, which has to exist."
+            }
             Self::RootChanged { .. } => {
                 "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
             }

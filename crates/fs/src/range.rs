@@ -45,7 +45,7 @@ pub(crate) fn read_range(
     let size = rustix::fs::fstat(file).map_err(failed)?.st_size;
     let size = u64::try_from(size).unwrap_or(0);
     let head = pread(file, shown, 0, LOOKED_AT, cancel)?;
-    let is_binary = head.contains(&0);
+    let is_binary = is_binary(&head);
     // Files of procfs have contents and no size.
     let offset = if size > 0 { offset.min(size) } else { offset };
     let offset = beginning(file, shown, offset, cancel)?;
@@ -69,6 +69,12 @@ pub(crate) fn read_range(
         is_lossy,
         bytes,
     })
+}
+
+/// Whether the file that begins with these bytes is no text.
+#[must_use]
+pub fn is_binary(beginning: &[u8]) -> bool {
+    beginning[..beginning.len().min(LOOKED_AT)].contains(&0)
 }
 
 /// The beginning of the character that `offset` lies in; bytes that are none are left alone.
@@ -107,7 +113,7 @@ fn first_character(bytes: &[u8]) -> usize {
 }
 
 /// The length without a character that has only begun at the end.
-fn whole_characters(bytes: &[u8]) -> usize {
+pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     (1..CHARACTER.min(bytes.len() + 1))
         .map(|back| bytes.len() - back)
         .find(|&at| {

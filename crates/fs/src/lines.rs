@@ -1,0 +1,264 @@
+//! Some lines of a file, however long the file is.
+
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
+
+use memchr::memchr_iter;
+use memchr::memrchr;
+use rustix::io::Errno;
+
+use crate::FsError;
+use crate::Root;
+use crate::cancel::checkpoint;
+use crate::range::is_binary;
+use crate::range::whole_characters;
+
+/// Bytes read between two looks at the cancel flag.
+const STRIDE: usize = 256 << 10;
+
+/// Which lines are wanted. Lines are counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineRange {
+    /// The number of the first line. Zero is taken as 1.
+    pub first: u64,
+    /// How many. Zero is taken as 1.
+    pub count: u64,
+    /// The most bytes.
+    pub limit: u64,
+}
+
+/// Some lines of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The lines as they are, with their line ends.
+    pub bytes: Vec<u8>,
+    /// How many there are in `bytes`.
+    pub count: u64,
+    /// There are more lines behind them.
+    pub has_more: bool,
+    /// The last line is longer than the limit: only its beginning is there.
+    pub is_cut: bool,
+    /// How many lines the file has, where its end was seen.
+    pub total: Option<u64>,
+    /// The size of the file, as it says.
+    pub file_bytes: u64,
+    /// There is a NUL byte near the beginning of the file.
+    pub is_binary: bool,
+}
+
+/// Reads whole lines of the regular file at `path`. What lies behind them is not read.
+pub fn read_lines(
+    root: &Root,
+    path: &str,
+    range: LineRange,
+    cancel: &AtomicBool,
+) -> Result<Lines, FsError> {
+    checkpoint(cancel)?;
+    let file = root.open_file(path)?;
+    lines_of(&file, path, range, cancel)
+}
+
+fn lines_of(
+    file: &File,
+    shown: &str,
+    range: LineRange,
+    cancel: &AtomicBool,
+) -> Result<Lines, FsError> {
+    let failed = |errno: Errno| FsError::at(shown, "reading", errno);
+    let limit = usize::try_from(range.limit).unwrap_or(usize::MAX);
+    let mut chunk = Vec::new();
+    chunk.try_reserve_exact(STRIDE).map_err(|_| failed(Errno::NOMEM))?;
+    let size = rustix::fs::fstat(file).map_err(failed)?.st_size;
+    let mut lines = Lines { file_bytes: u64::try_from(size).unwrap_or(0), ..Lines::default() };
+    let mut scan = Scan {
+        skipped: range.first.max(1) - 1,
+        wanted: range.count.max(1),
+        ends: 0,
+        is_open: false,
+    };
+    let mut offset = 0_u64;
+    loop {
+        checkpoint(cancel)?;
+        chunk.resize(STRIDE, 0);
+        let read = match rustix::io::pread(file, &mut chunk[..], offset) {
+            Ok(read) => read,
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(failed(errno)),
+        };
+        chunk.truncate(read);
+        if offset == 0 {
+            lines.is_binary = is_binary(&chunk);
+        }
+        if read == 0 || lines.is_binary {
+            scan.end(&mut lines);
+            return Ok(lines);
+        }
+        offset += read as u64;
+        let (wanted, is_done) = scan.wanted_of(&chunk, &mut lines);
+        // One byte beyond the limit tells that there is more.
+        let room = limit.saturating_add(1).saturating_sub(lines.bytes.len());
+        let taken = &wanted[..wanted.len().min(room)];
+        lines.bytes.try_reserve(taken.len()).map_err(|_| failed(Errno::NOMEM))?;
+        lines.bytes.extend_from_slice(taken);
+        if lines.bytes.len() > limit {
+            cut(&mut lines, limit);
+            return Ok(lines);
+        }
+        if is_done {
+            return Ok(lines);
+        }
+    }
+}
+
+/// Where in the file the scan is.
+struct Scan {
+    /// Lines still to skip.
+    skipped: u64,
+    /// Lines still to take.
+    wanted: u64,
+    /// Line ends seen.
+    ends: u64,
+    /// Whether the last byte seen is no line end.
+    is_open: bool,
+}
+
+impl Scan {
+    /// The part of a chunk that belongs to the wanted lines, and whether there are more lines behind them.
+    fn wanted_of<'a>(&mut self, chunk: &'a [u8], lines: &mut Lines) -> (&'a [u8], bool) {
+        if self.wanted == 0 {
+            lines.has_more = true;
+            return (&[], true);
+        }
+        self.is_open = chunk.last().is_some_and(|last| *last != b'\n');
+        let (mut begin, mut end) = (if self.skipped == 0 { 0 } else { chunk.len() }, chunk.len());
+        for at in memchr_iter(b'\n', chunk) {
+            if self.skipped > 0 {
+                self.ends += 1;
+                self.skipped -= 1;
+                if self.skipped == 0 {
+                    begin = at + 1;
+                }
+            } else if self.wanted > 0 {
+                self.ends += 1;
+                self.wanted -= 1;
+                lines.count += 1;
+                if self.wanted == 0 {
+                    end = at + 1;
+                    break;
+                }
+            }
+        }
+        lines.has_more = self.wanted == 0 && end < chunk.len();
+        (&chunk[begin..end], lines.has_more)
+    }
+
+    /// At the end of the file, which a last line need not have a line end for.
+    fn end(&self, lines: &mut Lines) {
+        lines.count += u64::from(lines.bytes.last().is_some_and(|last| *last != b'\n'));
+        lines.total = Some(self.ends + u64::from(self.is_open));
+        lines.has_more = false;
+    }
+}
+
+/// Down to the last whole line within the limit, or the beginning of a line that is longer.
+fn cut(lines: &mut Lines, limit: usize) {
+    lines.has_more = true;
+    let within = &lines.bytes[..limit];
+    if let Some(at) = memrchr(b'\n', within) {
+        lines.bytes.truncate(at + 1);
+    } else {
+        let whole = whole_characters(within);
+        lines.bytes.truncate(whole);
+        lines.is_cut = true;
+    }
+    let ends = memchr_iter(b'\n', &lines.bytes).count() as u64;
+    lines.count = ends + u64::from(lines.is_cut);
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(content: &[u8], first: u64, count: u64, limit: u64) -> Lines {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("file"), content).unwrap();
+        let root = Root::open(directory.path()).unwrap();
+        let range = LineRange { first, count, limit };
+        read_lines(&root, "file", range, &AtomicBool::new(false)).unwrap()
+    }
+
+    /// The same by the lines of the whole file.
+    fn expected(content: &[u8], first: u64, count: u64, limit: u64) -> (Vec<u8>, bool) {
+        let all: Vec<&[u8]> = content.split_inclusive(|byte| *byte == b'\n').collect();
+        let first = usize::try_from(first.max(1)).unwrap() - 1;
+        let wanted = all.get(first.min(all.len())..).unwrap();
+        let count = wanted.len().min(usize::try_from(count.max(1)).unwrap());
+        let mut bytes = Vec::new();
+        for line in &wanted[..count] {
+            if (bytes.len() + line.len()) as u64 > limit {
+                return (bytes, true);
+            }
+            bytes.extend_from_slice(line);
+        }
+        (bytes, wanted.len() > count)
+    }
+
+    proptest! {
+        #[test]
+        fn they_are_the_lines_of_the_whole_file(
+            lines in prop::collection::vec("[a-zé]{0,9}", 0..40),
+            ends in any::<bool>(),
+            first in 0_u64..45,
+            count in 0_u64..45,
+            limit in 40_u64..400,
+        ) {
+            let content = lines.join("\n") + if ends { "\n" } else { "" };
+            let found = of(content.as_bytes(), first, count, limit);
+            let (bytes, has_more) = expected(content.as_bytes(), first, count, limit);
+            prop_assert_eq!(String::from_utf8_lossy(&found.bytes), String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(found.has_more, has_more, "{:?}", found);
+            let whole = content.split_inclusive('\n').count() as u64;
+            prop_assert!(found.total.is_none_or(|total| total == whole), "{:?}", found);
+            let here = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+            prop_assert_eq!(found.count, here);
+            prop_assert!(!found.is_cut);
+        }
+    }
+
+    #[test]
+    fn beyond_the_end_there_is_nothing_and_the_number_of_lines_is_known() {
+        let found = of(b"a\nb\nc", 9, 5, 100);
+        assert_eq!((found.bytes.as_slice(), found.total), (&b""[..], Some(3)));
+        let found = of(b"", 1, 5, 100);
+        assert_eq!((found.bytes.as_slice(), found.total), (&b""[..], Some(0)));
+    }
+
+    #[test]
+    fn chunks_make_no_difference() {
+        let line = "x".repeat(99) + "\n";
+        let content = line.repeat(20_000); // 2 MB
+        let found = of(content.as_bytes(), 15_000, 3, 1 << 20);
+        assert_eq!((found.bytes.len(), found.count, found.has_more), (300, 3, true));
+        let found = of(content.as_bytes(), 20_000, 3, 1 << 20);
+        assert_eq!((found.bytes.len(), found.total, found.has_more), (100, Some(20_000), false));
+        let found = of(content.as_bytes(), 1, u64::MAX, 1 << 20);
+        assert_eq!((found.count, found.has_more), ((1 << 20) / 100, true));
+    }
+
+    #[test]
+    fn a_line_longer_than_the_limit_is_cut_between_characters() {
+        let found = of("ééééé\nb\n".as_bytes(), 1, 2, 5);
+        assert_eq!(String::from_utf8(found.bytes.clone()).unwrap(), "éé");
+        assert!(found.is_cut && found.has_more);
+        assert_eq!(found.count, 1);
+    }
+
+    #[test]
+    fn a_binary_file_gives_no_lines() {
+        let found = of(b"\x89PNG\0\0\nx", 1, 2, 100);
+        assert!(found.is_binary && found.bytes.is_empty());
+    }
+}
