@@ -1,6 +1,7 @@
 //! One command, from a request to its outcome: what `bash` and its stream share.
 
 use std::collections::HashMap;
+use std::iter;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use toolwright_fs::FsError;
 use toolwright_fs::Granted;
 use toolwright_fs::Located;
 use toolwright_sandbox::explain::explain;
+use toolwright_sandbox::explain::explain_exit;
+use toolwright_sandbox::explain::explain_timeout;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::GrantError;
 use toolwright_sandbox::policy::Grants;
@@ -186,7 +189,7 @@ pub(crate) fn run(
         Err(ExecError::Cancelled { output, .. }) => {
             BashOutcome { output: Some(Text(text(output, limit))), cancelled: true, error: None }
         }
-        Err(error) => BashOutcome::failed(failed(&command, limit, &directory, &cwd, error)),
+        Err(error) => BashOutcome::failed(failed(&command, &plan, limit, &directory, &cwd, error)),
     }
 }
 
@@ -212,7 +215,11 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
         "" => format!("{} It printed nothing.", native.message),
         printed => format!("{} Output:\n{printed}", native.message),
     };
-    if let Some(hint) = explain(&printed, plan, Reader::Tools) {
+    let unsaid = || match exit {
+        Exit::Code(code) => explain_exit(words(command), *code, plan, Reader::Tools),
+        Exit::Signal { .. } => None,
+    };
+    if let Some(hint) = explain(&printed, plan, Reader::Tools).or_else(unsaid) {
         native.message = format!("{}\n{hint}", native.message.trim_end());
         native.hint = hint;
     }
@@ -228,8 +235,14 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
         .with("output", printed)
 }
 
+/// The program and its arguments.
+fn words(command: &Command) -> impl Iterator<Item = &str> {
+    iter::once(command.cmd.as_str()).chain(command.args.iter().map(String::as_str))
+}
+
 fn failed(
     command: &Command,
+    plan: &Plan,
     limit: usize,
     directory: &Path,
     cwd: &Path,
@@ -248,6 +261,9 @@ fn failed(
         let ms = timeout.as_millis();
         let summary = format!("Command timed out after {ms}ms");
         let place = format!("{summary}: `{}`", command.cmd);
+        let waited = explain_timeout(words(command), plan, Reader::Tools);
+        let hint = waited
+            .map_or(hint, |waited| format!("The command and its children were killed. {waited}"));
         let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, &hint);
         let printed = text(output, limit);
         if !printed.is_empty() {

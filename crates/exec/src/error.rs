@@ -181,10 +181,8 @@ impl ExecError {
     fn hint_for_all(&self) -> &'static str {
         match self {
             Self::InvalidInput { .. } => "Correct that part of the call.",
-            Self::Spawn { reason, .. } => match reason {
-                SpawnReason::NotFound => {
-                    "Check the name; `cmd` is one program without arguments, and shell syntax or builtins need `sh` with args [\"-c\", \"…\"]."
-                }
+            Self::Spawn { reason, program, .. } => match reason {
+                SpawnReason::NotFound => not_found(program),
                 SpawnReason::NotExecutable => {
                     "Make the file executable, or pass it as an argument to its interpreter."
                 }
@@ -208,7 +206,7 @@ impl ExecError {
                 "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
             }
             Self::TimedOut { .. } => {
-                "The command and its children were killed: make it do less, or ask for more time."
+                "The command and its children were killed. Make it do less, or do it in several calls: only the host program can give it more time."
             }
             Self::Cancelled { .. } => {
                 "The caller stopped this command; repeat it only if asked to."
@@ -217,3 +215,22 @@ impl ExecError {
         }
     }
 }
+
+/// The next move where a program does not exist, by what its name looks like.
+fn not_found(name: &str) -> &'static str {
+    if BUILTINS.contains(&name) {
+        return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";
+    }
+    if name.contains(|char: char| char.is_whitespace() || "|&;<>()$`*?\"'".contains(char)) {
+        return "`cmd` is one program without arguments: put arguments into args; shell syntax needs `sh` with args [\"-c\", \"…\"].";
+    }
+    if name.contains('/') {
+        return "Check the path, which begins at the working directory.";
+    }
+    "Check the spelling, or use a program that is installed: `sh` with args [\"-c\", \"command -v NAME\"] tells."
+}
+
+const BUILTINS: [&str; 14] = [
+    "alias", "cd", "exit", "export", "set", "shopt", "source", "type", "ulimit", "umask", "unset",
+    "pushd", "popd", "command",
+];

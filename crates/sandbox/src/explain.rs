@@ -4,9 +4,14 @@
 //! known, and the layer that gives that number stands, the reason is added. It may be wrong, so it
 //! says "may": a name that does not resolve may be one that nobody has.
 
+mod network;
+
 use std::path::{Component, Path, PathBuf};
 
+pub use network::{explain_exit, explain_timeout};
+
 use crate::{
+    layers::refuses_without_mounts,
     plan::{Files, Network, Plan},
     remedy::{Reader, Remedy},
 };
@@ -33,6 +38,9 @@ const FILES: [&str; 4] = ["read-only file system", "erofs", "os error 30", "errn
 
 const REFUSED: [&str; 4] = ["permission denied", "eacces", "operation not permitted", "eperm"];
 
+/// How programs name the unix socket that they could not reach.
+const SOCKETS: [&str; 5] = ["unix://", "dial unix", ".sock", "unix socket", "unix domain socket"];
+
 const PROCESSES: [&str; 3] =
     ["resource temporarily unavailable", "cannot fork", "unable to create new native thread"];
 
@@ -47,9 +55,7 @@ pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
     let start = printed.len().saturating_sub(16 << 10);
     let printed = String::from_utf8_lossy(&printed.as_bytes()[start..]).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| printed.contains(word));
-    let hint = |what: &str, move_of_host: Remedy| {
-        Some(format!("This may be the sandbox: {what} {}.", move_of_host.words(reader)))
-    };
+    let hint = |what: &str, move_of_host: Remedy| Some(sentence(what, move_of_host, reader));
     if plan.network != Network::Open && says(&NETWORK) {
         return hint("the network is blocked; work without it, or", Remedy::NETWORK);
     }
@@ -84,6 +90,16 @@ pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
     if plan.limits.processes.is_some() && says(&PROCESSES) {
         return hint("the number of processes is limited; start fewer,", Remedy::PROCESSES);
     }
+    let has_sockets = plan.network == Network::Open && plan.files == Files::Full;
+    if !has_sockets && says(&REFUSED) && says(&SOCKETS) {
+        let what = "commands cannot use unix sockets (Docker, ssh-agent, D-Bus, databases)";
+        return Some(format!("This may be the sandbox: {what}; do without them."));
+    }
+    if plan.files == Files::Confined && refuses_without_mounts() && outside(&printed, plan) {
+        let what =
+            "only the root directory and the temporary directory can be written; work there, or";
+        return hint(what, Remedy::WRITABLE);
+    }
     if says(&REFUSED) {
         let is_told = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
         let path = plan.closed.iter().find(is_told)?;
@@ -91,6 +107,28 @@ pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
         return hint(&what, Remedy::READABLE);
     }
     None
+}
+
+/// What may have been refused, and what the host can do about it.
+fn sentence(what: &str, move_of_host: Remedy, reader: Reader) -> String {
+    format!("This may be the sandbox: {what} {}.", move_of_host.words(reader))
+}
+
+/// Whether a line that tells of a refusal names a path that commands do not write.
+fn outside(printed: &str, plan: &Plan) -> bool {
+    let is_refusal = |line: &&str| REFUSED.iter().any(|word| line.contains(word));
+    let is_outside = |word: &str| {
+        let path =
+            word.trim_matches(|char: char| !char.is_alphanumeric() && !"/._-".contains(char));
+        let writable = |path: &Path| {
+            let is_below =
+                |writable: &PathBuf| path.starts_with(writable.to_string_lossy().to_lowercase());
+            plan.writable.iter().any(is_below) || path.starts_with(std::env::temp_dir())
+        };
+        let is_up = path == ".." || path.starts_with("../");
+        is_up || (path.starts_with('/') && path.len() > 1 && !writable(Path::new(path)))
+    };
+    printed.lines().filter(is_refusal).any(|line| line.split_whitespace().any(is_outside))
 }
 
 /// The protected path that was printed: as such, or else by the first part of it. Where one is absent,

@@ -1,5 +1,10 @@
 //! Which layers hold, as found by doing it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the last command of this process ran where Landlock confines files and mounts do not.
+static WITHOUT_MOUNTS: AtomicBool = AtomicBool::new(false);
+
 /// What became of one layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layer {
@@ -58,6 +63,11 @@ pub struct Layers {
 }
 
 impl Layers {
+    /// Notes what holds around the commands of this process, for the words about their refusals.
+    pub fn note(&self) {
+        WITHOUT_MOUNTS.store(!self.mount.holds() && self.landlock.holds(), Ordering::Relaxed);
+    }
+
     /// All layers, in one fixed order.
     #[must_use]
     pub fn each(mut self) -> [Layer; 12] {
@@ -90,6 +100,11 @@ impl Layers {
             _ => None,
         })
     }
+}
+
+/// Whether a command is refused to write with EACCES, as by Landlock, and not with EROFS, as by a mount.
+pub(crate) fn refuses_without_mounts() -> bool {
+    WITHOUT_MOUNTS.load(Ordering::Relaxed)
 }
 
 /// Whether an error number tells of a want of processes, descriptors or memory, which may be over the

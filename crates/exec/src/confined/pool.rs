@@ -154,7 +154,9 @@ pub(crate) fn take_worker(
     match lease {
         Ok(lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => {
-                needed::tell_of_open_files(sandbox.plan, &lease.worker().layers);
+                let layers = &lease.worker().layers;
+                layers.note();
+                needed::tell_of_open_files(sandbox.plan, layers);
                 Ok(lease)
             }
             Some(missing) => {
