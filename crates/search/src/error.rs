@@ -84,6 +84,9 @@ impl GrepError {
             Self::Glob { .. } => {
                 "Correct the pattern; put a backslash before a [ or { that stands for itself."
             }
+            Self::Missing { path } if path.to_string_lossy().contains(['*', '?', '{']) => {
+                "The path takes no wildcards: give a directory or a file, or leave it out to search everything."
+            }
             Self::Missing { .. } => {
                 "Check the path, which is relative to the root, or leave it out to search everything."
             }
