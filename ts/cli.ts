@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** The `toolwright` command. */
-import { readFileSync } from 'node:fs'
 import { calls } from './cli/calls.js'
 import { doctor } from './cli/doctor.js'
 import { UsageError } from './cli/usage-error.js'
+import { version } from './cli/version.js'
 import { ToolError } from './errors.js'
 
 const HELP = `Usage: toolwright <command> [options]
@@ -17,18 +17,13 @@ toolwright <command> --help shows the options of a command, toolwright --version
 
 const commands: Record<string, (args: string[]) => Promise<number>> = { calls, doctor }
 
-function version(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
-}
-
 async function main([name = '', ...args]: string[]): Promise<number> {
   if (name === 'help' && args[0] !== undefined) return main([args[0], '--help'])
   if (['', 'help', '--help', '-h'].includes(name)) {
     process.stdout.write(HELP)
     return name === '' ? 2 : 0
   }
-  if (name === '--version') {
+  if (name === '--version' || name === '-v') {
     process.stdout.write(`${version()}\n`)
     return 0
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorOf } from '../../ts/cli/calls/call-error.ts'
-import { inputBytesOf, outputBytesOf, targetOf } from '../../ts/cli/calls/call-input.ts'
+import { inputBytesOf, outputBytesOf } from '../../ts/cli/calls/call-input.ts'
+import { targetOf } from '../../ts/journal/call-target.ts'
 import { wantsColours } from '../../ts/cli/calls/colours.ts'
 import { durationOf } from '../../ts/cli/calls/ending.ts'
 import { jsonLine } from '../../ts/cli/calls/json-line.ts'

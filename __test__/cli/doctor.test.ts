@@ -27,7 +27,9 @@ describe('toolwright doctor', () => {
       const row = `${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}`
       return advice === '' ? [row] : [row, `${' '.repeat(28)}→ ${advice}`]
     })
-    expect(stdout).toBe([...rows, '', report.summary, ''].join('\n'))
+    const [versions = '', ...rest] = stdout.split('\n')
+    expect(versions).toMatch(/^toolwright \d+\.\d+\.\d+, (?:Node|Bun) \d+\.\d+\.\d+, \w+ \w+, kernel \S+$/u)
+    expect(rest.join('\n')).toBe(['', ...rows, '', report.summary, ''].join('\n'))
     expect(stderr).toBe('')
     expect(code).toBe(report.network.level === 'kernel' ? 0 : 1)
   })
@@ -35,7 +37,8 @@ describe('toolwright doctor', () => {
   test('--json is the report of sandboxReport(), and --root and --allow-network are its options', async () => {
     const { root } = makeSandbox()
     const { code, stdout, stderr } = await runCli(['doctor', '--json', '--allow-network', '--root', root])
-    const told = JSON.parse(stdout) as Record<string, unknown>
+    const { versions, ...told } = JSON.parse(stdout) as Record<string, unknown>
+    expect(Object.keys(versions as object)).toEqual(['toolwright', 'runtime', 'system'])
     expect(told).toEqual(await sandboxReport({ rootDir: root, allowNetwork: true }))
     expect(Object.keys(told)).toEqual([...Object.keys(ROWS), 'summary'])
     expect(stderr).toBe('')

@@ -124,7 +124,8 @@ Do not blindly call them again. Verify external state first or continue from the
 Smithers will reuse the same ctx.idempotencyKey for defineTool retries.
 A registered revert handler can compensate discard-time travel, but does not make forward replay safe.
 Previously recorded effects:
-- tool email.send (attempt 1, seq 1, status succeeded)`
+- tool email.send (attempt 1, seq 1, status succeeded)
+  on {"to":"me"}`
     await run((task) => {
       expect(task.attempt).toBe(2)
       expect(task.warning).toBe(warning)
@@ -159,10 +160,15 @@ Previously recorded effects:
       expect(lines).toEqual([
         'Previously recorded effects:',
         '- tool order (attempt 1, seq 1, status succeeded, registered revert handler)',
+        '  on {"n":1}',
         '- tool order (attempt 1, seq 2, status unknown, registered revert handler)',
+        '  on {"n":2}',
         '- tool order (attempt 1, seq 3, status succeeded, registered revert handler)',
+        '  on {"n":3}',
         '- tool order (attempt 1, seq 4, status succeeded, registered revert handler)',
+        '  on {"n":4}',
         '- tool order (attempt 1, seq 5, status succeeded, registered revert handler)',
+        '  on {"n":5}',
         '- ...and 3 more',
       ])
     })
@@ -177,7 +183,7 @@ Previously recorded effects:
       () => write.execute({ path: 'a', content: 'x'.repeat(200_001) }),
       () => edit.execute({ path: 'a', patch: '@@ -1 +1 @@\n-two\n+three\n' }),
       () => edit.execute({ path: 'missing', patch: '@@ -1 +1 @@\n-two\n+three\n' }),
-      () => bash.execute({ cmd: 'curl', args: ['http://localhost'] }),
+      () => bash.execute({ cmd: 'curl', args: ['https://example.org'] }),
       () => bash.execute({ cmd: 'git', args: ['push'] }),
       () => bash.execute({ cmd: 'no-such-program' }),
       () => bash.execute({ cmd: '' }),

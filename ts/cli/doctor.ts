@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util'
 import { sandboxKinds, sandboxReport, type SandboxReport } from '../sandbox-report.js'
 import { UsageError } from './usage-error.js'
+import { versions } from './version.js'
 
 const HELP = `Usage: toolwright doctor [options]
 
 Runs a command in the sandbox with the default options and shows for each protection how well it holds
 on this system (kernel, best-effort or none), by which mechanism, and after an arrow what would make it
-better.
+better. The first line has the versions that a report of a problem needs.
 
   --root <directory>   the root directory (default: the current one)
   --allow-network      as if the tools had allowNetwork: true
@@ -26,7 +27,7 @@ export async function doctor(args: string[]): Promise<number> {
   }
   const allowNetwork = rest['allow-network'] === true
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
-  process.stdout.write(json === true ? `${JSON.stringify(report, undefined, 2)}\n` : render(report))
+  process.stdout.write(json === true ? `${JSON.stringify({ versions: versions(), ...report }, undefined, 2)}\n` : render(report))
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
 }
 
@@ -52,5 +53,6 @@ function render(report: SandboxReport): string {
     const line = `${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}\n`
     return advice === '' ? line : `${line}${' '.repeat(28)}→ ${advice}\n`
   })
-  return `${lines.join('')}\n${report.summary}\n`
+  const { toolwright, runtime, system } = versions()
+  return `toolwright ${toolwright}, ${runtime}, ${system}\n\n${lines.join('')}\n${report.summary}\n`
 }

@@ -12,8 +12,8 @@ const NO_TASK = 'agent'
 const ours = new WeakMap<object, CallRecorder>()
 /** Of contexts that name their task, by journal and task: two such contexts may name the same. */
 const named = new WeakMap<Journal, Map<string, WeakRef<TaskRecorder>>>()
-/** A recorder lives as long as a context that uses it. */
-const users = new WeakMap<ToolContext, TaskRecorder>()
+/** A recorder lives as long as a context, or a set of tools, that uses it. */
+const users = new WeakMap<object, TaskRecorder>()
 /** Of calls outside of any task, by what makes them a run: a set of tools, or a context. */
 const unnamed = new WeakMap<object, TaskRecorder>()
 
@@ -36,17 +36,21 @@ export function journalRecorder(ambient: ToolContext | undefined, bound: BoundTo
   if (ambient?.recordToolCall !== undefined) return registeredRecorder(ambient)
   const journal = ambient?.journal ?? bound.journal
   if (journal === undefined) return undefined
-  if (ambient?.runId && ambient.nodeId) return namedRecorder(journal, ambient)
+  if (ambient?.runId && ambient.nodeId) return namedRecorder(journal, ambient, ambient)
   const run = ambient?.journal === undefined ? bound : ambient
+  if (run === bound && bound.runId !== undefined) {
+    return namedRecorder(journal, { runId: bound.runId, nodeId: bound.nodeId ?? NO_TASK }, bound)
+  }
   let recorder = unnamed.get(run)
   if (recorder?.journal !== journal) {
-    recorder = new TaskRecorder(journal, { runId: uuidV7(), nodeId: NO_TASK, iteration: 0 }, 1, true)
+    recorder = new TaskRecorder(journal, { runId: uuidV7(), nodeId: (run === bound ? bound.nodeId : undefined) ?? NO_TASK, iteration: 0 }, 1, true)
     unnamed.set(run, recorder)
   }
   return recorder
 }
 
-function namedRecorder(journal: Journal, context: ToolContext): TaskRecorder {
+/** The recorder of the task that a context names, which lives as long as its user. */
+function namedRecorder(journal: Journal, context: ToolContext, user: object): TaskRecorder {
   const { runId = '', nodeId = '', iteration = 0 } = context
   // Attempts are counted from 1; a context that counts none is at its first.
   const attempt = context.attempt || 1
@@ -59,7 +63,7 @@ function namedRecorder(journal: Journal, context: ToolContext): TaskRecorder {
     forgetCollected(recorders)
     recorders.set(name, new WeakRef(recorder))
   }
-  users.set(context, recorder)
+  users.set(user, recorder)
   return recorder
 }
 

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { getDefinedToolMetadata } from '../tool-metadata.js'
+import { targetOf } from './call-target.js'
 import type { ToolCallRow } from './journal-store.js'
 
 /** What a text with the warning in it is known by. */
 const MARKER = '[smithers:tool-resume-warning]'
+/** The most characters of what an effect was about. */
+const LONGEST_TARGET = 160
 /** How many effects are named. */
 const NAMED = 5
 
@@ -11,7 +14,7 @@ const NAMED = 5
 export function retryWarning(effects: readonly ToolCallRow[]): string {
   const named = effects.slice(0, NAMED).map(({ toolName, attempt, seq, hasRevert, ...row }) => {
     const suffix = hasRevert === true ? ', registered revert handler' : ''
-    return `- tool ${toolName} (attempt ${attempt}, seq ${seq}, status ${statusWord(row)}${suffix})`
+    return `- tool ${toolName} (attempt ${attempt}, seq ${seq}, status ${statusWord(row)}${suffix})${targetNote(row)}`
   })
   const more = effects.length - named.length
   return [
@@ -24,6 +27,13 @@ export function retryWarning(effects: readonly ToolCallRow[]): string {
     ...named,
     ...(more > 0 ? [`- ...and ${more} more`] : []),
   ].join('\n')
+}
+
+/** What the call was about, on a line of its own: without it nobody can verify whether it happened. */
+function targetNote(row: Pick<ToolCallRow, 'kind' | 'inputJson'>): string {
+  const target = targetOf(row).replaceAll(/\s+/gu, ' ')
+  if (target === '') return ''
+  return `\n  on ${target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}`
 }
 
 /** The status as that engine words it: a call that failed may have had its effect. */

@@ -1,5 +1,6 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { inputBytesOf, outputBytesOf, targetOf } from './call-input.js'
+import { targetOf } from '../../journal/call-target.js'
+import { inputBytesOf, outputBytesOf } from './call-input.js'
 import { durationOf } from './ending.js'
 import { printableJson } from './printable.js'
 

@@ -1,6 +1,7 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { errorOf } from './call-error.js'
-import { inputBytesOf, outputBytesOf, targetOf } from './call-input.js'
+import { targetOf } from '../../journal/call-target.js'
+import { inputBytesOf, outputBytesOf } from './call-input.js'
 import { type Look, painter } from './colours.js'
 import { durationOf, type Ending, endingOf } from './ending.js'
 import { cut, printable } from './printable.js'
