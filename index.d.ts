@@ -334,6 +334,8 @@ export interface ChangeOutcome {
   cancelled: boolean
   /** What went wrong; nothing was changed. */
   error?: NativeError
+  /** Where an edit landed, for a model. */
+  summary?: string
 }
 
 /** What to run. */
@@ -707,12 +709,13 @@ export interface ContractWriteOutcome {
  * Applies `diff` (a unified diff) to the existing file at `path` below `root`.
  *
  * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
- * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
+ * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`. `byContent`: a hunk whose header has no line
+ * numbers or wrong counts goes where it fits.
  */
-export declare function edit(root: GrantedRoot, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function edit(root: GrantedRoot, path: string, diff: string, limitBytes: number, byContent: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** As `edit`, on a thread of its own, which may wait for long. */
-export declare function editWaiting(root: GrantedRoot, path: string, diff: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function editWaiting(root: GrantedRoot, path: string, diff: string, limitBytes: number, byContent: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** Which variables a command sees. */
 export interface EnvironmentOptions {
@@ -789,6 +792,26 @@ export interface JournalTask {
   nodeId: string
   /** The iteration, for a task in a loop. */
   iteration: number
+}
+
+/** What became of a `readLines`. */
+export interface LinesOutcome {
+  /** The lines, when all of them are ASCII. */
+  text?: string
+  /** Their bytes otherwise. */
+  bytes?: Buffer
+  /** How many there are. */
+  count: number
+  /** There are more behind them. */
+  hasMore: boolean
+  /** The last one is longer than the limit: only its beginning is there. */
+  isCut: boolean
+  /** How many the file has, where its end was seen. */
+  total?: number
+  /** True when the call was cancelled. */
+  cancelled: boolean
+  /** What went wrong. */
+  error?: NativeError
 }
 
 /** Which part of a list. */
@@ -978,14 +1001,20 @@ export interface RangeOutcome {
   error?: NativeError
 }
 
-/** Reads the regular file at `path` below `root`, at most `limit_bytes` of it. */
-export declare function read(root: GrantedRoot, path: string, limitBytes: number, cancel: CancelHandle): Promise<ReadOutcome>
+/**
+ * Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a file that
+ * is no text is refused.
+ */
+export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle): Promise<ReadOutcome>
 
 /**
  * The text of the same file when it can be had without waiting for anything; else nothing, and
  * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
  */
 export declare function readAtOnce(root: GrantedRoot, path: string, limitBytes: number): string | Buffer | null
+
+/** Reads some lines of the regular file at `path` below `root`, which may be of any size. */
+export declare function readLines(root: GrantedRoot, path: string, wanted: WantedLines, cancel: CancelHandle): Promise<LinesOutcome>
 
 /** What became of a `read`. */
 export interface ReadOutcome {
@@ -1188,6 +1217,16 @@ export interface ValuesRange {
   reverse: boolean
   /** The most to give. */
   limit?: number
+}
+
+/** Which lines of a file. */
+export interface WantedLines {
+  /** The number of the first one, from 1. */
+  first: number
+  /** How many. */
+  count: number
+  /** The most bytes. */
+  limitBytes: number
 }
 
 /**

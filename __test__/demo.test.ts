@@ -150,7 +150,7 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
     expect(read).toBe(readFileSync(join(project, 'src', 'tax.js'), 'utf8'))
     expect(red).toContain('[TOOL_COMMAND_FAILED]')
     expect(red).toContain('1356 !== 1357')
-    expect(edit).toBe('ok')
+    expect(edit).toMatch(/^ok\nApplied at line \d+\.$/u)
     expect(green).toMatch(/fail 0$/m)
   })
 

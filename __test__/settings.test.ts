@@ -43,7 +43,7 @@ describe('decisions.md Options: context > createTools > configureTools > default
       allowNetwork: false,
       maxOutputBytes: 200_000,
       timeoutMs: 60_000,
-      networkGuard: 'tokens',
+      networkGuard: 'auto',
       env: {},
       sandbox: {},
       durability: 'process',

@@ -3,7 +3,9 @@ import type { DefinedToolContext } from './call-context.js'
 import { toolTypeError } from './errors.js'
 import { runCall, streamCall, type ToolCallOptions } from './run-call.js'
 import { checked, checkFunction, checkNames, invalid, isPlain, takenOptions } from './option-checks.js'
-import { type BoundToolOptions, checkSwitch } from './settings.js'
+import { checkSwitch } from './setting-checks.js'
+import type { BoundToolOptions } from './settings.js'
+import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
 /** What {@link defineTool} takes. */
@@ -63,27 +65,31 @@ export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(
   return define(options, { bound: {}, builtIn: false })
 }
 
-/**
- * As {@link defineTool}, for a built-in tool: with the options of the tool set it belongs to, and with
- * what a record shows of its arguments.
- */
+/** What readers of a built-in tool are shown. */
+export interface BuiltInViews<ARGS> {
+  /** What a record shows of the arguments. @default all of them */
+  recordedInput?: ((args: ARGS) => unknown) | undefined
+  /** What a model is shown of a result. @default the result */
+  toModelOutput?: ((request: ModelOutputRequest<ARGS>) => ModelText) | undefined
+}
+
+/** As {@link defineTool}, for a built-in tool: with the options of the tool set it belongs to. */
 export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
   bound: BoundToolOptions,
-  recordedInput?: (args: InferSchema<SCHEMA>) => unknown,
+  views: BuiltInViews<InferSchema<SCHEMA>> = {},
 ): DefinedTool<SCHEMA, RESULT> {
-  return define(options, { bound, builtIn: true, recordedInput })
+  return define(options, { bound, builtIn: true, ...views })
 }
 
-interface Belonging<ARGS> {
+interface Belonging<ARGS> extends BuiltInViews<ARGS> {
   bound: BoundToolOptions
   builtIn: boolean
-  recordedInput?: ((args: ARGS) => unknown) | undefined
 }
 
 function define<SCHEMA extends FlexibleSchema, RESULT>(
   options: DefineToolOptions<SCHEMA, RESULT>,
-  { bound, builtIn, recordedInput }: Belonging<InferSchema<SCHEMA>>,
+  { bound, builtIn, recordedInput, toModelOutput }: Belonging<InferSchema<SCHEMA>>,
 ): DefinedTool<SCHEMA, RESULT> {
   const given = checked('defineTool', () => takenParts(options))
   const metadata = describe(given)
@@ -104,6 +110,7 @@ function define<SCHEMA extends FlexibleSchema, RESULT>(
         recordedInput,
         callOptions: callOptions ?? {},
       }),
+    ...(toModelOutput === undefined ? {} : { toModelOutput }),
   }
   return attachToolMetadata(tool, metadata) as unknown as DefinedTool<SCHEMA, RESULT>
 }

@@ -147,6 +147,13 @@ export class ToolError extends Error {
   }
 }
 
+/** The same error with another next move. */
+export function withHint(error: ToolError, hint: string): ToolError {
+  const { code, summary, details, cause, message } = error
+  const text = error.hint === '' ? message : message.slice(0, message.lastIndexOf(error.hint)).trimEnd()
+  return new ToolError({ code, summary, details, cause, hint, message: `${text} ${hint}` })
+}
+
 /**
  * A `TypeError`, which the documents of some functions ask for, that is a {@link ToolError} to whoever asks
  * `ToolError.isInstance`. Its message is the documents' own.

@@ -1,4 +1,3 @@
-import { constants } from 'node:buffer'
 import { isAbsolute, resolve } from 'node:path'
 import { noteGrants } from './command-grants.js'
 import type { ToolContext } from './context.js'
@@ -6,6 +5,7 @@ import { ToolError } from './errors.js'
 import { noteRoot } from './granted-root.js'
 import type { Journal } from './journal/journal.js'
 import { checked, checkNames, invalid, ownCopy, takenOptions } from './option-checks.js'
+import { checkEnvironment, checkLimits, checkOutputLimits, checkRootDir, checkSwitch, widest } from './setting-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from './sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
 import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
@@ -18,6 +18,8 @@ export interface ToolOptions {
   allowNetwork?: boolean | undefined
   /** The most bytes one call gives back or takes in; `bash` takes at most 10,485,760. @default 200000 */
   maxOutputBytes?: number | undefined
+  /** The most bytes of one kind of call, where it is not `maxOutputBytes`. */
+  limits?: OutputLimits | undefined
   /** When `bash` and `grep` are killed, in milliseconds; `bash` at most after one hour. @default 60000 */
   toolTimeoutMs?: number | undefined
   /**
@@ -54,13 +56,38 @@ export interface ToolOptions {
   allowInPlace?: boolean | undefined
 }
 
+/** The most bytes that one call gives back or takes in, by kind. */
+export interface OutputLimits {
+  /** What `read` gives back. @default maxOutputBytes */
+  read?: number | undefined
+  /** What `grep` gives back. @default maxOutputBytes */
+  grep?: number | undefined
+  /** What `bash` gives back, at most 10,485,760. @default maxOutputBytes */
+  bash?: number | undefined
+  /** What `write` takes, and the patch and the file of `edit`. @default maxOutputBytes */
+  write?: number | undefined
+  /**
+   * The largest image that `read` of `createTools` shows to the model, as a file part of the result. Only for models
+   * and providers that take images in results: others are sent the bytes as text.
+   * @default 0, which refuses images as TOOL_FILE_BINARY
+   */
+  image?: number | undefined
+}
+
+/** Kinds of calls that `maxOutputBytes` limits. */
+export type LimitedKind = 'read' | 'grep' | 'bash' | 'write'
+
 /** Options of one set of tools. */
 export interface BoundToolOptions extends ToolOptions {
   /**
    * Where calls are recorded: what `openJournal` gave. Inside `runTask` they are recorded as calls of
-   * that task; outside, as those of a run of this set of tools, of node `agent`.
+   * that task; outside, as those of a run of this set of tools: {@link BoundToolOptions.runId} and `nodeId`.
    */
   journal?: Journal | undefined
+  /** The run that calls outside of a task are recorded as: a request, a job, a conversation. @default a new UUID */
+  runId?: string | undefined
+  /** The node of that run. @default 'agent' */
+  nodeId?: string | undefined
 }
 
 /** Which variables of the environment reach commands. */
@@ -74,7 +101,10 @@ export interface Settings {
   /** What has granted it: the directory stays the same for as long as this does. */
   rootHolder: object
   allowNetwork: boolean
+  /** Of the kind of call that they are for. */
   maxOutputBytes: number
+  /** The largest image that is shown. */
+  imageBytes: number
   timeoutMs: number
   networkGuard: NetworkGuard
   env: EnvironmentOption
@@ -128,6 +158,7 @@ export function ownOptions<OPTIONS extends ToolOptions>(options: OPTIONS, beside
   const own = takenOptions(options, names)
   if (typeof own.env === 'object' && own.env !== null) own.env = ownCopy(own.env)
   if (typeof own.sandbox === 'object' && own.sandbox !== null) own.sandbox = ownCopy(own.sandbox)
+  if (typeof own.limits === 'object' && own.limits !== null) own.limits = ownCopy(own.limits)
   checkOptions(own, besides)
   return own
 }
@@ -137,6 +168,7 @@ const optionNames = Object.keys({
   rootDir: true,
   allowNetwork: true,
   maxOutputBytes: true,
+  limits: true,
   toolTimeoutMs: true,
   networkGuard: true,
   env: true,
@@ -152,6 +184,7 @@ export function checkOptions(options: ToolOptions, besides: readonly string[] = 
   checkSwitch('allowNetwork', options.allowNetwork ?? defaults.allowNetwork)
   checkSwitch('allowInPlace', options.allowInPlace ?? defaults.allowInPlace)
   checkLimits(options.maxOutputBytes ?? 1, options.toolTimeoutMs ?? 1, widest, 'toolTimeoutMs')
+  if (options.limits !== undefined) checkOutputLimits(options.limits)
   if (options.networkGuard !== undefined && !networkGuards.includes(options.networkGuard)) {
     throw invalid(`networkGuard must be one of ${networkGuards.join(', ')}.`)
   }
@@ -162,8 +195,11 @@ export function checkOptions(options: ToolOptions, besides: readonly string[] = 
   }
 }
 
-/** The options in force: context, then `createTools`, then `configureTools`, then the defaults. */
-export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions): Settings {
+/**
+ * The options in force: context, then `createTools`, then `configureTools`, then the defaults. Without a kind of call
+ * the limit is that of all.
+ */
+export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions, kind?: LimitedKind): Settings {
   const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
   const rootHolder = [context, bound, configured].find((holder) => (holder?.rootDir ?? undefined) !== undefined)
   return {
@@ -173,7 +209,8 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     allowNetwork:
       context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
     maxOutputBytes:
-      context?.maxOutputBytes ?? bound.maxOutputBytes ?? configured.maxOutputBytes ?? defaults.maxOutputBytes,
+      context?.maxOutputBytes ?? limitOf(bound, kind) ?? limitOf(configured, kind) ?? defaults.maxOutputBytes,
+    imageBytes: bound.limits?.image ?? configured.limits?.image ?? 0,
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
     networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaultGuard(bound),
     env: bound.env ?? configured.env ?? defaults.env,
@@ -181,6 +218,10 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,
   }
+}
+
+function limitOf(options: ToolOptions, kind: LimitedKind | undefined): number | undefined {
+  return (kind === undefined ? undefined : options.limits?.[kind]) ?? options.maxOutputBytes
 }
 
 function defaultGuard(bound: ToolOptions): NetworkGuard {
@@ -231,54 +272,4 @@ export function checkBashLimits({ maxOutputBytes, timeoutMs }: Settings): void {
     outputBytes: BASH_TOOL_MAX_OUTPUT_BYTES,
     timeoutMs: BASH_TOOL_MAX_TIMEOUT_MS,
   })
-}
-
-/** What no runtime can exceed: a longer string cannot be made, a longer timer ends at once. */
-const widest = { outputBytes: constants.MAX_STRING_LENGTH, timeoutMs: 2_147_000_000 }
-
-function checkRootDir(rootDir: unknown): void {
-  if (typeof rootDir !== 'string' || rootDir === '') throw invalid('rootDir must be a non-empty string.')
-  if (rootDir.includes('\0')) throw invalid('rootDir holds a NUL byte.')
-}
-
-/** A string such as `'false'` is true in a condition, and would open what it was to close. */
-export function checkSwitch(name: string, value: unknown): void {
-  if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
-}
-
-function checkEnvironment(env: unknown): void {
-  if (env === 'inherit') return
-  if (typeof env !== 'object' || env === null) throw invalid("env must be 'inherit' or { allow, set }.")
-  checkNames('env.', env, ['allow', 'set'])
-  const { allow = [], set = {} } = env as { allow?: unknown; set?: unknown }
-  if (!Array.isArray(allow) || !allow.every((name) => typeof name === 'string' && name !== '')) {
-    throw invalid('env.allow must be an array of names.')
-  }
-  if (typeof set !== 'object' || set === null) throw invalid('env.set must be an object of strings.')
-  for (const [name, value] of Object.entries(set)) {
-    if (typeof value !== 'string') throw invalid(`env.set.${name} must be a string.`)
-    if (name === '' || name.includes('=') || `${name}${value}`.includes('\0')) {
-      throw invalid(`env.set: ${JSON.stringify(name)} cannot be a variable.`)
-    }
-  }
-}
-
-/** NaN would switch a comparison off, and so would infinity. */
-function checkLimits(
-  maxOutputBytes: unknown,
-  timeoutMs: unknown,
-  most: { outputBytes: number; timeoutMs: number },
-  timeoutName: 'timeoutMs' | 'toolTimeoutMs' = 'timeoutMs',
-): void {
-  if (typeof maxOutputBytes !== 'number' || !(maxOutputBytes > 0)) {
-    throw invalid('maxOutputBytes must be positive.')
-  }
-  if (maxOutputBytes > most.outputBytes) {
-    const details = { maxOutputBytes, maxAllowed: most.outputBytes }
-    throw invalid(`maxOutputBytes exceeds ${most.outputBytes}.`, details)
-  }
-  if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) throw invalid(`${timeoutName} must be positive.`)
-  if (timeoutMs > most.timeoutMs) {
-    throw invalid(`${timeoutName} exceeds ${most.timeoutMs}.`, { [timeoutName]: timeoutMs, maxAllowed: most.timeoutMs })
-  }
 }

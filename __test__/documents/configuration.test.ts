@@ -35,12 +35,12 @@ describe('001 Configuration', () => {
 
   test('"allowNetwork | false | Allow network commands in bash"', async () => {
     const command = { cmd: 'echo', args: ['https://example.com'] }
-    expect((await refusal(createTools({}).bash.execute(command))).code).toBe('TOOL_NETWORK_DISABLED')
+    expect((await refusal(createTools({ networkGuard: 'tokens' }).bash.execute(command))).code).toBe('TOOL_NETWORK_DISABLED')
     const open = createTools({ allowNetwork: true })
     expect(await open.bash.execute(command)).toBe('https://example.com\n')
     configureTools({ allowNetwork: true })
     expect(await tools.bash.execute(command)).toBe('https://example.com\n')
-    const closed = createTools({ allowNetwork: false })
+    const closed = createTools({ allowNetwork: false, networkGuard: 'tokens' })
     expect((await refusal(closed.bash.execute(command))).code).toBe('TOOL_NETWORK_DISABLED')
   })
 
@@ -87,7 +87,7 @@ describe('decisions.md Options', () => {
     const [byContext, byCreate, byConfigure] = [makeSandbox(), makeSandbox(), makeSandbox()]
     for (const box of [byContext, byCreate, byConfigure]) box.put('where', box.root)
     configureTools({ rootDir: byConfigure.root, maxOutputBytes: 300, allowNetwork: true })
-    const created = createTools({ rootDir: byCreate.root })
+    const created = createTools({ rootDir: byCreate.root, networkGuard: 'tokens' })
     expect(await tools.read.execute({ path: 'where' })).toBe(byConfigure.root)
     expect(await created.read.execute({ path: 'where' })).toBe(byCreate.root)
     expect(await byContext.within(() => created.read.execute({ path: 'where' }))).toBe(byContext.root)

@@ -118,7 +118,7 @@ describe('bash', () => {
   test('tokens: the text names the token and ends with the next move', async () => {
     const error = await refused(createTools({ rootDir: makeSandbox().root, networkGuard: 'tokens' }))
     expect(error).toMatchObject({ code: 'TOOL_NETWORK_DISABLED', details: { token: 'npm' } })
-    expect(error.message).toMatch(/^Network access is disabled for the bash tool: matched `npm` \[TOOL_NETWORK_DISABLED\] .*only the host program can open it\.$/u)
+    expect(error.message).toMatch(/^Network access is disabled for the bash tool: matched `npm` \[TOOL_NETWORK_DISABLED\] .*the host program can allow it \(allowNetwork: true\)\.$/u)
   })
 
   test('tokens: a script of package.json is refused with the command that runs it, and that runs', async () => {

@@ -17,7 +17,6 @@ describe('read gives the same text by either way', () => {
     ['UTF-8', 'Größe → 10 µs\n', 'Größe → 10 µs\n'],
     ['a byte order mark', '\ufeffmark', '\ufeffmark'],
     ['what is not UTF-8', Buffer.from([0x61, 0xff, 0x62]), 'a\ufffdb'],
-    ['NUL', 'a\0b', 'a\0b'],
     ['190,000 bytes', 'x'.repeat(190_000), 'x'.repeat(190_000)],
   ]
   test.each(contents)('%s', async (_, content, text) => {

@@ -5,11 +5,7 @@ import { z } from 'zod'
 import type { Command } from '../../index.js'
 import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
-import {
-  type CallableTool,
-  defineBoundTool,
-  type StreamingTool,
-} from '../define-tool.js'
+import { type BuiltInViews, type CallableTool, defineBoundTool, type StreamingTool } from '../define-tool.js'
 import { grantedRoot } from '../granted-root.js'
 import { atOnce, call, stream } from '../native.js'
 import { partialOutputs } from '../run-call.js'
@@ -24,7 +20,10 @@ import {
 import { type CallPlan, callPlan } from './call-plan.js'
 import { commandSettings } from './command-settings.js'
 import { LiveOutput } from './live-output.js'
+import { forModel } from './model-errors.js'
+import { type Toolkit, withNote } from './model-output.js'
 import { guardNetwork, noVariables } from './network-guard/guard-network.js'
+import { syntaxNote, withSyntaxNote } from './shell-syntax.js'
 
 /** Input of the `bash` tool. */
 export interface BashInput {
@@ -55,22 +54,55 @@ const definition = {
 }
 
 /** Makes the `bash` tool of a tool set. */
-export function createBashTool(bound: BoundToolOptions, description: string): BashTool {
-  return defineBoundTool({ ...definition, description, execute: (input, ctx) => runCommand(input, ctx, bound) }, bound)
+export function createBashTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): BashTool {
+  const execute = (input: BashInput, ctx: DefinedToolContext): Promise<string> => {
+    const run = (): Promise<string> => runCommand(input, ctx, bound)
+    return toolkit === undefined ? run() : noted(bound, input, run)
+  }
+  return defineBoundTool(
+    { ...definition, description, execute },
+    bound,
+    shown(toolkit),
+  )
 }
 
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
-export function createStreamingBashTool(bound: BoundToolOptions, description: string): StreamingBashTool {
+export function createStreamingBashTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): StreamingBashTool {
   return defineBoundTool(
     {
       ...definition,
       description,
       async *execute(input: BashInput, ctx: DefinedToolContext) {
-        yield* streamCommand(input, ctx, bound)
+        try {
+          yield* streamCommand(input, ctx, bound)
+        } catch (error) {
+          throw toolkit === undefined ? error : withSyntaxNote(error, input)
+        }
       },
     },
     bound,
+    shown(toolkit),
   )
+}
+
+async function noted(bound: ToolOptions, input: BashInput, run: () => Promise<string>): Promise<string> {
+  try {
+    return await forModel('bash', bound, run)
+  } catch (error) {
+    throw withSyntaxNote(error, input)
+  }
+}
+
+/** What a model is shown of the output: shell syntax that no shell has seen is named, also after a success. */
+function shown(toolkit: Toolkit | undefined): BuiltInViews<BashInput> {
+  if (toolkit === undefined) return {}
+  return {
+    toModelOutput: ({ toolCallId, input, output }) => {
+      const { value } = withNote(toolkit, toolCallId, output, '(no output)')
+      const syntax = syntaxNote(input)
+      return { type: 'text', value: syntax === undefined ? value : `${value}${value.endsWith('\n') ? '' : '\n'}(${syntax})` }
+    },
+  }
 }
 
 /**
@@ -157,7 +189,7 @@ async function unlessDue<T>(work: Promise<T>, dueInMs: number | undefined): Prom
 
 function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: ToolOptions) {
   const { cmd, args, cwd } = checkCommand(input)
-  const plan = callPlan(ctx, bound)
+  const plan = callPlan(ctx, bound, 'bash')
   checkBashLimits(plan)
   const guard = plan.allowNetwork ? 'off' : plan.networkGuard
   const guarded = guardNetwork(guard, cmd, args, {

@@ -3,7 +3,7 @@ import { getToolContext, type ToolContext } from '../context.js'
 import { ToolError } from '../errors.js'
 import type { CallLimits } from '../native.js'
 import { boundedPath } from '../bounded-path.js'
-import { checkSettings, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
+import { checkSettings, type LimitedKind, resolveSettings, type Settings, type ToolOptions } from '../settings.js'
 
 /** When a file operation is given up: a disk that does not answer must not hold an agent for ever. */
 const FILE_TIMEOUT_MS = 60_000
@@ -24,9 +24,9 @@ export interface CallPlan extends Settings {
 }
 
 /** Resolves the settings of one call. */
-export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions): CallPlan {
+export function callPlan(ctx: ToolContext | undefined, bound: ToolOptions, kind: LimitedKind): CallPlan {
   const ambient = getToolContext()
-  const settings = resolveSettings(ambient, bound)
+  const settings = resolveSettings(ambient, bound, kind)
   checkSettings(settings)
   const signal = ctx === undefined ? ambient?.signal : ctx.signal
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { grantedRoot } from '../granted-root.js'
@@ -6,6 +7,8 @@ import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+import { forModel } from './model-errors.js'
+import { type Toolkit, withNote } from './model-output.js'
 import { recordedChange } from './recorded-text.js'
 
 /** Input of the `edit` tool. */
@@ -22,8 +25,8 @@ const schema = z.object({
 /** The `edit` tool: a unified diff applied to one file. */
 export type EditTool = CallableTool<EditInput, 'ok'>
 
-/** Makes the `edit` tool of a tool set. */
-export function createEditTool(bound: BoundToolOptions, description: string): EditTool {
+/** Makes the `edit` tool of a tool set; with a toolkit, hunks with wrong headers go where they fit. */
+export function createEditTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): EditTool {
   return defineBoundTool(
     {
       name: 'edit',
@@ -31,10 +34,20 @@ export function createEditTool(bound: BoundToolOptions, description: string): Ed
       schema,
       sideEffect: true,
       idempotent: false,
-      execute: ({ path, patch }, ctx) => editFile(path, patch, ctx, bound),
+      execute: async ({ path, patch }: EditInput, ctx: DefinedToolContext): Promise<'ok'> => {
+        if (toolkit === undefined) await editFile(path, patch, ctx, bound, false)
+        else {
+          const text = await forModel('edit', bound, () => editFile(path, patch, ctx, bound, true))
+          toolkit.notes.set(ctx.toolCallId, { text })
+        }
+        return 'ok'
+      },
     },
     bound,
-    ({ path, patch }) => recordedChange(path, 'patch', patch),
+    {
+      recordedInput: ({ path, patch }) => recordedChange(path, 'patch', patch),
+      toModelOutput: toolkit && (({ toolCallId, output }) => withNote(toolkit, toolCallId, output, 'ok')),
+    },
   )
 }
 
@@ -46,24 +59,27 @@ export function createEditTool(bound: BoundToolOptions, description: string): Ed
  * when somebody else changed the file meanwhile; others of `docs/errors.md`. Nothing is changed then.
  */
 export async function editFileTool(path: string, patch: string): Promise<'ok'> {
-  return editFile(path, patch, undefined, {})
+  await editFile(path, patch, undefined, {}, false)
+  return 'ok'
 }
 
+/** Where the hunks landed, as sentences for a model. */
 async function editFile(
   path: string,
   patch: string,
   ctx: ToolContext | undefined,
   bound: ToolOptions,
-): Promise<'ok'> {
-  const plan = callPlan(ctx, bound)
+  byContent: boolean,
+): Promise<string | undefined> {
+  const plan = callPlan(ctx, bound, 'write')
   if (typeof patch !== 'string') throw invalid('patch must be a string.')
   // The size of the patch is judged before the path is.
   const target = plan.pathUnchecked(path)
   const { maxOutputBytes, publish } = plan
-  await callPatiently(
+  const { summary } = await callPatiently(
     plan.changeLimits(`edit ${target}`),
-    (addon, cancel) => addon.edit(grantedRoot(addon, plan), target, patch, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
-    (addon, cancel) => addon.editWaiting(grantedRoot(addon, plan), target, patch, maxOutputBytes, publish, cancel),
+    (addon, cancel) => addon.edit(grantedRoot(addon, plan), target, patch, maxOutputBytes, byContent, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) => addon.editWaiting(grantedRoot(addon, plan), target, patch, maxOutputBytes, byContent, publish, cancel),
   )
-  return 'ok'
+  return summary
 }

@@ -7,6 +7,8 @@ import { callInTurn } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+import { forModel } from './model-errors.js'
+import { type Toolkit, withNote } from './model-output.js'
 
 /** Input of the `grep` tool. */
 export interface GrepInput {
@@ -23,7 +25,7 @@ const schema = z.object({
 export type GrepTool = CallableTool<GrepInput, string>
 
 /** Makes the `grep` tool of a tool set. */
-export function createGrepTool(bound: BoundToolOptions, description: string): GrepTool {
+export function createGrepTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): GrepTool {
   return defineBoundTool(
     {
       name: 'grep',
@@ -32,10 +34,24 @@ export function createGrepTool(bound: BoundToolOptions, description: string): Gr
       sideEffect: false,
       idempotent: true,
       // Without a second parameter: a key would be of no use, and the original's metadata says so.
-      execute: (...[{ pattern, path }, ctx]: [GrepInput, DefinedToolContext]) => grepFiles(pattern, path, ctx, bound),
+      execute: (...[{ pattern, path }, ctx]: [GrepInput, DefinedToolContext]) => {
+        const search = (): Promise<string> => grepFiles(pattern, path, ctx, bound)
+        return toolkit === undefined ? search() : forModel('grep', bound, search)
+      },
     },
     bound,
+    {
+      toModelOutput: toolkit && (({ toolCallId, input, output }) => withNote(toolkit, toolCallId, output, noMatches(input))),
+    },
   )
+}
+
+/** What stands for no match: flags in a pattern are searched for as text, which finds nothing. */
+function noMatches({ pattern }: GrepInput): string {
+  const flag = /^-{1,2}[a-zA-Z][\w-]*(?:\s|$)/u.exec(pattern)?.[0].trim()
+  if (flag === undefined) return '(no matches)'
+  const move = flag === '-i' ? 'to ignore case, begin it with (?i)' : 'leave it out'
+  return `(no matches: \`${flag}\` was searched for as text, since the pattern takes no flags; ${move})`
 }
 
 /**
@@ -58,7 +74,7 @@ async function grepFiles(
   ctx: ToolContext | undefined,
   bound: ToolOptions,
 ): Promise<string> {
-  const plan = callPlan(ctx, bound)
+  const plan = callPlan(ctx, bound, 'grep')
   if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
   const target = path === undefined ? '.' : plan.path(path)
   const limits = plan.limits(`grep ${target}`, plan.timeoutMs + STUCK_MS)

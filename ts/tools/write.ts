@@ -6,6 +6,7 @@ import { callPatiently, SHORT_WAIT_MS } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
+import { forModel } from './model-errors.js'
 import { recordedChange } from './recorded-text.js'
 
 /** Input of the `write` tool. */
@@ -23,7 +24,7 @@ const schema = z.object({
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
 /** Makes the `write` tool of a tool set. */
-export function createWriteTool(bound: BoundToolOptions, description: string): WriteTool {
+export function createWriteTool(bound: BoundToolOptions, description: string, forTheModel = false): WriteTool {
   return defineBoundTool(
     {
       name: 'write',
@@ -31,10 +32,13 @@ export function createWriteTool(bound: BoundToolOptions, description: string): W
       schema,
       sideEffect: true,
       idempotent: false,
-      execute: ({ path, content }, ctx) => writeFile(path, content, ctx, bound),
+      execute: ({ path, content }, ctx) => {
+        const change = (): Promise<'ok'> => writeFile(path, content, ctx, bound)
+        return forTheModel ? forModel('write', bound, change) : change()
+      },
     },
     bound,
-    ({ path, content }) => recordedChange(path, 'content', content),
+    { recordedInput: ({ path, content }) => recordedChange(path, 'content', content) },
   )
 }
 
@@ -57,7 +61,7 @@ async function writeFile(
   ctx: ToolContext | undefined,
   bound: ToolOptions,
 ): Promise<'ok'> {
-  const plan = callPlan(ctx, bound)
+  const plan = callPlan(ctx, bound, 'write')
   if (typeof content !== 'string') throw invalid('content must be a string.')
   // The size of the content is judged before the path is.
   const target = plan.pathUnchecked(path)

@@ -1,6 +1,6 @@
 import { ToolError } from '../../errors.js'
 
-const sayIt = 'If the task cannot be done without the network, say so: only the host program can open it.'
+const sayIt = 'If the task cannot be done without the network, say so: the host program can allow it (allowNetwork: true).'
 const nextMove = `Work with what is on this machine. ${sayIt}`
 
 /** The refusal of a command that names a network program or an address. */

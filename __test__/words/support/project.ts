@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+/** The project in which the mistakes are made: a small program, a long log, an image, a repository. */
+export function makeProject(): Sandbox {
+  const box = makeSandbox()
+  box.put('src/app.ts', app)
+  box.put('src/math.ts', 'export const sum = (xs: number[]) => xs.reduce((a, b) => a + b, 0)\n')
+  box.put('package.json', `${JSON.stringify({ name: 'project', scripts: { test: 'node -e "console.log(6 * 7)"' } })}\n`)
+  box.put('big.log', Array.from({ length: 30_000 }, (_, index) => `line ${index}\n`).join(''))
+  box.put('img.png', Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from([0, 0, 0, 13]), Buffer.from('IHDR')]))
+  box.put('empty.txt', '')
+  writeFileSync(`${box.outside}/secret`, 'secret\n')
+  symlinkSync(`${box.outside}/secret`, box.at('link'))
+  const git = (...args: string[]): void => void execFileSync('git', ['-C', box.root, ...args], { stdio: 'ignore' })
+  git('init', '-q')
+  git('config', 'user.name', 'x')
+  git('config', 'user.email', 'x@example.org')
+  return box
+}
+
+const app = `import { sum } from './math.ts'
+
+export function main(args: string[]) {
+  const n = args.map(Number)
+  console.log(sum(n))
+}
+
+export function helper() {
+  return 1
+}
+
+export function other() {
+  return 1
+}
+`

@@ -1,0 +1,50 @@
+import type { ToolCallOptions } from '../run-call.js'
+import type { CallNotes } from './call-notes.js'
+import { imagePart } from './images.js'
+import type { ToolkitReadInput } from './read.js'
+
+/** What the AI SDK asks a tool with, when it writes a result down for the model. */
+export interface ModelOutputRequest<INPUT> {
+  toolCallId: NonNullable<ToolCallOptions['toolCallId']>
+  input: INPUT
+  output: string
+}
+
+/** What `createTools` adds to the tools of the documents. */
+export interface Toolkit {
+  notes: CallNotes
+  /** Whether a model is shown the numbers of the lines it reads. */
+  lineNumbers: boolean
+}
+
+/** A result as the AI SDK takes it. */
+export interface ModelText {
+  type: 'text'
+  value: string
+}
+
+/** A result, what stands for an empty one, and what there is to say of the call. */
+export function withNote(toolkit: Toolkit, toolCallId: string, output: string, empty: string): ModelText {
+  const { text } = toolkit.notes.get(toolCallId)
+  return { type: 'text', value: [output === '' ? empty : output, text].filter((part) => part !== undefined).join('\n') }
+}
+
+/** What a model reads of `read`: a text, with numbers if the host wants them, or the image itself. */
+export function readOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutputRequest<ToolkitReadInput>): ModelText {
+  const { text, image } = toolkit.notes.get(toolCallId)
+  if (image !== undefined) {
+    // The type of a text, as both versions of the SDK have types of their own for parts.
+    return { type: 'content', value: [{ type: 'text', text: output }, imagePart(image)] } as unknown as ModelText
+  }
+  if (output === '') return { type: 'text', value: text ?? '(empty file)' }
+  const shown = toolkit.lineNumbers ? numbered(output, input.offset ?? 1) : output
+  if (text === undefined) return { type: 'text', value: shown }
+  return { type: 'text', value: `${shown}${shown.endsWith('\n') ? '' : '\n'}${text}` }
+}
+
+/** Each line behind its number and a tab, as `cat -n` has it. */
+function numbered(text: string, first: number): string {
+  const ends = text.endsWith('\n')
+  const lines = (ends ? text.slice(0, -1) : text).split('\n')
+  return lines.map((line, index) => `${String(first + index).padStart(6)}\t${line}`).join('\n') + (ends ? '\n' : '')
+}
