@@ -11,6 +11,7 @@ import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './pe
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
+import { withPathAdvice } from './path-advice.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
@@ -102,7 +103,7 @@ export class CallAuthority {
 
   /** The file or directory at a path: as it was opened before the call, or else opened and decided on now. */
   async open(path: string, access: FileAccess): Promise<OpenedTarget> {
-    return openedOf(await this.#file(path, access))
+    return this.#openedOf(await this.#file(path, access))
   }
 
   /** The rules for what a search meets on its way. */
@@ -117,7 +118,9 @@ export class CallAuthority {
   async search(path: string | undefined): Promise<{ target: OpenedTarget; also: OpenedTarget[]; agreed: boolean }> {
     const first = await this.#file(path ?? '.', 'search')
     const others = path === undefined ? await this.#otherRoots() : []
-    return { target: openedOf(first), also: others.map(openedOf), agreed: [first, ...others].every(({ byUser }) => byUser) }
+    const target = await this.#openedOf(first)
+    const also = await Promise.all(others.map((one) => this.#openedOf(one)))
+    return { target, also, agreed: [first, ...others].every(({ byUser }) => byUser) }
   }
 
   /** Those that relative paths do not lead to, as far as they are open. */
@@ -149,7 +152,24 @@ export class CallAuthority {
   async command(command: string, workdir: string | undefined): Promise<OpenedTarget> {
     const isIt = (target: CallTarget): boolean =>
       target.kind === 'command' && target.command === command && target.workdir === workdir
-    return openedOf(this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })))
+    return this.#openedOf(this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })))
+  }
+
+  async #openedOf({ opened, error, target }: Held): Promise<OpenedTarget> {
+    if (error === undefined) return opened as OpenedTarget
+    const { roots, tools } = this.#core
+    throw await withPathAdvice(error, this.#tool.id, target, {
+      roots,
+      hasTool: (id) => tools.has(id),
+      mayName: (path) => this.#mayRead(path),
+    })
+  }
+
+  /** Whether a path is there, and may be read without asking anybody. */
+  async #mayRead(path: string): Promise<boolean> {
+    const held = await this.#hold({ kind: 'file', path, access: 'search' }).catch(() => undefined)
+    held?.opened?.close()
+    return held !== undefined && held.error === undefined && this.#verdict([held]).action === 'allow'
   }
 
   /** A host of the web, before it is dialled: as it was named before the call, or else decided on now. */
@@ -347,11 +367,6 @@ async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
     if (code === 'capability_refused' || code === 'permission_denied') return undefined
     throw error
   }
-}
-
-function openedOf({ opened, error }: Held): OpenedTarget {
-  if (error !== undefined) throw error
-  return opened as OpenedTarget
 }
 
 function subjectsOf(target: CallTarget, path: string): Subject[] {

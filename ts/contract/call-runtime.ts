@@ -1,4 +1,5 @@
 import type { ContractBashOutcome, ContractGlobRequest, ContractGrants, SidecarRequest } from '../../index.js'
+import { ToolError } from '../errors.js'
 import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
@@ -6,6 +7,7 @@ import { commandEnvironment } from './command-environment.js'
 import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
 import { withDescriptor } from './open-calls.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
+import { anchoredPattern, explainPattern } from './relative-pattern.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
 import { callNet } from './web/call-net.js'
@@ -121,11 +123,13 @@ function callFiles(scope: CallScope): RuntimeFiles {
     },
     async glob(pattern, path) {
       const { target, also, agreed } = await authority.search(path)
+      if (target.kind !== 'directory') throw notADirectory(path ?? '.')
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const { entries = [], notListed = [], sidecar } = await withSidecar(scope, (file) => {
-        const request = { ...searching(agreed, file), pattern, maxEntries: limits.globEntries }
+        const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
         return callInTurn(most, (_, cancel) => target.glob(request, also, authority.forSearches, cancel))
       })
+      if (entries.length === 0) explainPattern(pattern, 'pattern', core.roots)
       return { items: entries, output_path: sidecar?.path, ...notSearched(notListed) }
     },
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
@@ -134,7 +138,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
       const { matches = [], filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
         const request = {
           ...searching(agreed, file),
-          ...(glob === undefined ? {} : { glob }),
+          ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }),
           pattern,
           caseInsensitive,
           maxMatches: limits.grepMatches,
@@ -142,9 +146,17 @@ function callFiles(scope: CallScope): RuntimeFiles {
         }
         return callInTurn(most, (_, cancel) => target.grep(request, also, authority.forSearches, cancel))
       })
+      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', core.roots)
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...notSearched(left) }
     },
   }
+}
+
+/** A file has nothing below it. */
+function notADirectory(path: string): ToolError {
+  const summary = 'Not a directory'
+  const hint = 'glob looks into directories: name one, or leave `path` out to look in the whole workspace.'
+  return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
 }
 
 /** Said only where there is something to say. */

@@ -1,3 +1,4 @@
+import { nearestName } from '../../nearest-name.js'
 import type { ContractTool } from '../contract-tool.js'
 import type { AgentManifest } from '../manifest.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
@@ -32,38 +33,9 @@ export function unknownPermissions(lists: RuleLists, { tools, manifest, ceiling 
   return Object.entries(all).flatMap(([list, rules = []]) =>
     rules.flatMap(({ permission }, index) => {
       if (known.has(permission) || beginnings.some((start) => permission.startsWith(start))) return []
-      const near = nearest(permission, known)
+      const near = nearestName(permission, known)
       const hint = near === undefined ? '' : ` Did you mean ${near}?`
       return [`${list}[${index}] is a rule about nothing: no tool and no capability is called ${JSON.stringify(permission.slice(0, 100))}.${hint}`]
     }),
   )
-}
-
-/** The name that takes the fewest changes of letters, where those are few. */
-function nearest(given: string, names: Iterable<string>): string | undefined {
-  let found: string | undefined
-  let fewest = Math.min(3, Math.ceil(given.length / 3)) + 1
-  for (const name of names) {
-    if (Math.abs(name.length - given.length) >= fewest) continue
-    const changes = distance(given, name)
-    if (changes < fewest) {
-      fewest = changes
-      found = name
-    }
-  }
-  return found
-}
-
-/** How many letters have to be changed, put in or taken out. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [at, letter] of [...from].entries()) {
-    const next = [at + 1]
-    for (const [index, other] of [...to].entries()) {
-      const [corner = 0, above = 0] = row.slice(index)
-      next.push(Math.min(corner + (letter === other ? 0 : 1), above + 1, (next[index] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
