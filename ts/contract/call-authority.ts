@@ -3,11 +3,13 @@ import type { ContractRules, OpenedTarget } from '../../index.js'
 import { ownCopyOf } from '../argument-copy.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
+import { hasCdPath } from './command-environment.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
 import { failureOf, thrownText } from './envelope.js'
 import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
-import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
+import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from './permissions/decide.js'
+import { freeSteps } from './permissions/free-steps.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
@@ -225,13 +227,24 @@ export class CallAuthority {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      return { ...undecided, opened, implicit: opened.implicit, subjects: subjectsOf(target, opened.realPath) }
+      const subjects = subjectsOf(target, opened.realPath)
+      return { ...undecided, opened, implicit: opened.implicit, subjects: target.kind === 'command' ? this.#withFreeSteps(subjects, opened.realPath) : subjects }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
       const { realPath = resolve(root, path) } = error.details
       return { ...undecided, error, subjects: subjectsOf(target, String(realPath)) }
     }
+  }
+
+  /** Going to another directory of the workspace needs no rule. */
+  #withFreeSteps(subjects: Subject[], workdir: string): Subject[] {
+    const { roots, sandbox } = this.#core
+    return subjects.map((subject) => {
+      if (!/\bcd\b/u.test(subject.resource)) return subject
+      const { commands } = this.policy.addon.parseCommandLine(subject.resource)
+      return { ...subject, free: freeSteps(commands, { workdir, roots, hasSearchPath: hasCdPath(sandbox.env) }) }
+    })
   }
 
   /** What the rules say of files and commands, and of what else the tool requires by name. */
@@ -254,7 +267,8 @@ export class CallAuthority {
 
   /** The refusal of a rule, with the path as the model wrote it: where its links lead is not told. */
   #denied({ decisive }: PermissionVerdict): ContractFailure {
-    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, this.#tool.id)
+    const { id } = this.#tool
+    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, id, whyRestricted(this.#rules, id, decisive))
   }
 
   #asWritten(resource: string): string {
@@ -298,7 +312,8 @@ export class CallAuthority {
     const { prompt } = host
     if (headless || prompt === undefined) {
       const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
-      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, this.#tool.id, watched.reason)
+      const { id } = this.#tool
+      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, id, watched.reason, whyRestricted(this.#rules, id, open))
     }
     // Nobody waits for a call that waits for a person.
     leave(this.#open)

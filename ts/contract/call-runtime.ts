@@ -174,7 +174,7 @@ function callShell(scope: CallScope): RuntimeShell {
       const timeoutMs = Math.min(wanted, limits.maxCommandMs)
       const request = {
         command,
-        ...commandEnvironment(network),
+        ...commandEnvironment(network, sandbox.env),
         grants: { readable: [...readable, scratch.path], writable: [...writable, scratch.path], readsAll, network },
         // What other sessions keep is not for the processes of this one.
         denyRead: [...denyRead, directory.base],

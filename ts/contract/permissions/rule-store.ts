@@ -7,6 +7,8 @@ import { type PermissionAction, type Rule, type RuleSource, type StoredRule, sto
 export type Subject = ContractSubject & {
   /** Whether it is a search, which goes through all that lies below. */
   below?: boolean
+  /** Of a command line, the commands in it that need no rule. */
+  free?: readonly string[]
 }
 
 /** What the rules say of one subject. */
@@ -123,7 +125,109 @@ export class RuleStore implements PermissionRules {
       final,
       restricted,
     }))
-    return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
+    const isFree = ({ capability, resource, rule, restricted }: SubjectVerdict): boolean =>
+      rule === undefined && restricted === undefined && subjects.some(({ free = [], ...one }) => one.capability === capability && free.includes(resource))
+    const judged = told.filter((one) => !isFree(one))
+    if (judged.length === told.length) return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
+    const decisive = strictestOf(judged)
+    return {
+      action: decisive?.action ?? 'allow',
+      matched,
+      userAllowed: judged.length > 0 && judged.every((one) => this.#isUserAllowed(variables, toolId, one)),
+      decisive,
+      subjects: told.map((one) => (isFree(one) ? { ...one, action: 'allow' } : one)),
+    }
+  }
+
+  /** Whether rules of the user alone allow a command. */
+  #isUserAllowed(variables: ContractVariables, toolId: string, { capability, resource, restricted }: SubjectVerdict): boolean {
+    return restricted === undefined && this.#compiledFor(variables).evaluate(toolId, [{ capability, kind: 'command', resource }]).userAllowed
+  }
+
+  record(rule: Rule, source: 'session' | 'project'): StoredRule
+  /** The same rules, with their variables as they are now; rules that are added later count in it. */
+  now(): PermissionRules
+}
+
+/** The rules of a session, in their three scopes. */
+export class RuleStore implements PermissionRules {
+  readonly #addon: ContractAddon
+  readonly #variables: () => ContractVariables
+  /** What errors call the list of the manifest's rules. */
+  readonly #manifestList: string
+  readonly #manifest: readonly StoredRule[]
+  readonly #session: StoredRule[]
+  readonly #project: StoredRule[]
+  #all: readonly StoredRule[] = []
+  /** The rules, compiled for what variables stand for: now, and when calls that run began. */
+  #compiled = new WeakMap<ContractVariables, ContractRules>()
+
+  /** @throws {ToolError} CONTRACT_RULE_INVALID with the place of what is wrong. */
+  constructor(
+    addon: ContractAddon,
+    variables: ContractVariables | (() => ContractVariables),
+    rules: { manifest?: unknown; session?: unknown; project?: unknown },
+    manifestList = 'manifest.permissions',
+  ) {
+    this.#addon = addon
+    this.#variables = typeof variables === 'function' ? variables : () => variables
+    this.#manifestList = manifestList
+    this.#manifest = storedRules(rules.manifest, 'manifest', manifestList)
+    this.#session = storedRules(rules.session, 'session', 'permissions.session')
+    this.#project = storedRules(rules.project, 'project', 'permissions.project')
+    this.#all = this.#list()
+    this.#compiledFor(this.#variables())
+  }
+
+  /** @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID with the place of what is wrong. */
+  static check(addon: ContractAddon, variables: ContractVariables, rules: unknown, list: string): void {
+    const store = new RuleStore(addon, variables, { manifest: rules }, list)
+    store.now()
+  }
+
+  get forSearches(): readonly ContractRules[] {
+    return [this.#compiledFor(this.#variables())]
+  }
+
+  now(): PermissionRules {
+    const variables = this.#variables()
+    const compiled = (): ContractRules => this.#compiledFor(variables)
+    const view: PermissionRules = {
+      get forSearches() {
+        return [compiled()]
+      },
+      rules: (source) => this.rules(source),
+      evaluate: (toolId, subjects) => this.#evaluate(variables, toolId, subjects),
+      record: (rule, source) => this.record(rule, source),
+      now: () => view,
+    }
+    return view
+  }
+
+  rules(source: RuleSource): readonly StoredRule[] {
+    if (source === 'manifest') return this.#manifest
+    return [...(source === 'session' ? this.#session : this.#project)]
+  }
+
+  evaluate(toolId: string, subjects: Subject[]): PermissionVerdict {
+    return this.#evaluate(this.#variables(), toolId, subjects)
+  }
+
+  #evaluate(variables: ContractVariables, toolId: string, subjects: Subject[]): PermissionVerdict {
+    const { action, matched, userAllowed, subjects: each } = this.#compiledFor(variables).evaluate(toolId, subjects)
+    const told = each.map(({ capability, resource, action: own, rule, final, restricted }) => ({
+      capability,
+      resource,
+      action: own,
+      rule: rule === undefined ? undefined : this.#all[rule],
+      final,
+      restricted,
+    }))
+    const judged = withoutFree(told, subjects.flatMap(({ free = [] }) => free))
+    if (judged.length === told.length) return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
+    // Whether a user's rules allow the rest, they say of the rest alone.
+    const rest = judged.map(({ capability, resource }): Subject => ({ capability, kind: 'command', resource }))
+    return this.#evaluateRest(variables, toolId, judged, subjects.filter(({ free = [] }) => free.length === 0).concat(rest))
   }
 
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
@@ -162,4 +266,9 @@ export class RuleStore implements PermissionRules {
   #list(): StoredRule[] {
     return [...this.#manifest, ...this.#session, ...this.#project]
   }
+}
+
+/** The first of those that the strictest action has. */
+function strictestOf(judged: readonly SubjectVerdict[]): SubjectVerdict | undefined {
+  return judged.find(({ action }) => action === 'deny') ?? judged.find(({ action }) => action === 'ask') ?? judged[0]
 }
