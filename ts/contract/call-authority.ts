@@ -10,9 +10,10 @@ import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from './permissions/decide.js'
 import { freeSteps } from './permissions/free-steps.js'
-import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
+import { checkAnswer, type PromptAnswer, type PromptRequest } from './permissions/prompt.js'
 import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
+import { keepOverwritten, textBefore } from './overwritten-text.js'
 import { withPathAdvice } from './path-advice.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
@@ -338,7 +339,7 @@ export class CallAuthority {
     const late = (): Error => unanswered(tool, limits.promptMs)
     let answer: ReturnType<typeof checkAnswer>
     try {
-      const given = withinTime((signal) => host.prompt?.({ ...asked, signal: signal() }), limits.promptMs, this.#signal, late)
+      const given = withinTime((signal) => host.prompt?.(this.#request({ ...asked, signal: signal() })), limits.promptMs, this.#signal, late)
       answer = checkAnswer(await given)
       this.#keep(answer, rules)
     } catch (error) {
@@ -347,6 +348,13 @@ export class CallAuthority {
       throw new ContractFailure('permission_rejected', 'The permission prompt failed, which refuses the call.', { cause: error })
     }
     if (answer.decision.startsWith('reject')) throw rejectedByUser(tool)
+  }
+
+  /** With what a `write` would overwrite, for the diff that the user is shown. */
+  #request(request: PromptRequest): PromptRequest {
+    const target = this.#tool.id === 'write' ? this.#held[0]?.opened : undefined
+    keepOverwritten(request, textBefore(target))
+    return request
   }
 
   /** An `always` is kept as rules. */

@@ -6,6 +6,7 @@ import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
 import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
 import { withDescriptor } from './open-calls.js'
+import { textBefore } from './overwritten-text.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import { anchoredPattern, explainPattern } from './relative-pattern.js'
 import type { SessionCore } from './session-core.js'
@@ -20,6 +21,8 @@ interface CallScope {
   id: string
   tool: string
   signal: AbortSignal
+  /** Told what a file held that the call has overwritten. */
+  onOverwritten?: ((before: string | undefined) => void) | undefined
 }
 
 /** How much longer a call that changes a file may take to tell how it ended. */
@@ -107,9 +110,11 @@ function callFiles(scope: CallScope): RuntimeFiles {
     },
     async write(path, content) {
       const target = await authority.open(path, 'write')
+      const before = scope.onOverwritten && textBefore(target)
       const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
         callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )
+      scope.onOverwritten?.(before)
       return { bytes, created }
     },
     async replace(path, change) {

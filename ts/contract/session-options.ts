@@ -9,7 +9,7 @@ import type { ContractTool } from './contract-tool.js'
 import type { RecordPart } from './journal/session-recorder.js'
 import { defaultLimits, type Limits } from './limits.js'
 import { type AgentManifest, checkManifest } from './manifest.js'
-import { checkRuleLists, type Rule } from './permissions/rule.js'
+import { checkRuleLists, type Rule, type ScopedRules } from './permissions/rule.js'
 import { requirementProblem, type RequirementSet } from './requirements.js'
 import type { SessionHost, SessionSandbox } from './session-core.js'
 import { checkSkillOptions, type SkillOptions } from './skills/skill-source.js'
@@ -44,7 +44,7 @@ export interface SessionOptions {
    * with more behind it, is the project's; `session` and `project` are rules that the user made before.
    * @default []
    */
-  permissions?: readonly Rule[] | { session?: readonly Rule[] | undefined; project?: readonly Rule[] | undefined } | undefined
+  permissions?: readonly Rule[] | ScopedRules | undefined
   /** Told of every rule that the user makes, to keep it. */
   onRule?: ((rule: Rule) => void) | undefined
   /** Looks at every call that is within the capabilities, and can refuse it. */
