@@ -10,7 +10,7 @@ import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from './permissions/decide.js'
 import { freeSteps } from './permissions/free-steps.js'
-import { checkAnswer, type PromptAnswer, type PromptRequest } from './permissions/prompt.js'
+import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
 import { keepOverwritten, textBefore } from './overwritten-text.js'
@@ -337,9 +337,11 @@ export class CallAuthority {
     const args: unknown = ownCopyOf(this.#args)
     const asked = { session_id, call_id: this.#callId, tool, args, subjects, reason: watched.reason, rules }
     const late = (): Error => unanswered(tool, limits.promptMs)
+    // For the diff that the user is shown.
+    const before = tool === 'write' ? await textBefore(this.#held[0]?.opened, this.#signal) : undefined
     let answer: ReturnType<typeof checkAnswer>
     try {
-      const given = withinTime((signal) => host.prompt?.(this.#request({ ...asked, signal: signal() })), limits.promptMs, this.#signal, late)
+      const given = withinTime((signal) => host.prompt?.(keepOverwritten({ ...asked, signal: signal() }, before)), limits.promptMs, this.#signal, late)
       answer = checkAnswer(await given)
       this.#keep(answer, rules)
     } catch (error) {
@@ -348,13 +350,6 @@ export class CallAuthority {
       throw new ContractFailure('permission_rejected', 'The permission prompt failed, which refuses the call.', { cause: error })
     }
     if (answer.decision.startsWith('reject')) throw rejectedByUser(tool)
-  }
-
-  /** With what a `write` would overwrite, for the diff that the user is shown. */
-  #request(request: PromptRequest): PromptRequest {
-    const target = this.#tool.id === 'write' ? this.#held[0]?.opened : undefined
-    keepOverwritten(request, textBefore(target))
-    return request
   }
 
   /** An `always` is kept as rules. */

@@ -110,7 +110,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
     },
     async write(path, content) {
       const target = await authority.open(path, 'write')
-      const before = scope.onOverwritten && textBefore(target)
+      const before = scope.onOverwritten && (await textBefore(target, signal))
       const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
         callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )

@@ -86,9 +86,7 @@ async function attempt(
     const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
     const returned = await settled(Promise.resolve().then(execute), signal)
     const { data, outcome } = await fitOutput(returned, core.limits, { directory: core.directory, tool: tool.id, callId: id })
-    const envelope = outputEnvelope(data, performance.now() - start, outcome)
-    keepOverwritten(envelope, before)
-    return envelope
+    return keepOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
   } finally {
     authority.release()
   }
