@@ -3,13 +3,12 @@ import type { ContractRules, OpenedTarget } from '../../index.js'
 import { ownCopyOf } from '../argument-copy.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
-import { hasCdPath } from './command-environment.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
+import { subjectsOf, textSubject, withFreeSteps } from './call-subjects.js'
 import { failureOf, thrownText } from './envelope.js'
 import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from './permissions/decide.js'
-import { freeSteps } from './permissions/free-steps.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
@@ -228,24 +227,14 @@ export class CallAuthority {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      const subjects = subjectsOf(target, opened.realPath)
-      return { ...undecided, opened, implicit: opened.implicit, subjects: target.kind === 'command' ? this.#withFreeSteps(subjects, opened.realPath) : subjects }
+      const subjects = subjectsOf(target, opened.realPath).map((subject) => withFreeSteps(subject, opened.realPath, this.#core))
+      return { ...undecided, opened, implicit: opened.implicit, subjects }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
       const { realPath = resolve(root, path) } = error.details
       return { ...undecided, error, subjects: subjectsOf(target, String(realPath)) }
     }
-  }
-
-  /** Going to another directory of the workspace needs no rule. */
-  #withFreeSteps(subjects: Subject[], workdir: string): Subject[] {
-    const { roots, sandbox } = this.#core
-    return subjects.map((subject) => {
-      if (!/\bcd\b/u.test(subject.resource)) return subject
-      const { commands } = this.policy.addon.parseCommandLine(subject.resource)
-      return { ...subject, free: freeSteps(commands, { workdir, roots, hasSearchPath: hasCdPath(sandbox.env) }) }
-    })
   }
 
   /** What the rules say of files and commands, and of what else the tool requires by name. */
@@ -373,9 +362,6 @@ function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
   return verdict.action === 'ask' || (watched.action === 'ask' && !verdict.userAllowed)
 }
 
-/** What has no path: a capability by its name, or a tool that touches nothing. */
-const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
-
 /** Nothing for what capabilities or rules close. */
 async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
   try {
@@ -385,16 +371,6 @@ async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
     if (code === 'capability_refused' || code === 'permission_denied') return undefined
     throw error
   }
-}
-
-function subjectsOf(target: CallTarget, path: string): Subject[] {
-  if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
-  if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
-  if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
-  const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
-  if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
-  if (target.access === 'edit') return [of('fs.read'), of('fs.write')]
-  return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
 }
 
 /** Errors that say that the path is nobody's business here. */
