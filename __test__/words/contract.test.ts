@@ -2,8 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Mistake, openStage } from './contract-stage.ts'
 
-const noAgents = { options: { tools: [] } } as const
-
 /** The mistakes that were met first; those of commands and of long outputs are in files of their own. */
 const mistakes: Record<string, Mistake> = {
   'read: a file whose name differs by one letter': {
@@ -116,7 +114,7 @@ const mistakes: Record<string, Mistake> = {
     next: ['todo', { todos: [{ content: 'a', status: 'completed' }] }],
   },
   'question: nobody is there': { call: ['question', { questions: [{ question: 'which?' }] }], says: /Continue with your best assumption and state it/u },
-  'task: without agents': { call: ['task', { subagent_type: 'x', prompt: 'y' }], says: /There is none in this session: do it yourself/u, ...noAgents },
+  'task: without agents': { call: ['task', { subagent_type: 'x', prompt: 'y' }], says: /There is none in this session: do it yourself/u },
   'web_fetch: a host that is not granted': { call: ['web_fetch', { url: 'https://example.com' }], says: /Use another host, or go on without it/u },
   'web_search: without a provider': { call: ['web_search', { query: 'x' }], says: /this host has no search provider\. Go on without/u },
   'skill: without skills': { call: ['skill', { name: 'x' }], says: /There are none in this session/u },
