@@ -56,7 +56,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'edit: a text that is there twice': {
     call: ['edit', { path: 'src/app.ts', old_string: '  return 1', new_string: '  return 2' }],
-    says: /lines 3, 9, 13.*Add surrounding lines .*, or set replace_all/u,
+    says: /lines 9, 13.*Add surrounding lines .*, or set replace_all/u,
     next: ['edit', { path: 'src/app.ts', old_string: '  return 1', new_string: '  return 2', replace_all: true }],
   },
   'edit: the same text': {

@@ -30,7 +30,7 @@ async function adviceFor(error: ToolError, tool: string, target: CallTarget, aro
   if (target.kind === 'command') return target.workdir === undefined ? undefined : workdirAdvice(error, target.workdir, around)
   if (target.kind !== 'file') return undefined
   const { path, access } = target
-  if (error.code === 'TOOL_NOT_A_FILE' && error.details['kind'] === 'directory') return directoryAdvice(path, around)
+  if (error.code === 'TOOL_NOT_A_FILE' && error.details['kind'] === 'a directory') return directoryAdvice(path, around)
   if (error.code !== 'TOOL_FILE_NOT_FOUND') return undefined
   if (access === 'search') return searchAdvice(tool, path, around)
   return fileAdvice(path, access === 'edit', around)
