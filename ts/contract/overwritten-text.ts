@@ -13,7 +13,7 @@ const texts = new WeakMap<object, string>()
 export async function textBefore(target: OpenedTarget | undefined, signal: AbortSignal): Promise<string | undefined> {
   if (target?.kind !== 'file' || (target.bytes ?? Infinity) > MOST_BYTES) return undefined
   const whole = atOnce(signal, () => target.readAtOnce(MOST_BYTES))
-  if (whole !== undefined) return whole.toString('utf8')
+  if (whole !== undefined) return typeof whole === 'string' ? whole : whole.toString('utf8')
   const limits = { signal, what: 'read what is overwritten', timeoutMs: READ_MS }
   try {
     const { text, bytes, nextOffset, lossy } = await call(limits, (_, cancel) => target.readRange(0, MOST_BYTES, cancel))

@@ -126,7 +126,7 @@ export class RuleStore implements PermissionRules {
       restricted,
     }))
     const isFree = ({ capability, resource, rule, restricted }: SubjectVerdict): boolean =>
-      rule === undefined && restricted === undefined && subjects.some(({ free = [], ...one }) => one.capability === capability && free.includes(resource))
+      rule === undefined && restricted === undefined && subjects.some((one) => one.capability === capability && one.free?.includes(resource) === true)
     const judged = told.filter((one) => !isFree(one))
     if (judged.length === told.length) return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
     const decisive = strictestOf(judged)
