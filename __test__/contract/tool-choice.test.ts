@@ -97,6 +97,11 @@ describe('tools: { only } and { except }', () => {
     expect((await without.prepareStep(step)).activeTools).not.toContain('local_add')
   })
 
+  test('a rule about a tool that is left out is no rule about nothing', async () => {
+    const { session } = await openScene({ tools: { except: ['bash'] }, permissions: [{ permission: 'bash', pattern: 'ls', action: 'allow' }] })
+    expect(session.warnings).toEqual([])
+  })
+
   test('descriptions recommend no tool that is left out', async () => {
     const { session } = await openScene({ tools: { only: ['write', 'web_search'] }, host: { webSearch: [{ id: 'p', host: 'example.com', search: () => Promise.resolve([]) }] } })
     const { session: editing } = await openScene({ tools: { only: ['edit'] } })

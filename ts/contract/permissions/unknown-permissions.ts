@@ -1,5 +1,6 @@
 import { nearestName } from '../../nearest-name.js'
 import type { ContractTool } from '../contract-tool.js'
+import { lockedToolIds } from '../locked-tools.js'
 import type { AgentManifest } from '../manifest.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
 import type { RequirementSet } from '../requirements.js'
@@ -27,7 +28,7 @@ export function unknownPermissions(lists: RuleLists, { tools, manifest, ceiling 
   const servers = Object.keys(mcpServers)
   const sets = [requires, ceiling, ...tools.map((tool) => tool.requires), ...agents.flatMap((agent) => [agent.requires, agent.ceiling])]
   const named = sets.flatMap((set) => set?.capabilities ?? [])
-  const known = new Set(['*', ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
+  const known = new Set(['*', ...lockedToolIds, ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
   const beginnings = servers.map((server) => `${server.replace(/[^A-Za-z0-9_]/gu, '_')}_`)
   const all = { ...lists, ...Object.fromEntries(agents.map(({ permissions }, index) => [`manifest.agents[${index}].permissions`, permissions])) }
   return Object.entries(all).flatMap(([list, rules = []]) =>
