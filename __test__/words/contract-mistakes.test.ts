@@ -1,6 +1,8 @@
 // More mistakes of the kinds that models make with the contract's tools: names of other tools' arguments, places that are
 // nearly right, values in the wrong shape. Every text is kept word for word, and the move that it advises is made.
 import { presets, type Rule, type WebSearchProvider } from 'toolwright/contract'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Mistake, openStage } from './contract-stage.ts'
 
@@ -194,4 +196,18 @@ test('a name is told to nobody who may not read it', async () => {
   const { told } = await openStage({ permissions: secret })
   for (const call of [['read', { path: 'src/ap.ts' }], ['read', { path: 'src' }]] as const) expect((await told(call)).text).not.toContain('app.ts')
   expect((await told(['read', { path: 'src/maht.ts' }])).text).toContain('Did you mean `src/math.ts`?')
+})
+
+test('nothing outside of the workspace is named', async () => {
+  const { told, outside, at } = await openStage()
+  mkdirSync(join(outside, 'inner'))
+  writeFileSync(join(outside, 'secret.txt'), '')
+  symlinkSync(outside, at('out'))
+  for (const path of ['out/secre.txt', 'ou/secret.txt', 'out', 'out/inne/x', '../outside/secre.txt', `${outside}/secre.txt`]) {
+    for (const call of [['read', { path }], ['grep', { pattern: 'x', path }], ['bash', { command: 'ls', workdir: path }]] as const) {
+      const { text } = await told(call)
+      expect(text).toMatch(/"type":"error"/u)
+      expect(text.replaceAll(path, '')).not.toMatch(/secret|inner/u)
+    }
+  }
 })
