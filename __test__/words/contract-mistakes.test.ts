@@ -1,8 +1,8 @@
 // More mistakes of the kinds that models make with the contract's tools: names of other tools' arguments, places that are
 // nearly right, values in the wrong shape. Every text is kept word for word, and the move that it advises is made.
-import { presets, type Rule, type WebSearchProvider } from 'toolwright/contract'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { presets, type Rule, type WebSearchProvider } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
 import { type Mistake, openStage } from './contract-stage.ts'
 

@@ -3,12 +3,16 @@ import { agentList, agentsForTasks } from './agents/agent-definition.js'
 import { ContractFailure } from './codes.js'
 import type { MakeCheck } from './argument-checks.js'
 import { type ContractTool, hasEffect } from './contract-tool.js'
+import type { LockedToolId } from './locked-tools.js'
 import { type CallTool, modelTools } from './model-tools.js'
 import type { RegisteredTool } from './run-call.js'
 import type { SessionCore } from './session-core.js'
 
-/** What a session does between two steps of an agent. */
-export type PrepareStep = (step: { messages: ModelMessage[] }) => Promise<{ activeTools: string[]; messages?: ModelMessage[] }>
+/**
+ * What a session does between two steps of an agent. `activeTools` are the names in `session.tools`, own tools and those of
+ * servers among them: its type has those that {@link SessionToolSet} has.
+ */
+export type PrepareStep = (step: { messages: ModelMessage[] }) => Promise<{ activeTools: LockedToolId[]; messages?: ModelMessage[] }>
 
 /** The tools of a session: those it began with, and those of servers as they come. */
 export class SessionTools {
@@ -45,10 +49,10 @@ export class SessionTools {
   }
 
   /** A new step: tools that were found meanwhile are offered, and those that servers have now. */
-  async nextStep(signal: AbortSignal): Promise<string[]> {
+  async nextStep(signal: AbortSignal): Promise<LockedToolId[]> {
     await this.load(signal)
     this.#core.catalog.nextStep()
-    return Object.keys(this.toolSet)
+    return Object.keys(this.toolSet) as LockedToolId[]
   }
 
   /** Looks what servers have. */
