@@ -25,6 +25,8 @@ describe('cd within the workspace', () => {
     ['cd -P src && pwd', 'src'],
     ["cd 'my dir' && pwd", 'my dir'],
     ['cd src && cd deep && pwd', 'src/deep'],
+    ['cd src && cd .. && pwd', ''],
+    ['cd src/deep && cd ../.. && pwd', ''],
     ['cd . && pwd', ''],
     ['cd src/../src 2>/dev/null; cd src && pwd', undefined],
   ])('%s', async (command, place) => {
@@ -53,6 +55,14 @@ describe('cd that is judged like any other command', () => {
     'cd .. && pwd',
     'cd ../outside && pwd',
     'cd src && cd ../.. && pwd',
+    'cd src && cd .. && cd .. && pwd',
+    'false && cd src; cd .. && pwd',
+    'cd src || cd .. && pwd',
+    'cd src & cd .. && pwd',
+    'cd src | cd .. && pwd',
+    "cd src && cd .. && c'd' .. && pwd",
+    'cd src && cd .. && c\\d .. && pwd',
+    'up() { cd ..; }; cd src/deep; up; up; up; pwd',
     'while pwd; do cd ..; done',
     'cd && pwd',
     'cd - && pwd',
@@ -81,7 +91,9 @@ describe('cd that is judged like any other command', () => {
 
   test('a workdir from which it leads out', async () => {
     const { call } = await stage()
-    expect(failureOf(await call('bash', { command: 'while pwd; do cd ..; done', workdir: 'src/deep' })).code).toBe('permission_unattended')
+    for (const command of ['while pwd; do cd ..; done', 'cd .. && cd .. && cd .. && pwd', 'cd ../../.. && pwd', "cd .. && c'd' .. && pwd"]) {
+      expect([command, failureOf(await call('bash', { command, workdir: 'src/deep' })).code]).toEqual([command, 'permission_unattended'])
+    }
   })
 
   test('with a CDPATH of the host’s making only what begins with a dot or a slash', async () => {

@@ -46,7 +46,7 @@ const mistakes: Record<string, Mistake> = {
   'write: .git/config': { call: ['write', { path: '.git/config', content: 'x' }], says: /Path is protected: .*Leave it as it is/u },
   'edit: a text that is not there': {
     call: ['edit', { path: 'src/app.ts', old_string: '  const n = args.map(parseInt)', new_string: 'y' }],
-    says: /near line 4: "  const n = args\.map\(Number\)".*Read the file again and copy the text exactly/u,
+    says: /near line 4: \\"  const n = args\.map\(Number\)\\" .*Read the file again and copy the text exactly/u,
     next: ['edit', { path: 'src/app.ts', old_string: '  const n = args.map(Number)', new_string: 'y' }],
   },
   'edit: other white space': {

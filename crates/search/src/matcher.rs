@@ -1,6 +1,6 @@
 //! The regular expression, set up as ripgrep sets it up without flags.
 
-use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 use crate::{error::GrepError, kept::Kept};
 
@@ -31,10 +31,6 @@ const LONGEST: usize = 64 << 10;
 /// at its end.
 const MESSAGE_LIMIT: usize = 4096;
 
-const MULTILINE: &str = "\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\nWhen multiline mode is enabled, new line characters can be matched.";
-const TEXT: &str = "\n\nConsider enabling text mode with the --text flag (or -a for short). Otherwise,\nbinary detection is enabled and matching a NUL byte is impossible.";
-const PCRE2: &str = "\n\nConsider enabling PCRE2 with the --pcre2 flag, which can handle backreferences\nand look-around.";
-
 pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatcher, GrepError> {
     if pattern.len() > LONGEST {
         let message =
@@ -62,17 +58,10 @@ pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatc
         PATTERNS.keep((case_insensitive, pattern.to_owned()), small.clone(), 1);
         return Ok(small);
     }
-    builder.build_many(&[pattern]).map_err(|error| {
-        let mut message = error.to_string();
-        match error.kind() {
-            ErrorKind::NotAllowed(_) => message.push_str(MULTILINE),
-            ErrorKind::Banned(0) => message.push_str(TEXT),
-            _ if message.contains("backreferences") || message.contains("look-around") => {
-                message.push_str(PCRE2);
-            }
-            _ => {}
-        }
-        GrepError::Pattern { pattern: pattern.to_owned(), message: shortened(message) }
+    // Without ripgrep's advice on flags, of which there are none here.
+    builder.build_many(&[pattern]).map_err(|error| GrepError::Pattern {
+        pattern: pattern.to_owned(),
+        message: shortened(error.to_string()),
     })
 }
 

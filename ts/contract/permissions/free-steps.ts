@@ -20,13 +20,25 @@ const MOST_PLACES = 32
  * what runs there is judged by itself. Only what is known beforehand counts. A directory that is not there yet, one behind
  * a link, `cd` alone and `cd -` lead who knows where.
  */
-export function freeSteps(commands: readonly ParsedCommand[], ground: Ground): string[] {
+export function freeSteps(line: string, commands: readonly ParsedCommand[], ground: Ground): string[] {
   if (commands.some(({ text }) => /CDPATH|^(?:alias|function|pushd|popd)\b/u.test(text))) return []
   const steps = commands.filter(({ argv, restricted }) => argv?.[0] === 'cd' && restricted === undefined)
   const targets = steps.map(({ argv = [] }) => targetOf(argv, ground.hasSearchPath))
   // One that leads out, or nobody knows where, changes what the others mean.
   if (targets.length === 0 || targets.includes(undefined) || commands.some((one) => !steps.includes(one) && /^'?cd\b/u.test(one.text))) return []
-  return leadOut(targets as string[], ground) ? [] : steps.map(({ text }) => text)
+  return leadOut(targets as string[], orderOf(line, steps.length), ground) ? [] : steps.map(({ text }) => text)
+}
+
+/**
+ * How the steps of a line follow each other: `chain`, each made when those before were, `order`, each made or not, but once and
+ * in its turn, or `any`. Loops, functions and words that are put together make it `any`.
+ */
+type Order = 'chain' | 'order' | 'any'
+
+function orderOf(line: string, steps: number): Order {
+  const isPlain = /^[\w\s./&;|=:@%+,<>-]*$/u.test(line) && !/\b(?:while|until|for|select|function|eval|source|trap)\b/u.test(line)
+  if (!isPlain || line.match(/\bcd\b/gu)?.length !== steps) return 'any'
+  return /[;|\n]|(?<![&>])&(?!&)/u.test(line) ? 'order' : 'chain'
 }
 
 /** Where it goes, if its words say so. */
@@ -38,20 +50,21 @@ function targetOf([, ...args]: readonly string[], hasSearchPath: boolean): strin
   return hasSearchPath && !/^(?:\/|\.{1,2}(?:\/|$))/u.test(target) ? undefined : target
 }
 
-/** Whether any order and number of these steps leads out of the workspace; a step that leads nowhere is taken for one that does. */
-function leadOut(targets: readonly string[], { workdir, roots }: Ground): boolean {
-  const places = [workdir]
+/** Whether these steps can lead out of the workspace. A step that leads nowhere is taken for one that does. */
+function leadOut(targets: readonly string[], order: Order, { workdir, roots }: Ground): boolean {
+  const places = new Set([workdir])
   const reached = new Set<string>()
-  for (const place of places) {
+  let before: number
+  do {
+    before = places.size
     for (const target of targets) {
-      const next = resolve(place, target)
-      const kind = kindOf(next, roots)
-      if (kind === 'outside' || places.length > MOST_PLACES) return true
-      if (kind === 'missing') continue
-      reached.add(target)
-      if (!places.includes(next)) places.push(next)
+      const next = [...places].map((place) => resolve(place, target)).filter((path) => kindOf(path, roots) !== 'missing')
+      if (places.size > MOST_PLACES || next.some((path) => kindOf(path, roots) === 'outside')) return true
+      if (next.length > 0) reached.add(target)
+      if (order === 'chain') places.clear()
+      for (const path of next) places.add(path)
     }
-  }
+  } while (order === 'any' && places.size > before)
   return targets.some((target) => !reached.has(target))
 }
 
