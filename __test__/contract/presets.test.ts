@@ -76,7 +76,7 @@ describe('presets', () => {
   })
 
   test('what are neither is refused by name', async () => {
-    await expect(open('readOnly' as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('permissions must be an object') })
+    await expect(open('readOnly' as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('permissions must be an array of rules, or { session, project }') })
     await expect(open({ user: [] } as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('permissions.user is no option') })
   })
 })

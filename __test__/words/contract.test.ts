@@ -82,7 +82,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'grep: output_mode and -n': {
     call: ['grep', { pattern: 'sum', output_mode: 'content', '-n': true }],
-    says: /there is no `output_mode` and no `-n`; grep takes `pattern`, `path`, `glob`, `case_insensitive`\. Matches always come with path, line number and text: leave it out\. Every match has its line number: leave it out\./u,
+    says: /there is no `\/output_mode` and no `\/-n`; grep takes `pattern`, `path`, `glob`, `case_insensitive`\. Matches always come with path, line number and text: leave it out\. Every match has its line number: leave it out\./u,
     next: ['grep', { pattern: 'sum' }],
     gives: { matches: [{ path: 'src/app.ts', line: 1 }, { path: 'src/app.ts', line: 5 }, { path: 'src/math.ts', line: 1 }] },
   },
@@ -94,7 +94,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'bash: timeout': {
     call: ['bash', { command: 'true', timeout: 500 }],
-    says: /there is no `timeout`; bash takes .*`timeout_ms`.* `timeout` is called `timeout_ms` here/u,
+    says: /there is no `\/timeout`; bash takes .*`timeout_ms`.* `timeout` is called `timeout_ms` here/u,
     next: ['bash', { command: 'true', timeout_ms: 500 }],
   },
   'bash: a workdir that is not there': {

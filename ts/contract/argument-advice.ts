@@ -36,19 +36,19 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
       if (move?.to !== undefined) renamed.add(`${at}/${move.to}`)
       if (move !== undefined && !moves.includes(move.text)) moves.push(move.text)
     }
-    problems.push(noSuch(at === '' ? tool : `\`${at}\``, names, known))
+    problems.push(noSuch(tool, at, names, known))
   }
   // A name that was only misspelt is not missing besides.
   const left = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
-  problems.push(...left.map(({ at, name }) => `\`${name}\` is missing${at === '' ? '' : ` in \`${at}\``}`), ...others)
+  problems.push(...left.map(({ at, name }) => `${at === '' ? '/' : at}: \`${name}\` is missing`), ...others)
   return { problems, moves }
 }
 
-function noSuch(what: string, names: readonly string[], known: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMED).map((name) => `\`${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}\``)
+function noSuch(tool: string, at: string, names: readonly string[], known: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).map((name) => `\`${at}/${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}\``)
   const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
   const has = known.length === 0 ? 'no arguments' : known.map((name) => `\`${name}\``).join(', ')
-  return `there is no ${shown.join(' and no ')}${more}; ${what} takes ${has}`
+  return `there is no ${shown.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
 }
 
 /** What an argument that does not exist is called here, or how to do without it. */

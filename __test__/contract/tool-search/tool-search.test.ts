@@ -109,10 +109,9 @@ describe('an agent', () => {
     const { session } = await openScene(servers())
     const model = new MockLanguageModelV4({ doGenerate: script(...turns) })
     await new ToolLoopAgent({ model, tools: session.tools, prepareStep: session.prepareStep }).generate({ prompt: 'Add.' })
-    const offered = model.doGenerateCalls.map(({ tools = [] }) => tools.map(({ name }) => name))
-    expect(offered[0]).not.toContain('local_add')
-    expect(offered[0]).toHaveLength(builtInTools.length)
-    expect(offered[1]).toContain('local_add')
+    const seen = model.doGenerateCalls.map(({ tools = [] }) => tools.map(({ name }) => name))
+    expect(seen[0]?.sort()).toEqual([...offered].sort())
+    expect(seen[1]).toContain('local_add')
     expect(JSON.parse(String(seenBy(model).at(-1)?.output.value))).toMatchObject({ type: 'output', data: { content: [{ text: '42' }] } })
   })
 

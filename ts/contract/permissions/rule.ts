@@ -59,5 +59,7 @@ const isList = (given: readonly Rule[] | ScopedRules): given is readonly Rule[] 
 
 /** @throws {ToolError} INVALID_INPUT for what are no lists of rules. */
 export function checkRuleLists(given: unknown): void {
-  if (!Array.isArray(given)) checkNames('permissions.', given, ['session', 'project'])
+  if (Array.isArray(given)) return
+  if (typeof given !== 'object' || given === null) throw invalid('permissions must be an array of rules, or { session, project }.')
+  checkNames('permissions.', given, ['session', 'project'])
 }
