@@ -65,7 +65,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'edit: nothing to replace': {
     call: ['edit', { path: 'src/new.ts', old_string: '', new_string: 'export {}' }],
-    says: /`old_string` is empty: to create a file use write/u,
+    says: /\/old_string is empty: to create a file use write/u,
     next: ['write', { path: 'src/new.ts', content: 'export {}' }],
   },
   'glob: an absolute pattern': {
@@ -82,7 +82,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'grep: output_mode and -n': {
     call: ['grep', { pattern: 'sum', output_mode: 'content', '-n': true }],
-    says: /there is no `\/output_mode` and no `\/-n`; grep takes `pattern`, `path`, `glob`, `case_insensitive`\. Matches always come with path, line number and text: leave it out\. Every match has its line number: leave it out\./u,
+    says: /there is no `\/output_mode` and no `\/-n`; grep takes `pattern`, `path`, `glob`, `case_insensitive`\. Matches always come with path, line number and text: leave `output_mode` out\. Every match has its line number: leave `-n` out\./u,
     next: ['grep', { pattern: 'sum' }],
     gives: { matches: [{ path: 'src/app.ts', line: 1 }, { path: 'src/app.ts', line: 5 }, { path: 'src/math.ts', line: 1 }] },
   },

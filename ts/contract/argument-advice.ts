@@ -1,4 +1,5 @@
 import { nearestName } from '../nearest-name.js'
+import { isNames } from '../option-checks.js'
 import type { JsonSchema } from './contract-tool.js'
 import { argumentHabits, emptyArguments, unlikelyText } from './argument-habits.js'
 
@@ -24,7 +25,7 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
     const [, where, required] = /^(.*): Instance does not have required property "(.+)"$/su.exec(problem) ?? []
     if (name !== undefined) unknown.set(at, [...(unknown.get(at) ?? []), unescaped(name)])
     else if (required !== undefined) missing.push({ at: where === '/' ? '' : (where ?? ''), name: required })
-    else others.push(plainProblem(tool, problem, args))
+    else others.push(plainProblem(tool, schema, problem, args))
   }
   const renamed = new Set<string>()
   const moves: string[] = []
@@ -57,7 +58,7 @@ function moveFor(tool: string, name: string, known: readonly string[]): { text: 
   const plain = plainName(name)
   const to = known.find((one) => one === habit) ?? known.find((one) => plainName(one) === plain)
   if (to !== undefined) return { text: `\`${name}\` is called \`${to}\` here.`, to }
-  if (habit?.includes(' ') === true) return { text: habit }
+  if (habit?.includes(' ') === true) return { text: habit.replace(/(?<=\b[Ll]eave )it(?= out\b)/u, `\`${name}\``) }
   const near = nearestName(name, known)
   return near === undefined ? undefined : { text: `Did you mean \`${near}\`?`, to: near }
 }
@@ -66,24 +67,38 @@ function moveFor(tool: string, name: string, known: readonly string[]): { text: 
 const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').toLowerCase()
 
 /** One problem in other words, where those of the validator do not say what to do. */
-function plainProblem(tool: string, problem: string, args: unknown): string {
-  const [, name = ''] = /^\/([^/:]+): /u.exec(problem) ?? []
-  if (/: String is too short \(0 < 1\)$/u.test(problem)) return emptyArguments(tool, name) ?? problem.replace(/String is too short.*$/u, 'it is empty')
-  if (problem.endsWith(': String does not match pattern')) return unlikelyText(tool, name) ?? problem
+function plainProblem(tool: string, schema: JsonSchema, problem: string, args: unknown): string {
+  const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
+  const name = at.slice(1)
+  if (/: String is too short \(0 < 1\)$/u.test(problem)) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
+  if (problem.endsWith(': String does not match pattern')) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
   const [, wanted] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
-  if (wanted === undefined || typeof (args as Record<string, unknown> | null)?.[name] !== 'string') return problem
-  const given = wanted === 'array' || wanted === 'object' ? `the ${wanted} itself, not a text that holds one` : `without quotes, as ${wanted === 'boolean' ? 'true or false' : 'a number'}`
-  return `${problem}: give \`${name}\` ${given}`
+  const advice = wanted === undefined ? undefined : adviceForText(wanted, at, schema, args)
+  return advice === undefined ? problem : `${problem}: give ${advice}`
+}
+
+/** What to give in place of a text. */
+function adviceForText(wanted: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
+  const { required } = schemaAt(schema, at)
+  const isOfMany = /\/\d+$/u.test(at)
+  if (wanted === 'object' && isOfMany && isNames(required)) return `an object with ${required.map((one) => `\`${one}\``).join(' and ')}`
+  const name = at.slice(1)
+  if (typeof (args as Record<string, unknown> | null)?.[name] !== 'string') return undefined
+  if (wanted === 'array' || wanted === 'object') return `\`${name}\` the ${wanted} itself, not a text that holds one`
+  return `\`${name}\` without quotes, as ${wanted === 'boolean' ? 'true or false' : 'a number'}`
 }
 
 /** The names that the schema has at a place, where that can be told. */
-function propertiesAt(schema: JsonSchema, at: string): string[] {
+const propertiesAt = (schema: JsonSchema, at: string): string[] => Object.keys(recordOf(schemaAt(schema, at)['properties']))
+
+function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
   let here: unknown = schema
   for (const step of at.split('/').slice(1)) {
     const { properties, items } = recordOf(here)
-    here = recordOf(properties)[unescaped(step)] ?? (/^\d+$/u.test(step) ? items : undefined)
+    const named = recordOf(properties)
+    here = Object.hasOwn(named, unescaped(step)) ? named[unescaped(step)] : items
   }
-  return Object.keys(recordOf(recordOf(here)['properties']))
+  return recordOf(here)
 }
 
 const recordOf = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {})

@@ -9,7 +9,7 @@ const file = all('file_path filePath filepath file filename file_name absolute_p
 const place = all('directory dir folder cwd root paths search_path target_directory', 'path')
 const lines = 'read has no line numbers: `offset` and `limit` are bytes. Leave them out to read the whole file.'
 const narrower = 'The number of results cannot be chosen: narrow the search with `path` or a more specific pattern.'
-const context = 'grep gives no context lines: read the file around a match.'
+const context = 'grep has no context lines: read the file of the match.'
 const inBackground =
   'There are no background commands: programs that still run when the command ends are stopped. Run what you need in one command, with `timeout_ms`.'
 
@@ -42,7 +42,7 @@ const habits: Readonly<Record<string, Habits>> = {
   glob: {
     ...place,
     ...all('glob globs include glob_pattern query file_pattern', 'pattern'),
-    ...all('exclude ignore', 'Files cannot be excluded by an argument: use a narrower pattern. What .gitignore names is left out already.'),
+    ...all('exclude ignore', 'Files cannot be excluded by an argument: use a narrower pattern.'),
     ...all('limit head_limit max_results max_depth depth', narrower),
   },
   grep: {
@@ -50,7 +50,7 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('query regex search text search_term', 'pattern'),
     ...all('include includes glob_pattern file_pattern include_pattern globs files', 'glob'),
     ...all('type file_type', 'Choose files with `glob`, for example `*.ts`.'),
-    ...all('exclude exclude_pattern', 'Files cannot be excluded by an argument: choose them with `glob`. What .gitignore names is left out already.'),
+    ...all('exclude exclude_pattern', 'Files cannot be excluded by an argument: choose them with `glob`.'),
     ...all('-i i ignore_case ignorecase', 'case_insensitive'),
     ...all('case_sensitive', 'grep respects case unless `case_insensitive` is true: leave it out.'),
     ...all('-n n line_numbers line_number', 'Every match has its line number: leave it out.'),
@@ -125,20 +125,20 @@ const habits: Readonly<Record<string, Habits>> = {
 export const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
 
 const empty: Readonly<Record<string, Habits>> = {
-  edit: { old_string: '`old_string` is empty: to create a file use write; to add to a file give text that is next to the place, and the same text with the addition as `new_string`' },
+  edit: { old_string: ': to create a file use write; to add to a file give the text beside the place as `old_string`, and the same text with the addition as `new_string`' },
 }
 
-/** What is said of an argument that is empty. */
+/** What is said of an argument that is empty, behind that. */
 export const emptyArguments = (tool: string, name: string): string | undefined => own(empty, tool, name)
 
 const unlikely: Readonly<Record<string, Habits>> = {
-  bash: { command: '`command` is empty, or holds a NUL character' },
-  web_search: { query: '`query` is empty' },
+  bash: { command: 'is empty, or holds a NUL character' },
+  web_search: { query: 'is empty' },
 }
 
 /** What is said of an argument that is no text of its kind. */
 export function unlikelyText(tool: string, name: string): string | undefined {
-  if (Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')) return `\`${name}\` holds a NUL character, which no path can`
+  if (Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')) return 'holds a NUL character, which no path can'
   return own(unlikely, tool, name)
 }
 

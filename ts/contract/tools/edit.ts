@@ -23,7 +23,7 @@ export const editTool: ContractTool<EditArguments, EditData> = {
     'Replace text in an existing file. old_string must match exactly, including whitespace, and must be unique in the file unless replace_all is true. To create a file, use write.',
   parameters: parameters(
     {
-      path: pathParameter('The file, relative to the workspace or absolute'),
+      path: pathParameter('Path of the file, relative to the workspace or absolute'),
       old_string: { type: 'string', minLength: 1, description: 'The text to replace, exactly as it stands in the file' },
       new_string: { type: 'string', description: 'The text to put in its place; must differ from old_string' },
       replace_all: { type: 'boolean', description: 'Replace every occurrence of old_string. Default false' },

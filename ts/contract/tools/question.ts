@@ -22,9 +22,10 @@ export const questionTool: ContractTool<QuestionArguments, QuestionData> = {
         type: 'array',
         minItems: 1,
         maxItems: 100,
+        description: 'The questions, which are asked together',
         items: parameters(
           {
-            question: { type: 'string', minLength: 1 },
+            question: { type: 'string', minLength: 1, description: 'The question, as the user reads it' },
             header: { type: 'string', description: 'A short title for the question' },
             options: {
               type: 'array',

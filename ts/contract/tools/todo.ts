@@ -21,6 +21,7 @@ export const todoTool: ContractTool<TodoArguments, TodoData> = {
       todos: {
         type: 'array',
         maxItems: 1000,
+        description: 'The whole list, in order',
         items: parameters(
           {
             content: { type: 'string', minLength: 1, description: 'The task, for example Run the tests' },

@@ -20,7 +20,7 @@ export const writeTool: ContractTool<WriteArguments, WriteData> = {
   description: 'Create a file, or overwrite an existing one. Missing parent directories are created. To change part of a file, use edit.',
   parameters: parameters(
     {
-      path: pathParameter('The file, relative to the workspace or absolute'),
+      path: pathParameter('Path of the file, relative to the workspace or absolute'),
       content: { type: 'string', description: 'The complete content of the file' },
     },
     ['path', 'content'],
