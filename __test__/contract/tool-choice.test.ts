@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { builtInTools, createSession, type SessionOptions, type WebSearchProvider } from 'toolwright/contract'
-import { describe, expect, test } from 'vitest'
+import { openJournal } from 'toolwright'
+import { builtInTools, createSession, replaySession, type SessionOptions, type WebSearchProvider } from 'toolwright/contract'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 import { step, stdio, withServers } from './mcp/servers.ts'
 import { dataOf, failureOf, openScene, openSession, testTool } from './scene.ts'
@@ -41,20 +42,29 @@ describe('what is offered', () => {
     expect(Object.keys(session.tools).sort()).toEqual(plus('skill'))
   })
 
-  test('tool_search with tools that it has to find', async () => {
+  test('tool_search with tools that it can find', async () => {
     const many = Array.from({ length: 10 }, (_, index) => testTool(`bulk_${index}`, () => index, { extension: true }))
     expect(await offered({ tools: many })).toEqual(plus('tool_search'))
-    expect(await offered({ tools: many, toolSearch: { enabled: false } })).not.toContain('tool_search')
-    expect(await offered({ tools: many.slice(0, 2) })).not.toContain('tool_search')
+    expect(await offered({ tools: many.slice(0, 1) })).toContain('tool_search')
+    expect(await offered({ tools: [testTool('own', () => 1)] })).not.toContain('tool_search')
   })
 
-  test('tool_search with servers until they are connected, and then with what they have', async () => {
-    for (const [threshold, expected] of [[0, true], [100, false]] as const) {
-      const { session } = await openScene({ ...withServers({ local: stdio() }), toolSearch: { threshold } })
-      expect(session.tools).toHaveProperty('tool_search')
-      expect((await session.prepareStep(step)).activeTools.includes('tool_search')).toBe(expected)
-      expect('tool_search' in session.tools).toBe(expected)
-    }
+  test('tool_search with servers, before and after they are connected', async () => {
+    const { session } = await openScene(withServers({ local: stdio() }))
+    expect(session.tools).toHaveProperty('tool_search')
+    expect((await session.prepareStep(step)).activeTools).toContain('tool_search')
+  })
+
+  test('a replay offers what the session did, and takes its choice of tools', async () => {
+    const journal = await openJournal('memory:')
+    onTestFinished(() => journal.close())
+    const options = { journal, skills: { home: false }, tools: { except: ['bash'] } } as const
+    const { session, put, call } = await openScene(options)
+    put('a', 'a')
+    await call('read', { path: 'a' })
+    const replay = await replaySession(journal, session.id, { tools: options.tools })
+    expect(Object.keys(replay.tools).sort()).toEqual(Object.keys(session.tools).sort())
+    await expect(replaySession(journal, session.id, { tools: { only: ['raed'] } })).rejects.toThrow(/Did you mean read/u)
   })
 })
 

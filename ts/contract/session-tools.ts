@@ -99,9 +99,8 @@ function hasSomethingBehind(id: string, { manifest, web, skills, catalog, mcp }:
   if (id === 'task') return agentsForTasks(manifest.agents).length > 0
   if (id === 'web_search') return web.provider !== undefined
   if (id === 'skill') return skills.entries.length > 0
-  if (id !== 'tool_search') return true
-  // Without steps, the first search is what connects servers.
-  return catalog.hasHidden || (mcp.names.length > 0 && !catalog.hasSteps)
+  // Tools of servers come when they are connected: without steps, by the first search.
+  return id !== 'tool_search' || catalog.hasFindable || mcp.names.length > 0
 }
 
 /** Sentences of our descriptions that recommend another tool. */

@@ -34,7 +34,7 @@ export interface Session extends AsyncDisposable {
   readonly id: string
   /**
    * The tools as the AI SDK takes them: `new ToolLoopAgent({ tools: session.tools })`. `task`, `skill`, `web_search` and
-   * `tool_search` are among them while there are agents, skills, a provider and tools to be found.
+   * `tool_search` are among them while there are agents, skills, a provider, and servers or extensions.
    */
   readonly tools: SessionToolSet
   /** The tools as they were registered. */

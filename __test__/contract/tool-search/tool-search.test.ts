@@ -19,7 +19,7 @@ const offered = builtInTools.map(({ id }) => id).filter(isOffered)
 describe('hiding', () => {
   test('R60 up to 20 tools all are listed; one more, and those of extensions are hidden', async () => {
     const at20 = await openScene({ tools: many(room) })
-    expect(Object.keys(at20.session.tools).sort()).toEqual([...offered.filter((id) => id !== 'tool_search'), ...many(room).map(({ id }) => id)].sort())
+    expect(Object.keys(at20.session.tools).sort()).toEqual([...offered, ...many(room).map(({ id }) => id)].sort())
     const own = testTool('own', () => 'own')
     const at21 = await openScene({ tools: [own, ...many(room)] })
     const listed = Object.keys(at21.session.tools)
@@ -36,8 +36,8 @@ describe('hiding', () => {
 
   test('R60 the threshold, the matches, and the hiding itself are configured', async () => {
     const tools = many(30)
-    expect(Object.keys((await openScene({ tools, toolSearch: { enabled: false } })).session.tools)).toHaveLength(30 + offered.length - 1)
-    expect(Object.keys((await openScene({ tools, toolSearch: { threshold: 100 } })).session.tools)).toHaveLength(30 + offered.length - 1)
+    expect(Object.keys((await openScene({ tools, toolSearch: { enabled: false } })).session.tools)).toHaveLength(30 + offered.length)
+    expect(Object.keys((await openScene({ tools, toolSearch: { threshold: 100 } })).session.tools)).toHaveLength(30 + offered.length)
     const { call } = await openScene({ tools, toolSearch: { maxMatches: 3 } })
     expect(dataOf(await call('tool_search', { query: 'bulk' })).matches).toHaveLength(3)
     for (const toolSearch of [{ threshold: -1 }, { maxMatches: 11 }, { enabled: 1 }, { treshold: 1 }]) {

@@ -16,7 +16,7 @@ export class ToolCatalog {
   /** As it was when the step began: what is found within a step is for the next one. */
   #open: ReadonlySet<string> = new Set()
   #rank: Promise<RankTools> | undefined
-  #steps = false
+  #hasSteps = false
   /** Told when tools can be called that could not be before. */
   onChange: () => void = () => undefined
   /** What brings the tools of servers, for the first search of a session without steps. */
@@ -34,14 +34,9 @@ export class ToolCatalog {
     return canSearch && this.#options.enabled && this.#tools.length > this.#options.threshold
   }
 
-  /** Whether there are tools that a search has to find before they can be called. */
-  get hasHidden(): boolean {
-    return this.isHiding && this.#tools.some(({ extension }) => extension === true)
-  }
-
-  /** Whether somebody says when a step of the agent begins. */
-  get hasSteps(): boolean {
-    return this.#steps
+  /** Whether there are tools that a search can find. */
+  get hasFindable(): boolean {
+    return this.#tools.some(({ extension }) => extension === true)
   }
 
   /** The tools that can be called now. */
@@ -63,19 +58,19 @@ export class ToolCatalog {
 
   /** A new step of the agent: what was found before it can be called in it. */
   nextStep(): void {
-    this.#steps = true
+    this.#hasSteps = true
     this.#settle()
   }
 
   /** The best matches. They can be called from the next step on, and for the rest of the session. */
   async search(query: string, signal: AbortSignal): Promise<ToolMatch[]> {
-    if (!this.#steps) await this.load(signal)
+    if (!this.#hasSteps) await this.load(signal)
     const deferred = this.#tools.filter(({ extension }) => extension === true)
     const rank = await (this.#rank ??= indexTools(deferred))
     const matches = rank(query, this.#options.maxMatches)
     for (const { id } of matches) this.#found.add(id)
     // Where nobody says when a step begins, the end of the search is as good.
-    if (!this.#steps) this.#settle()
+    if (!this.#hasSteps) this.#settle()
     return matches.map(({ id, description }) => ({ id, description }))
   }
 
