@@ -70,7 +70,7 @@ const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').t
 function plainProblem(tool: string, schema: JsonSchema, problem: string, args: unknown): string {
   const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
   const name = at.slice(1)
-  if (/: String is too short \(0 < 1\)$/u.test(problem)) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
+  if (problem.endsWith(': String is too short (0 < 1)')) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
   if (problem.endsWith(': String does not match pattern')) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
   const [, wanted] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
   const advice = wanted === undefined ? undefined : adviceForText(wanted, at, schema, args)

@@ -54,9 +54,9 @@ function targetOf([, ...args]: readonly string[], hasSearchPath: boolean): strin
 function leadOut(targets: readonly string[], order: Order, { workdir, roots }: Ground): boolean {
   const places = new Set([workdir])
   const reached = new Set<string>()
-  let before: number
-  do {
-    before = places.size
+  let before = 0
+  while (places.size > before) {
+    before = order === 'any' ? places.size : Infinity
     for (const target of targets) {
       const next = [...places].map((place) => resolve(place, target)).filter((path) => kindOf(path, roots) !== 'missing')
       if (places.size > MOST_PLACES || next.some((path) => kindOf(path, roots) === 'outside')) return true
@@ -64,7 +64,7 @@ function leadOut(targets: readonly string[], order: Order, { workdir, roots }: G
       if (order === 'chain') places.clear()
       for (const path of next) places.add(path)
     }
-  } while (order === 'any' && places.size > before)
+  }
   return targets.some((target) => !reached.has(target))
 }
 
