@@ -17,19 +17,20 @@ export function checkSwitch(name: string, value: unknown): void {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
 }
 
-export function checkEnvironment(env: unknown): void {
+/** @param where what the option is called. @throws {ToolError} INVALID_INPUT */
+export function checkEnvironment(env: unknown, where = 'env'): void {
   if (env === 'inherit') return
-  if (typeof env !== 'object' || env === null) throw invalid("env must be 'inherit' or { allow, set }.")
-  checkNames('env.', env, ['allow', 'set'])
+  if (typeof env !== 'object' || env === null) throw invalid(`${where} must be 'inherit' or { allow, set }.`)
+  checkNames(`${where}.`, env, ['allow', 'set'])
   const { allow = [], set = {} } = env as { allow?: unknown; set?: unknown }
   if (!Array.isArray(allow) || !allow.every((name) => typeof name === 'string' && name !== '')) {
-    throw invalid('env.allow must be an array of names.')
+    throw invalid(`${where}.allow must be an array of names.`)
   }
-  if (typeof set !== 'object' || set === null) throw invalid('env.set must be an object of strings.')
+  if (typeof set !== 'object' || set === null) throw invalid(`${where}.set must be an object of strings.`)
   for (const [name, value] of Object.entries(set)) {
-    if (typeof value !== 'string') throw invalid(`env.set.${name} must be a string.`)
+    if (typeof value !== 'string') throw invalid(`${where}.set.${name} must be a string.`)
     if (name === '' || name.includes('=') || `${name}${value}`.includes('\0')) {
-      throw invalid(`env.set: ${JSON.stringify(name)} cannot be a variable.`)
+      throw invalid(`${where}.set: ${JSON.stringify(name)} cannot be a variable.`)
     }
   }
 }

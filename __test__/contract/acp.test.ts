@@ -72,6 +72,48 @@ describe('tool calls', () => {
     }
   })
 
+  test('a write over a file shows what it held, to the host alone', async () => {
+    const { call, root, at, put } = await openScene()
+    const oldTextOf = (told: { content: unknown }): unknown => (told.content as { oldText?: unknown }[])[0]?.oldText
+    const args = { path: 'a.txt', content: 'new' }
+    put('a.txt', 'old: é\n')
+    const envelope = await call('write', args)
+    expect(oldTextOf(toAcpToolCall(of('write', args), envelope, { workspace: root }))).toBe('old: é\n')
+    expect(JSON.stringify(envelope)).not.toContain('old')
+    expect(Reflect.ownKeys(envelope)).toEqual(['type', 'data', 'metadata'])
+    // Another object is not what the session gave.
+    expect(oldTextOf(toAcpToolCall(of('write', args), structuredClone(envelope), { workspace: root }))).toBeNull()
+    expect(oldTextOf(toAcpToolCall(of('write', args), undefined, { workspace: root, oldText: 'before' }))).toBe('before')
+    for (const [name, content] of [['long', 'x'.repeat(200_001)], ['binary', 'a\0b']] as const) {
+      put(name, content)
+      const over = { path: name, content: 'new' }
+      expect(oldTextOf(toAcpToolCall(of('write', over), await call('write', over), { workspace: root }))).toBeNull()
+    }
+    put('empty', '')
+    const over = { path: 'empty', content: 'new' }
+    expect(oldTextOf(toAcpToolCall(of('write', over), await call('write', over), { workspace: root }))).toBe('')
+    expect(at('a.txt')).toContain(root)
+    expect(() => toAcpToolCall(of('write', args), undefined, { oldText: 1 as never })).toThrow(/oldText must be a string/u)
+  })
+
+  test('a prompt for a write shows it too', async () => {
+    const seen: unknown[] = []
+    const { call, root, put, text } = await openScene({
+      ...noRules,
+      host: {
+        prompt: (request) => {
+          seen.push(toAcpPermissionRequest(request, 's', { workspace: root }).toolCall.content)
+          return 'allow_once'
+        },
+      },
+    })
+    put('a.txt', 'old')
+    expect((await call('write', { path: 'a.txt', content: 'new' })).type).toBe('output')
+    expect((await call('write', { path: 'b.txt', content: 'new' })).type).toBe('output')
+    expect(seen).toMatchObject([[{ type: 'diff', oldText: 'old', newText: 'new' }], [{ type: 'diff', oldText: null, newText: 'new' }]])
+    expect(text('a.txt')).toBe('new')
+  })
+
   test('R65 a change that failed shows the error, and no diff', async () => {
     const { call, root } = await openScene()
     const args = { path: 'none.txt', old_string: 'a', new_string: 'b' }

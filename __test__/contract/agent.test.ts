@@ -7,8 +7,9 @@ import { builtInTools, replaySession, toAcpToolCall, type AcpToolCall, type Reco
 import { envelopeProblem } from 'toolwright/contract/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { script, seenBy, type Turn } from '../support/scripted-model.ts'
+import { makeSandbox } from '../support/sandbox.ts'
 import { acpProblems } from './acp-schema.ts'
-import { noRules, openScene } from './scene.ts'
+import { allowAll, openScene, testTool } from './scene.ts'
 
 /** Every tool, with successes and failures, some of them at once. */
 const turns: Turn[] = [
@@ -34,7 +35,7 @@ const turns: Turn[] = [
     { tool: 'read', input: { path: '/etc/shadow' } },
     { tool: 'edit', input: { path: 'src/a.ts', old_string: 'none', new_string: 'x' } },
     { tool: 'grep', input: { pattern: 7 } },
-    // Nothing grants a host, and there is no provider.
+    // Nothing grants a host, and the provider is down.
     { tool: 'web_fetch', input: { url: 'https://example.com/' } },
     { tool: 'web_search', input: { query: 'x' } },
   ],
@@ -42,11 +43,24 @@ const turns: Turn[] = [
 ]
 const calls = turns.flatMap((turn) => (typeof turn === 'string' ? [] : turn))
 
-async function run(options: Partial<SessionOptions>) {
+/** So that all of them have something behind them, and are offered. */
+const tools = [testTool('later', () => 1, { extension: true })]
+const webSearch = [{ id: 'down', host: 'search.example.com', search: () => Promise.reject(new Error('It is down.')) }]
+
+async function run({ manifest, host, ...options }: Partial<SessionOptions>) {
   const journal = await openJournal('memory:')
   onTestFinished(() => journal.close())
   const parts: RecordPart[] = []
-  const scene = await openScene({ journal, onRecord: (part) => parts.push(part), ...options })
+  const skills = makeSandbox()
+  skills.put('one/SKILL.md', '---\nname: one\ndescription: One.\n---\nBody.\n')
+  const scene = await openScene({
+    journal,
+    onRecord: (part) => parts.push(part),
+    tools,
+    ...options,
+    manifest: { permissions: allowAll, ...manifest, name: 'all', agents: [{ name: 'helper' }], skills: [{ path: skills.root }] },
+    host: { webSearch, ...host },
+  })
   const model = new MockLanguageModelV4({ doGenerate: script(...turns) })
   const agent = new ToolLoopAgent({ model, tools: scene.session.tools })
   const { text } = await agent.generate({ prompt: 'Fix it.' })
@@ -67,7 +81,7 @@ describe('a ToolLoopAgent over all tools', () => {
     ['headless', {}, ['question_unavailable']],
     [
       'with a host',
-      { ...noRules, host: { prompt: () => 'allow_once', question: () => [['yes']] } },
+      { manifest: { name: 'all', permissions: [] }, host: { prompt: () => 'allow_once', question: () => [['yes']] } },
       [],
     ],
   ])('%s: complete journal, complete ACP transcript, byte-equal replay', async (_how, options, more) => {
@@ -80,7 +94,7 @@ describe('a ToolLoopAgent over all tools', () => {
     const envelopes = results.map(({ output }) => JSON.parse(String(output.value)))
     for (const envelope of envelopes) expect(envelopeProblem(envelope)).toBeUndefined()
     const failed = envelopes.filter(({ type }) => type === 'error').map(({ metadata }) => metadata.code)
-    const codes = ['capability_refused', 'capability_refused', 'conflict', 'invalid_arguments', 'invalid_arguments', 'invalid_arguments', 'not_found', 'unavailable']
+    const codes = ['capability_refused', 'capability_refused', 'conflict', 'invalid_arguments', 'invalid_arguments', 'invalid_arguments', 'network_failed', 'not_found']
     expect(failed.sort()).toEqual([...codes, ...more].sort())
     for (const { output } of results) {
       expect(output.type).toBe(JSON.parse(String(output.value)).type === 'error' ? 'error-text' : 'text')
@@ -98,7 +112,7 @@ describe('a ToolLoopAgent over all tools', () => {
       expect(statuses).toEqual(['in_progress', expect.stringMatching(/completed|failed/u)])
     }
 
-    const replay = await replaySession(journal, session.id)
+    const replay = await replaySession(journal, session.id, { tools })
     const again = new MockLanguageModelV4({ doGenerate: script(...turns) })
     await new ToolLoopAgent({ model: again, tools: replay.tools }).generate({ prompt: 'Fix it.', abortSignal: replay.signal })
     replay.finish()

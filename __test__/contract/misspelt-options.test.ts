@@ -19,10 +19,10 @@ async function refusal(options: unknown): Promise<unknown> {
 describe('what is misspelt would leave open what it was to close, and is refused', () => {
   test.each<[string, unknown, RegExp]>([
     ['a list of rules', { permissions: { sesion: [good] } }, /^permissions\.sesion is no option; there are session, project\.$/u],
-    ['rules that are no object', { permissions: [good] }, /^permissions must be an object\.$/u],
+    ['rules that are no list', { permissions: 'readOnly' }, /^permissions must be an array of rules, or \{ session, project \}\.$/u],
     ['the action of a rule of the manifest', { manifest: { ...manifest, permissions: [{ permission: 'bash', pattern: '*', acton: 'deny' }] } }, /^manifest\.permissions\[0\]\.acton is no option; there are .*action/u],
     ['the action of a rule of the project', { permissions: { project: [good, { ...good, Action: 'deny' }] } }, /^permissions\.project\[1\]\.Action is no option/u],
-    ['an option of the sandbox', { sandbox: { requird: true } }, /^sandbox\.requird is no option; there are required, loopback, denyRead, denyWrite\.$/u],
+    ['an option of the sandbox', { sandbox: { requird: true } }, /^sandbox\.requird is no option; there are required, loopback, denyRead, denyWrite, env\.$/u],
     ['a value of the sandbox', { sandbox: { required: 'true' } }, /^sandbox\.required must be true or false\.$/u],
     ['a path of the sandbox', { sandbox: { denyRead: 'secrets' } }, /^sandbox\.denyRead must be an array of paths\.$/u],
     ['the arguments of a program', { manifest: { ...manifest, requires: { shell: [{ cmd: 'git', arg: ['status'] }] } } }, /^manifest\.requires\.shell\[0\]\.arg is not known; it has cmd and args\.$/u],

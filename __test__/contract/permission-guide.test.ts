@@ -102,7 +102,7 @@ describe('what a pattern is compared with', () => {
     expect(await matches('src/*.ts')).toEqual(['src/b.ts'])
     // And the model is told.
     const told = (id: string): string => JSON.stringify(session.registered.find((tool) => tool.id === id)?.parameters)
-    for (const id of ['glob', 'grep']) expect(told(id)).toContain('at every depth')
+    for (const id of ['glob', 'grep']) expect(told(id)).toContain('at any depth')
   })
 })
 

@@ -131,7 +131,7 @@ describe('several roots', () => {
     expect(await names(call)).toEqual(only('a', at('two/b'), at('two/secret/c')))
     expect(await names(call, { path: '.' })).toEqual(only('a'))
     expect(dataOf(await call('grep', { pattern: 'needle' })).files_scanned).toBe(3)
-    for (const tool of ['glob', 'grep']) expect(session.tools[tool]?.description).toContain(at('two'))
+    for (const tool of ['glob', 'grep'] as const) expect(session.tools[tool].description).toContain(at('two'))
   })
 
   test('what is closed of them is passed over, and one answer is for all', async () => {

@@ -29,6 +29,7 @@ describe('the entry points', () => {
         'lockedToolIds',
         'loopAgent',
         'networkWatchdog',
+        'presets',
         'replaySession',
         'searxng',
         'tavily',

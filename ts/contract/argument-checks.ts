@@ -1,3 +1,4 @@
+import { argumentAdvice } from './argument-advice.js'
 import { problemsOnThread } from './argument-checks/check-thread.js'
 import { type ArgumentSize, type SchemaCost, schemaCost } from './argument-checks/schema-cost.js'
 import type { FindProblems } from './argument-checks/schema-problems.js'
@@ -24,20 +25,22 @@ export async function loadArgumentChecks(): Promise<MakeCheck> {
     let find: FindProblems | undefined
     let cost: SchemaCost | undefined
     return (args, size, signal) => {
-      if (args === undefined) return refuse(toolId, ['the arguments are missing'])
+      if (args === undefined) return refuse(toolId, schema, args, ['the arguments are missing'])
       if (!isOurs) {
         cost ??= schemaCost(schema)
-        if (cost(size) > MOST_COST) return problemsOnThread(schema, args, signal).then((problems) => refuse(toolId, problems))
+        if (cost(size) > MOST_COST) return problemsOnThread(schema, args, signal).then((problems) => refuse(toolId, schema, args, problems))
       }
       find ??= problemFinder(schema)
-      refuse(toolId, find(args))
+      refuse(toolId, schema, args, find(args))
     }
   }
 }
 
-function refuse(toolId: string, problems: readonly string[]): void {
-  if (problems.length === 0) return
+function refuse(toolId: string, schema: JsonSchema, args: unknown, found: readonly string[]): void {
+  if (found.length === 0) return
+  const { problems, moves } = argumentAdvice(toolId, schema, args, found)
   const more = problems.length > MOST_TOLD ? `; and ${problems.length - MOST_TOLD} more` : ''
   const told = problems.slice(0, MOST_TOLD).map((problem) => (problem.length > MOST_OF_ONE ? `${problem.slice(0, MOST_OF_ONE)}…` : problem))
-  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${told.join('; ')}${more}. Correct them and call again.`)
+  const next = [...moves.slice(0, MOST_TOLD), 'Correct them and call again.'].join(' ')
+  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${told.join('; ')}${more}. ${next}`)
 }

@@ -4,13 +4,16 @@ import { ownCopyOf } from '../argument-copy.js'
 import { ToolError } from '../errors.js'
 import { ContractFailure } from './codes.js'
 import type { CallTarget, ContractTool, FileAccess } from './contract-tool.js'
+import { subjectsOf, textSubject, withFreeSteps } from './call-subjects.js'
 import { failureOf, thrownText } from './envelope.js'
 import type { SessionPolicy } from './native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
-import { deniedByRule, deniedUnattended, rejectedByUser, unanswered } from './permissions/decide.js'
+import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from './permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from './permissions/prompt.js'
 import type { PermissionRules, PermissionVerdict, Subject } from './permissions/rule-store.js'
 import { suggestedRules } from './permissions/suggested-rules.js'
+import { keepOverwritten, textBefore } from './overwritten-text.js'
+import { withPathAdvice } from './path-advice.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
@@ -102,7 +105,7 @@ export class CallAuthority {
 
   /** The file or directory at a path: as it was opened before the call, or else opened and decided on now. */
   async open(path: string, access: FileAccess): Promise<OpenedTarget> {
-    return openedOf(await this.#file(path, access))
+    return this.#openedOf(await this.#file(path, access))
   }
 
   /** The rules for what a search meets on its way. */
@@ -117,7 +120,9 @@ export class CallAuthority {
   async search(path: string | undefined): Promise<{ target: OpenedTarget; also: OpenedTarget[]; agreed: boolean }> {
     const first = await this.#file(path ?? '.', 'search')
     const others = path === undefined ? await this.#otherRoots() : []
-    return { target: openedOf(first), also: others.map(openedOf), agreed: [first, ...others].every(({ byUser }) => byUser) }
+    const target = await this.#openedOf(first)
+    const also = await Promise.all(others.map((one) => this.#openedOf(one)))
+    return { target, also, agreed: [first, ...others].every(({ byUser }) => byUser) }
   }
 
   /** Those that relative paths do not lead to, as far as they are open. */
@@ -149,7 +154,24 @@ export class CallAuthority {
   async command(command: string, workdir: string | undefined): Promise<OpenedTarget> {
     const isIt = (target: CallTarget): boolean =>
       target.kind === 'command' && target.command === command && target.workdir === workdir
-    return openedOf(this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })))
+    return this.#openedOf(this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })))
+  }
+
+  async #openedOf({ opened, error, target }: Held): Promise<OpenedTarget> {
+    if (error === undefined) return opened as OpenedTarget
+    const { roots, tools } = this.#core
+    throw await withPathAdvice(error, this.#tool.id, target, {
+      roots,
+      hasTool: (id) => tools.has(id),
+      mayName: (path) => this.#mayRead(path),
+    })
+  }
+
+  /** Whether a path is there, and may be read without asking anybody. */
+  async #mayRead(path: string): Promise<boolean> {
+    const held = await this.#hold({ kind: 'file', path, access: 'search' }).catch(() => undefined)
+    held?.opened?.close()
+    return held !== undefined && held.error === undefined && this.#verdict([held]).action === 'allow'
   }
 
   /** A host of the web, before it is dialled: as it was named before the call, or else decided on now. */
@@ -205,7 +227,8 @@ export class CallAuthority {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      return { ...undecided, opened, implicit: opened.implicit, subjects: subjectsOf(target, opened.realPath) }
+      const subjects = subjectsOf(target, opened.realPath).map((subject) => withFreeSteps(subject, opened.realPath, this.#core))
+      return { ...undecided, opened, implicit: opened.implicit, subjects }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
@@ -234,7 +257,8 @@ export class CallAuthority {
 
   /** The refusal of a rule, with the path as the model wrote it: where its links lead is not told. */
   #denied({ decisive }: PermissionVerdict): ContractFailure {
-    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, this.#tool.id)
+    const { id } = this.#tool
+    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, id, whyRestricted(this.#rules, id, decisive))
   }
 
   #asWritten(resource: string): string {
@@ -278,7 +302,8 @@ export class CallAuthority {
     const { prompt } = host
     if (headless || prompt === undefined) {
       const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
-      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, this.#tool.id, watched.reason)
+      const { id } = this.#tool
+      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, id, watched.reason, whyRestricted(this.#rules, id, open))
     }
     // Nobody waits for a call that waits for a person.
     leave(this.#open)
@@ -301,9 +326,11 @@ export class CallAuthority {
     const args: unknown = ownCopyOf(this.#args)
     const asked = { session_id, call_id: this.#callId, tool, args, subjects, reason: watched.reason, rules }
     const late = (): Error => unanswered(tool, limits.promptMs)
+    // For the diff that the user is shown.
+    const before = tool === 'write' ? await textBefore(this.#held[0]?.opened, this.#signal) : undefined
     let answer: ReturnType<typeof checkAnswer>
     try {
-      const given = withinTime((signal) => host.prompt?.({ ...asked, signal: signal() }), limits.promptMs, this.#signal, late)
+      const given = withinTime((signal) => host.prompt?.(keepOverwritten({ ...asked, signal: signal() }, before)), limits.promptMs, this.#signal, late)
       answer = checkAnswer(await given)
       this.#keep(answer, rules)
     } catch (error) {
@@ -335,9 +362,6 @@ function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
   return verdict.action === 'ask' || (watched.action === 'ask' && !verdict.userAllowed)
 }
 
-/** What has no path: a capability by its name, or a tool that touches nothing. */
-const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
-
 /** Nothing for what capabilities or rules close. */
 async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
   try {
@@ -347,21 +371,6 @@ async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
     if (code === 'capability_refused' || code === 'permission_denied') return undefined
     throw error
   }
-}
-
-function openedOf({ opened, error }: Held): OpenedTarget {
-  if (error !== undefined) throw error
-  return opened as OpenedTarget
-}
-
-function subjectsOf(target: CallTarget, path: string): Subject[] {
-  if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
-  if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
-  if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
-  const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
-  if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
-  if (target.access === 'edit') return [of('fs.read'), of('fs.write')]
-  return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
 }
 
 /** Errors that say that the path is nobody's business here. */

@@ -1,11 +1,14 @@
 import type { ContractBashOutcome, ContractGlobRequest, ContractGrants, SidecarRequest } from '../../index.js'
+import { ToolError } from '../errors.js'
 import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
 import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
 import { withDescriptor } from './open-calls.js'
+import { textBefore } from './overwritten-text.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
+import { anchoredPattern, explainPattern } from './relative-pattern.js'
 import type { SessionCore } from './session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
 import { callNet } from './web/call-net.js'
@@ -18,6 +21,8 @@ interface CallScope {
   id: string
   tool: string
   signal: AbortSignal
+  /** Told what a file held that the call has overwritten. */
+  onOverwritten?: ((before: string | undefined) => void) | undefined
 }
 
 /** How much longer a call that changes a file may take to tell how it ended. */
@@ -105,9 +110,11 @@ function callFiles(scope: CallScope): RuntimeFiles {
     },
     async write(path, content) {
       const target = await authority.open(path, 'write')
+      const before = scope.onOverwritten && (await textBefore(target, signal))
       const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
         callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )
+      scope.onOverwritten?.(before)
       return { bytes, created }
     },
     async replace(path, change) {
@@ -121,11 +128,13 @@ function callFiles(scope: CallScope): RuntimeFiles {
     },
     async glob(pattern, path) {
       const { target, also, agreed } = await authority.search(path)
+      if (target.kind !== 'directory') throw notADirectory(path ?? '.')
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const { entries = [], notListed = [], sidecar } = await withSidecar(scope, (file) => {
-        const request = { ...searching(agreed, file), pattern, maxEntries: limits.globEntries }
+        const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
         return callInTurn(most, (_, cancel) => target.glob(request, also, authority.forSearches, cancel))
       })
+      if (entries.length === 0) explainPattern(pattern, 'pattern', core.roots)
       return { items: entries, output_path: sidecar?.path, ...notSearched(notListed) }
     },
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
@@ -134,7 +143,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
       const { matches = [], filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
         const request = {
           ...searching(agreed, file),
-          ...(glob === undefined ? {} : { glob }),
+          ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }),
           pattern,
           caseInsensitive,
           maxMatches: limits.grepMatches,
@@ -142,9 +151,17 @@ function callFiles(scope: CallScope): RuntimeFiles {
         }
         return callInTurn(most, (_, cancel) => target.grep(request, also, authority.forSearches, cancel))
       })
+      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', core.roots)
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...notSearched(left) }
     },
   }
+}
+
+/** A file has nothing below it. */
+function notADirectory(path: string): ToolError {
+  const summary = 'Not a directory'
+  const hint = 'glob looks into directories: name one, or leave `path` out to look in the whole workspace.'
+  return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
 }
 
 /** Said only where there is something to say. */
@@ -162,7 +179,7 @@ function callShell(scope: CallScope): RuntimeShell {
       const timeoutMs = Math.min(wanted, limits.maxCommandMs)
       const request = {
         command,
-        ...commandEnvironment(network),
+        ...commandEnvironment(network, sandbox.env),
         grants: { readable: [...readable, scratch.path], writable: [...writable, scratch.path], readsAll, network },
         // What other sessions keep is not for the processes of this one.
         denyRead: [...denyRead, directory.base],

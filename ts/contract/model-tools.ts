@@ -1,6 +1,8 @@
 import type { Tool, ToolSet } from 'ai'
 import type { ContractTool, JsonSchema } from './contract-tool.js'
 import type { Envelope } from './envelope.js'
+import { forModel } from './model-notes.js'
+import { offeredSchema } from './offered-schema.js'
 
 /** What the AI SDK hands to a tool besides its arguments. */
 export interface SdkCallOptions {
@@ -19,16 +21,16 @@ export function modelTools(tools: readonly ContractTool[], call: CallTool): Tool
 function modelTool({ id, description, parameters }: ContractTool, call: CallTool): Tool {
   const tool = {
     description,
-    inputSchema: uncheckedSchema(parameters),
+    inputSchema: uncheckedSchema(offeredSchema(id, parameters)),
     execute: (args: unknown, { toolCallId, abortSignal }: SdkCallOptions = {}) =>
       call(id, args, { callId: toolCallId, signal: abortSignal }),
-    toModelOutput: ({ output }: { output: unknown }) => modelOutput(output as Envelope),
+    toModelOutput: ({ input, output }: { input?: unknown; output: unknown }) => modelOutput(forModel(id, input, output as Envelope)),
   }
   return tool as unknown as Tool
 }
 
-/** The envelope as the model sees it: whole, as JSON text. */
-export function modelOutput(envelope: Envelope): { type: 'text' | 'error-text'; value: string } {
+/** The envelope as the model sees it: as JSON text. */
+export function modelOutput(envelope: ReturnType<typeof forModel>): { type: 'text' | 'error-text'; value: string } {
   return { type: envelope.type === 'error' ? 'error-text' : 'text', value: JSON.stringify(envelope) }
 }
 

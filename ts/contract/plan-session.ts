@@ -16,6 +16,7 @@ import { mcpCapability } from './mcp/mcp-tools.js'
 import { McpServers } from './mcp/mcp-servers.js'
 import { loadContractAddon, type SessionPolicy } from './native-policy.js'
 import { PromptQueue } from './permissions/prompt.js'
+import { ruleLists } from './permissions/rule.js'
 import { RuleStore } from './permissions/rule-store.js'
 import { unknownPermissions } from './permissions/unknown-permissions.js'
 import { isEmptySet, type RequirementSet, type SessionRequirements, unionOf } from './requirements.js'
@@ -26,6 +27,7 @@ import { SessionDirectory } from './session-directory.js'
 import { Scratch } from './scratch.js'
 import type { SessionOptions } from './session-options.js'
 import { SkillIndex } from './skills/skill-index.js'
+import { ownTools, toolChoice } from './tool-choice.js'
 import { ToolCatalog } from './tool-search/tool-catalog.js'
 import { resolveToolSearch } from './tool-search/tool-search-options.js'
 import { webSearchTool } from './tools/web-search.js'
@@ -43,11 +45,14 @@ interface SessionPlan {
 
 /** From what the caller wrote to what calls need: roots resolved, tools registered, capabilities and rules compiled. */
 export async function planSession(id: string, options: SessionOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
-  const { manifest, tools = [], permissions = {}, host = {}, ceiling, userData, sandbox = {} } = options
+  const { manifest, permissions = [], host = {}, ceiling, userData } = options
+  // What a host does to its options later is no part of the session.
+  const sandbox = structuredClone(options.sandbox ?? {})
   const limits = resolveLimits(options.limits)
   const roots = rootsOf(options, lineage)
   const adHoc = lineage === undefined ? new AdHocFiles((options.adHoc ?? []).map((path) => realDirectory('adHoc', path))) : new AdHocFiles([], lineage.parent.adHoc)
-  const all = toolsOf(lineage, checked('createSession', () => registerTools(tools)))
+  const registered = checked('createSession', () => registerTools(options))
+  const all = toolsOf(lineage, registered.tools)
   // An agent keeps to the provider of its caller: another one's host its caller may not reach.
   const provider = lineage === undefined ? chooseProvider(id, host.webSearch) : lineage.parent.web.provider
   const search = all.findIndex((tool) => tool.id === 'web_search')
@@ -70,6 +75,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       manifest: checked('createSession', () => ownManifest(manifest)),
       roots,
       tools: new Set(all.map((tool) => tool.id)),
+      isChosen: registered.isChosen,
       adHoc,
       capabilities,
       get policy() {
@@ -77,7 +83,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       },
       rules:
         lineage === undefined
-          ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...permissions })
+          ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...ruleLists(permissions) })
           : new InheritedRules(
               new RuleStore(addon, variables, rulesOfChild(lineage), `permissions of the agent ${lineage.agent.name}`),
               lineage.parent.rules,
@@ -121,16 +127,17 @@ export async function planSession(id: string, options: SessionOptions, openChild
   }
 }
 
-/** The built-in tools and the given ones, each id once. */
-function registerTools(given: readonly ContractTool[]): ContractTool[] {
+/** The built-in tools and the given ones, each id once, as far as the host wants them. */
+function registerTools({ tools = [], manifest }: SessionOptions): { tools: ContractTool[]; isChosen: (id: string) => boolean } {
   const byId = new Map(builtInTools.map((tool) => [tool.id, tool]))
-  for (const tool of given) {
+  for (const tool of ownTools(tools)) {
     checkTool(tool)
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)
     if (byId.has(tool.id)) throw invalid(`Two tools have the id ${tool.id}. Rename one of them.`)
     byId.set(tool.id, frozenTool(tool))
   }
-  return [...byId.values()]
+  const isChosen = toolChoice(tools, [...byId.keys()], Object.keys(manifest.mcpServers ?? {}))
+  return { tools: [...byId.values()].filter(({ id }) => isChosen(id)), isChosen }
 }
 
 /** A child has the tools that its definition names, of those that its parent has. */
@@ -149,7 +156,8 @@ function ownManifest({ agents, ...plain }: SessionOptions['manifest']): SessionO
 
 /** What an author or a host will have meant otherwise, and what holds all the same. */
 function warningsOf({ manifest, permissions, ceiling, headless, host }: SessionOptions, tools: readonly ContractTool[]): string[] {
-  const lists = { 'manifest.permissions': manifest.permissions, 'permissions.session': permissions?.session, 'permissions.project': permissions?.project }
+  const { session, project } = ruleLists(permissions ?? [])
+  const lists = { 'manifest.permissions': manifest.permissions, 'permissions.session': session, 'permissions.project': project }
   const alone = headless === false && host?.prompt === undefined
   const nobody = 'headless: false says that there is a user, but host.prompt is missing: what a user would be asked for is refused.'
   return [...(alone ? [nobody] : []), ...unknownPermissions(lists, { tools, manifest, ceiling })]

@@ -7,6 +7,7 @@ import { ContractFailure } from './codes.js'
 import type { ContractTool } from './contract-tool.js'
 import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from './envelope.js'
 import type { CallRecord, SessionRecorder } from './journal/session-recorder.js'
+import { keepOverwritten } from './overwritten-text.js'
 import type { SessionCore } from './session-core.js'
 import { takeArguments, type TakenArguments } from './taken-arguments.js'
 import { fitError, fitOutput } from './truncation.js'
@@ -79,11 +80,13 @@ async function attempt(
     await recorded(() => record.begin())
     signal.throwIfAborted()
     progress.acted = true
-    const runtime = callRuntime({ core, authority, id, tool: tool.id, signal })
+    let before: string | undefined
+    const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
+    const runtime = callRuntime({ core, authority, id, tool: tool.id, signal, onOverwritten })
     const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
     const returned = await settled(Promise.resolve().then(execute), signal)
     const { data, outcome } = await fitOutput(returned, core.limits, { directory: core.directory, tool: tool.id, callId: id })
-    return outputEnvelope(data, performance.now() - start, outcome)
+    return keepOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
   } finally {
     authority.release()
   }

@@ -1,4 +1,5 @@
 import type { LanguageModel } from 'ai'
+import type { EnvironmentOption } from '../settings.js'
 import type { AdHocFiles } from './ad-hoc-files.js'
 import type { AgentTeam } from './agents/agent-team.js'
 import type { SpawnAgent } from './agents/child-agent.js'
@@ -59,6 +60,13 @@ export interface SessionSandbox {
   denyRead?: string[] | undefined
   /** Paths that no process writes. */
   denyWrite?: string[] | undefined
+  /**
+   * The environment of the processes: by default the host's, without what looks like a secret or injects code.
+   * `allow` re-admits variables by name, `*` standing for anything in it; `set` gives values, whatever their names are;
+   * `'inherit'` passes everything. Subagents have the same.
+   * @default {}
+   */
+  env?: EnvironmentOption | undefined
 }
 
 /** What the calls of one session share. */
@@ -69,6 +77,8 @@ export interface SessionCore {
   readonly roots: readonly string[]
   /** The ids of the tools that it began with. */
   readonly tools: ReadonlySet<string>
+  /** Whether the host wants a tool, also one that comes later. */
+  readonly isChosen: (id: string) => boolean
   /** The files that the user has open besides the workspace. */
   readonly adHoc: AdHocFiles
   /** What it may do, while files are opened and closed. */

@@ -3,15 +3,17 @@ import { checkJournal } from '../journal/check-journal.js'
 import type { Journal } from '../journal/journal.js'
 import { checkNames, invalid, isNames, isPlain } from '../option-checks.js'
 import { checkSandbox } from '../sandbox.js'
+import { checkEnvironment } from '../setting-checks.js'
 import { checkModel } from './agents/child-agent.js'
 import type { ContractTool } from './contract-tool.js'
 import type { RecordPart } from './journal/session-recorder.js'
 import { defaultLimits, type Limits } from './limits.js'
 import { type AgentManifest, checkManifest } from './manifest.js'
-import type { Rule } from './permissions/rule.js'
+import { checkRuleLists, type Rule, type ScopedRules } from './permissions/rule.js'
 import { requirementProblem, type RequirementSet } from './requirements.js'
 import type { SessionHost, SessionSandbox } from './session-core.js'
 import { checkSkillOptions, type SkillOptions } from './skills/skill-source.js'
+import { checkToolOption, type ToolChoice } from './tool-choice.js'
 import { resolveToolSearch, type ToolSearchOptions } from './tool-search/tool-search-options.js'
 import type { Watchdog } from './watchdog.js'
 import { checkProviders } from './web/search-provider.js'
@@ -30,10 +32,19 @@ export interface SessionOptions {
   userData?: string | undefined
   /** What the agent is. */
   manifest: AgentManifest
-  /** The agent's own tools, and those of extensions. @default [] */
-  tools?: ContractTool[] | undefined
-  /** Rules that the user made before: for sessions like this one, and for the project. */
-  permissions?: { session?: Rule[] | undefined; project?: Rule[] | undefined } | undefined
+  /**
+   * The agent's own tools, and those of extensions; or which tools there are: `{ only: ['read', 'grep'] }` or
+   * `{ except: ['bash'] }`, with the own ones as `own`. A tool that is left out cannot be called, and what it requires is
+   * no capability of the session.
+   * @default []
+   */
+  tools?: readonly ContractTool[] | ToolChoice | undefined
+  /**
+   * Rules besides those of the manifest, which they cannot overrule where it denies. A list, such as `presets.acceptEdits`
+   * with more behind it, is the project's; `session` and `project` are rules that the user made before.
+   * @default []
+   */
+  permissions?: readonly Rule[] | ScopedRules | undefined
   /** Told of every rule that the user makes, to keep it. */
   onRule?: ((rule: Rule) => void) | undefined
   /** Looks at every call that is within the capabilities, and can refuse it. */
@@ -80,7 +91,7 @@ export function checkSessionOptions(options: SessionOptions): void {
   checkSkillOptions(options.skills ?? {})
   resolveToolSearch(options.toolSearch ?? {})
   checkEnabled(options.enabledMcpServers ?? [], manifest.mcpServers ?? {})
-  if (!Array.isArray(tools)) throw invalid('tools must be an array of tools.')
+  checkToolOption(tools)
   if (headless !== undefined && typeof headless !== 'boolean') throw invalid('headless must be true or false.')
   const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
   if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
@@ -93,12 +104,18 @@ export function checkSessionOptions(options: SessionOptions): void {
   checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
   checkProviders(host.webSearch)
   checkFunctions('', options, ofSession)
-  checkNames('permissions.', options.permissions ?? {}, ['session', 'project'])
-  checkNames('sandbox.', options.sandbox ?? {}, ['required', 'loopback', 'denyRead', 'denyWrite'])
-  checkSandbox(options.sandbox ?? {})
+  checkRuleLists(options.permissions ?? {})
+  checkSessionSandbox(options.sandbox ?? {})
   if (options.limits !== undefined) checkNames('limits.', options.limits, Object.keys(defaultLimits))
   if (options.model !== undefined) checkModel('model', options.model)
   if (journal !== undefined) checkJournal(journal)
+}
+
+function checkSessionSandbox(sandbox: unknown): void {
+  checkNames('sandbox.', sandbox, ['required', 'loopback', 'denyRead', 'denyWrite', 'env'])
+  const { env, ...others } = sandbox as SessionSandbox
+  checkSandbox(others)
+  if (env !== undefined) checkEnvironment(env, 'sandbox.env')
 }
 
 function checkEnabled(enabled: unknown, servers: object): void {

@@ -1,4 +1,3 @@
-import type { ToolSet } from 'ai'
 import type { OpenChild } from './agents/agent-team.js'
 import { childOptions } from './agents/child-options.js'
 import type { Lineage } from './agents/lineage.js'
@@ -6,7 +5,7 @@ import { uuidV7 } from '../journal/uuid-v7.js'
 import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../option-checks.js'
 import { unlessAborted } from '../unless-aborted.js'
 import type { MakeCheck } from './argument-checks.js'
-import type { ToolData } from './built-in-data.js'
+import type { SessionToolSet, ToolData } from './built-in-data.js'
 import { ContractFailure } from './codes.js'
 import type { ContractTool } from './contract-tool.js'
 import { type Envelope, errorEnvelope, failureOf } from './envelope.js'
@@ -33,8 +32,11 @@ export interface CallOptions {
 /** Tools with what they may do, for one run of an agent. Closed by `close()` or by `await using`. */
 export interface Session extends AsyncDisposable {
   readonly id: string
-  /** The tools as the AI SDK takes them: `new ToolLoopAgent({ tools: session.tools })`. */
-  readonly tools: ToolSet
+  /**
+   * The tools as the AI SDK takes them: `new ToolLoopAgent({ tools: session.tools })`. `task`, `skill`, `web_search` and
+   * `tool_search` are among them while there are agents, skills, a provider, and servers or extensions.
+   */
+  readonly tools: SessionToolSet
   /** The tools as they were registered. */
   readonly registered: readonly ContractTool[]
   /** What was asked for, and what holds. */
@@ -110,7 +112,7 @@ export async function openSession(options: SessionOptions, lineage?: Lineage): P
 
 class ContractSession implements Session {
   readonly id: string
-  readonly tools: ToolSet
+  readonly tools: SessionToolSet
   readonly requirements: SessionRequirements
   readonly headless: boolean
   readonly #core: SessionCore
@@ -133,7 +135,7 @@ class ContractSession implements Session {
     this.#core = core
     this.#recorder = recorder
     this.#tools = new SessionTools(core, registry, makeCheck, (tool, args, how) => this.call(tool, args, how))
-    this.tools = this.#tools.toolSet
+    this.tools = this.#tools.toolSet as unknown as SessionToolSet
   }
 
   get registered(): readonly ContractTool[] {

@@ -235,7 +235,7 @@ describe('servers that fail', () => {
     expect((await session.prepareStep(step)).activeTools).not.toContain('local_fresh')
     await call('local_grows', {})
     expect(Object.keys(session.tools)).not.toContain('local_fresh')
-    await until(async () => (await session.prepareStep(step)).activeTools.includes('local_fresh'))
+    await until(async () => ((await session.prepareStep(step)).activeTools as string[]).includes('local_fresh'))
     expect(dataOf(await call('local_fresh', {})).content[0].text).toBe('fresh was called')
   })
 

@@ -29,9 +29,9 @@ describe('R32 web_search', () => {
     expect(defaultLimits).toMatchObject({ webSearchCalls: 25, webSearchMs: 15_000, webFetchCalls: 25, webFetchMs: 15_000, webFetchBytes: 200_000, agentDepth: 5 })
   })
 
-  test('R32 without a provider it is there, and unavailable', async () => {
+  test('R32 without a provider it is not offered, and unavailable to who calls it', async () => {
     const { call, session } = await openScene()
-    expect(session.tools).toHaveProperty('web_search')
+    expect(session.tools).not.toHaveProperty('web_search')
     expect(failureOf(await call('web_search', { query: 'x' })).code).toBe('unavailable')
     expect(failureOf(await call('web_search', { query: ' ' })).code).toBe('invalid_arguments')
   })

@@ -58,9 +58,10 @@ pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatc
         PATTERNS.keep((case_insensitive, pattern.to_owned()), small.clone(), 1);
         return Ok(small);
     }
-    builder.build_many(&[pattern]).map_err(|error| {
-        // ripgrep goes on with the flags that would help. No caller of a tool can pass one.
-        GrepError::Pattern { pattern: pattern.to_owned(), message: shortened(error.to_string()) }
+    // Without ripgrep's advice on flags, of which there are none here.
+    builder.build_many(&[pattern]).map_err(|error| GrepError::Pattern {
+        pattern: pattern.to_owned(),
+        message: shortened(error.to_string()),
     })
 }
 

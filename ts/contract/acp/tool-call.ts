@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { checked, checkText, givenOptions, invalid } from '../../option-checks.js'
 import type { Envelope } from '../envelope.js'
+import { overwrittenText } from '../overwritten-text.js'
 import { acpToolKind, type AcpToolKind } from './kinds.js'
 
 /** What a tool call shows: text, a change of a file, or a terminal of the client's. */
@@ -39,6 +40,11 @@ export interface AcpToolCallOptions {
   kind?: AcpToolKind | undefined
   /** A terminal that the client made for the command. */
   terminalId?: string | undefined
+  /**
+   * What a `write` overwrites, for its diff. @default what the file held, as far as the session of this process knows it: of
+   * text files of up to 200 KB, from the envelope on; else null, as for a new file
+   */
+  oldText?: string | undefined
 }
 
 /** The most places that are shown of a search. */
@@ -50,9 +56,10 @@ const MOST_LOCATIONS = 100
  * @throws {ToolError} INVALID_INPUT for what is no call, no envelope or no option.
  */
 export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
-  const how = givenOptions('toAcpToolCall', options, ['workspace', 'kind', 'terminalId'])
+  const how = givenOptions('toAcpToolCall', options, ['workspace', 'kind', 'terminalId', 'oldText'])
   return checked('toAcpToolCall', () => {
     for (const name of ['workspace', 'terminalId'] as const) if (how[name] !== undefined) checkText(name, how[name])
+    if (how.oldText !== undefined && typeof how.oldText !== 'string') throw invalid('oldText must be a string.')
     if (result !== undefined) checkEnvelope(result)
     return acpToolCall(ownCall(call), result, how)
   })
@@ -104,10 +111,10 @@ function contentOf(
   tool: string,
   args: Record<string, unknown>,
   result: Envelope | undefined,
-  { workspace, terminalId }: AcpToolCallOptions,
+  { workspace, terminalId, oldText = overwrittenText(result) }: AcpToolCallOptions,
 ): AcpToolCallContent[] {
   const terminal: AcpToolCallContent[] = terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]
-  const diff = result?.type === 'error' ? [] : diffOf(tool, args, workspace)
+  const diff = result?.type === 'error' ? [] : diffOf(tool, args, workspace, oldText)
   if (result === undefined) return [...terminal, ...diff]
   if (result.type === 'error') return [...terminal, text(result.error_text)]
   // A change is shown by what it changed, and a command by its terminal.
@@ -115,11 +122,11 @@ function contentOf(
   return terminal.length > 0 ? terminal : [text(outputText(result.data))]
 }
 
-function diffOf(tool: string, args: Record<string, unknown>, workspace: string | undefined): AcpToolCallContent[] {
+function diffOf(tool: string, args: Record<string, unknown>, workspace: string | undefined, before: string | undefined): AcpToolCallContent[] {
   const { path, content, old_string: oldText, new_string: newText } = args
   if (!isText(path)) return []
   const absolute = resolve(workspace ?? '.', path)
-  if (tool === 'write' && typeof content === 'string') return [{ type: 'diff', path: absolute, oldText: null, newText: content }]
+  if (tool === 'write' && typeof content === 'string') return [{ type: 'diff', path: absolute, oldText: before ?? null, newText: content }]
   if (tool !== 'edit' || typeof oldText !== 'string' || typeof newText !== 'string') return []
   return [{ type: 'diff', path: absolute, oldText, newText }]
 }

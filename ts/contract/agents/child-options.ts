@@ -1,6 +1,7 @@
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { AgentManifest } from '../manifest.js'
 import type { SessionOptions } from '../session-options.js'
+import { ownTools } from '../tool-choice.js'
 import type { Lineage } from './lineage.js'
 
 /**
@@ -8,7 +9,7 @@ import type { Lineage } from './lineage.js'
  * manifest. Servers, with their credentials, and questions to the user stay with the parent.
  */
 export function childOptions(options: SessionOptions, { id, agent }: Lineage, note: (part: RecordPart) => void): SessionOptions {
-  const { permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host = {}, onRecord, ...same } = options
+  const { tools = [], permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host = {}, onRecord, ...same } = options
   const { question: _question, ...hostOfAgents } = host
   const { name, requires, permissions, ceiling } = agent
   const manifest: AgentManifest = { name, requires, permissions, agents: options.manifest.agents, skills: options.manifest.skills }
@@ -16,6 +17,8 @@ export function childOptions(options: SessionOptions, { id, agent }: Lineage, no
     ...same,
     id,
     manifest,
+    // What the host leaves out its parent does not have.
+    tools: ownTools(tools),
     host: hostOfAgents,
     ...(ceiling === undefined ? {} : { ceiling }),
     onRecord: async (part) => {

@@ -3,7 +3,7 @@ import { ToolError } from '../../errors.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/check-journal.js'
-import { checked, checkText, givenOptions, invalid } from '../../option-checks.js'
+import { checked, checkText, givenOptions } from '../../option-checks.js'
 import { nativeArgsHash } from '../../native.js'
 import { builtInTools } from '../built-in-tools.js'
 import { checkTool, type ContractTool } from '../contract-tool.js'
@@ -11,6 +11,7 @@ import type { Envelope } from '../envelope.js'
 import { defaultLimits } from '../limits.js'
 import { modelTools } from '../model-tools.js'
 import { takeArguments } from '../taken-arguments.js'
+import { checkToolOption, ownTools, toolChoice, type ToolChoice } from '../tool-choice.js'
 import { foundBy, toolsFoundLater } from './found-tools.js'
 import { recordedArguments } from './recorded-arguments.js'
 import { keptEnvelope, type KeptEnvelope } from './recorded-envelope.js'
@@ -18,8 +19,8 @@ import { SESSION_NODE } from './session-recorder.js'
 
 /** How {@link replaySession} replays. */
 export interface ReplaySessionOptions {
-  /** The session's own tools: for their descriptions and schemas; none of them runs. @default [] */
-  tools?: readonly ContractTool[] | undefined
+  /** The same as for `createSession`: own tools for their descriptions and schemas, and which ones there were. None of them runs. @default [] */
+  tools?: readonly ContractTool[] | ToolChoice | undefined
 }
 
 /** A recorded call. */
@@ -61,9 +62,11 @@ export async function replaySession(
   checked('replaySession', () => {
     checkJournal(journal)
     checkText('sessionId', sessionId)
-    if (!Array.isArray(tools)) throw invalid('tools must be an array of tools.')
-    for (const tool of tools) checkTool(tool)
+    checkToolOption(tools)
+    for (const tool of ownTools(tools)) checkTool(tool)
   })
+  const all = [...builtInTools, ...ownTools(tools)]
+  const isChosen = checked('replaySession', () => toolChoice(tools, all.map((tool) => tool.id)))
   const rows = (await journal.listRun(sessionId)).filter(({ nodeId }) => nodeId === SESSION_NODE)
   if (rows.length === 0) {
     throw new ToolError({
@@ -74,8 +77,11 @@ export async function replaySession(
       details: { sessionId },
     })
   }
-  return new RecordedSession(sessionId, rows, [...builtInTools, ...tools])
+  return new RecordedSession(sessionId, rows, all.filter((tool) => isChosen(tool.id)))
 }
+
+/** The tools that a session offers only while something is behind them. */
+const offeredBehind: ReadonlySet<string> = new Set(['task', 'skill', 'web_search', 'tool_search'])
 
 /** A recorded call with what its row has kept. */
 interface KeptCall extends KeptEnvelope {
@@ -97,7 +103,11 @@ class RecordedSession implements SessionReplay {
     this.#calls = rows.map((row) => ({ row, ...keptEnvelope(row) }))
     const offer = (some: readonly ContractTool[]): ToolSet => modelTools(some, (tool, args, { callId }) => this.call(tool, args, { callId }))
     const later = toolsFoundLater(tools, this.#calls)
-    this.tools = offer(tools.filter((tool) => !later.has(tool.id)))
+    // What had nothing behind it was not offered, and so not called either.
+    const isCalled = (tool: string): boolean => rows.some(({ toolName }) => toolName === tool)
+    const canFind = tools.some(({ extension }) => extension === true)
+    const isOffered = (tool: string): boolean => !offeredBehind.has(tool) || isCalled(tool) || (tool === 'tool_search' && canFind)
+    this.tools = offer(tools.filter((tool) => !later.has(tool.id) && isOffered(tool.id)))
     this.#later = offer(tools.filter((tool) => later.has(tool.id)))
   }
 

@@ -7,6 +7,8 @@ import { type PermissionAction, type Rule, type RuleSource, type StoredRule, sto
 export type Subject = ContractSubject & {
   /** Whether it is a search, which goes through all that lies below. */
   below?: boolean
+  /** Of a command line, the commands in it that need no rule. */
+  free?: readonly string[]
 }
 
 /** What the rules say of one subject. */
@@ -123,7 +125,23 @@ export class RuleStore implements PermissionRules {
       final,
       restricted,
     }))
-    return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
+    const isFree = ({ capability, resource, rule, restricted }: SubjectVerdict): boolean =>
+      rule === undefined && restricted === undefined && subjects.some((one) => one.capability === capability && one.free?.includes(resource) === true)
+    const judged = told.filter((one) => !isFree(one))
+    if (judged.length === told.length) return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
+    const decisive = strictestOf(judged)
+    return {
+      action: decisive?.action ?? 'allow',
+      matched,
+      userAllowed: judged.length > 0 && judged.every((one) => this.#isUserAllowed(variables, toolId, one)),
+      decisive,
+      subjects: told.map((one) => (isFree(one) ? { ...one, action: 'allow' } : one)),
+    }
+  }
+
+  /** Whether rules of the user alone allow a command. */
+  #isUserAllowed(variables: ContractVariables, toolId: string, { capability, resource, restricted }: SubjectVerdict): boolean {
+    return restricted === undefined && this.#compiledFor(variables).evaluate(toolId, [{ capability, kind: 'command', resource }]).userAllowed
   }
 
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
@@ -162,4 +180,9 @@ export class RuleStore implements PermissionRules {
   #list(): StoredRule[] {
     return [...this.#manifest, ...this.#session, ...this.#project]
   }
+}
+
+/** The first of those that the strictest action has. */
+function strictestOf(judged: readonly SubjectVerdict[]): SubjectVerdict | undefined {
+  return judged.find(({ action }) => action === 'deny') ?? judged.find(({ action }) => action === 'ask') ?? judged[0]
 }

@@ -45,3 +45,21 @@ export function storedRule(rule: unknown, source: RuleSource, where: string): St
   const stored: StoredRule = { permission, pattern, action: action as PermissionAction, source }
   return Object.freeze(added_at === undefined ? stored : { ...stored, added_at })
 }
+
+/** Rules that a session is opened with, by their scope. */
+export interface ScopedRules {
+  session?: readonly Rule[] | undefined
+  project?: readonly Rule[] | undefined
+}
+
+/** The lists of an option that is a list, which is the project's, or both. */
+export const ruleLists = (given: readonly Rule[] | ScopedRules): ScopedRules => (isList(given) ? { project: given } : given)
+
+const isList = (given: readonly Rule[] | ScopedRules): given is readonly Rule[] => Array.isArray(given)
+
+/** @throws {ToolError} INVALID_INPUT for what are no lists of rules. */
+export function checkRuleLists(given: unknown): void {
+  if (Array.isArray(given)) return
+  if (typeof given !== 'object' || given === null) throw invalid('permissions must be an array of rules, or { session, project }.')
+  checkNames('permissions.', given, ['session', 'project'])
+}

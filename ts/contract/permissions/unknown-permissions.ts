@@ -1,4 +1,6 @@
+import { nearestName } from '../../nearest-name.js'
 import type { ContractTool } from '../contract-tool.js'
+import { lockedToolIds } from '../locked-tools.js'
 import type { AgentManifest } from '../manifest.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
 import type { RequirementSet } from '../requirements.js'
@@ -26,44 +28,15 @@ export function unknownPermissions(lists: RuleLists, { tools, manifest, ceiling 
   const servers = Object.keys(mcpServers)
   const sets = [requires, ceiling, ...tools.map((tool) => tool.requires), ...agents.flatMap((agent) => [agent.requires, agent.ceiling])]
   const named = sets.flatMap((set) => set?.capabilities ?? [])
-  const known = new Set(['*', ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
+  const known = new Set(['*', ...lockedToolIds, ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
   const beginnings = servers.map((server) => `${server.replace(/[^A-Za-z0-9_]/gu, '_')}_`)
   const all = { ...lists, ...Object.fromEntries(agents.map(({ permissions }, index) => [`manifest.agents[${index}].permissions`, permissions])) }
   return Object.entries(all).flatMap(([list, rules = []]) =>
     rules.flatMap(({ permission }, index) => {
       if (known.has(permission) || beginnings.some((start) => permission.startsWith(start))) return []
-      const near = nearest(permission, known)
+      const near = nearestName(permission, known)
       const hint = near === undefined ? '' : ` Did you mean ${near}?`
       return [`${list}[${index}] is a rule about nothing: no tool and no capability is called ${JSON.stringify(permission.slice(0, 100))}.${hint}`]
     }),
   )
-}
-
-/** The name that takes the fewest changes of letters, where those are few. */
-function nearest(given: string, names: Iterable<string>): string | undefined {
-  let found: string | undefined
-  let fewest = Math.min(3, Math.ceil(given.length / 3)) + 1
-  for (const name of names) {
-    if (Math.abs(name.length - given.length) >= fewest) continue
-    const changes = distance(given, name)
-    if (changes < fewest) {
-      fewest = changes
-      found = name
-    }
-  }
-  return found
-}
-
-/** How many letters have to be changed, put in or taken out. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [at, letter] of [...from].entries()) {
-    const next = [at + 1]
-    for (const [index, other] of [...to].entries()) {
-      const [corner = 0, above = 0] = row.slice(index)
-      next.push(Math.min(corner + (letter === other ? 0 : 1), above + 1, (next[index] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

@@ -7,6 +7,7 @@ import { checkTool, type ContractTool } from '../contract-tool.js'
 import type { Envelope } from '../envelope.js'
 import { createSession } from '../create-session.js'
 import type { SessionOptions } from '../session-options.js'
+import { ownTools } from '../tool-choice.js'
 import { envelopeProblem } from './envelope-problem.js'
 import { hostAccessDuring, hostAccessIsSeen } from './host-access.js'
 import { invalidArguments, sampleOf } from './invalid-arguments.js'
@@ -220,7 +221,7 @@ async function inSession(
 ): Promise<void> {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-contract-')))
   try {
-    const tools = [...(builtIn ? [] : own), ...(options.tools ?? [])]
+    const tools = [...(builtIn ? [] : own), ...ownTools(options.tools ?? [])]
     const session = await open({ manifest: { name: 'suite' }, ...options, workspace, tools })
     try {
       await use(session)

@@ -28,9 +28,15 @@ export class ToolCatalog {
     this.#settle()
   }
 
-  /** Whether there are more tools than are listed all. */
+  /** Whether there are more tools than are listed all, and a way to find them. */
   get isHiding(): boolean {
-    return this.#options.enabled && this.#tools.length > this.#options.threshold
+    const canSearch = this.#tools.some(({ id }) => id === 'tool_search')
+    return canSearch && this.#options.enabled && this.#tools.length > this.#options.threshold
+  }
+
+  /** Whether there are tools that a search can find. */
+  get hasFindable(): boolean {
+    return this.#tools.some(({ extension }) => extension === true)
   }
 
   /** The tools that can be called now. */

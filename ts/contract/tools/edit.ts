@@ -20,13 +20,13 @@ export interface EditData {
 export const editTool: ContractTool<EditArguments, EditData> = {
   id: 'edit',
   description:
-    'Replace a text in an existing file. old_string must be exactly as in the file, and stand there once unless replace_all is true.',
+    'Replace text in an existing file. old_string must match exactly, including whitespace, and must be unique in the file unless replace_all is true. To create a file, use write.',
   parameters: parameters(
     {
-      path: pathParameter('The file, relative to the workspace or absolute'),
-      old_string: { type: 'string', minLength: 1, description: 'The text to replace, with its white space' },
-      new_string: { type: 'string', description: 'The text that takes its place' },
-      replace_all: { type: 'boolean', description: 'Replace every place where it stands. Default false' },
+      path: pathParameter('Path of the file, relative to the workspace or absolute'),
+      old_string: { type: 'string', minLength: 1, description: 'The text to replace, exactly as it stands in the file' },
+      new_string: { type: 'string', description: 'The text to put in its place; must differ from old_string' },
+      replace_all: { type: 'boolean', description: 'Replace every occurrence of old_string. Default false' },
     },
     ['path', 'old_string', 'new_string'],
   ),
@@ -35,7 +35,7 @@ export const editTool: ContractTool<EditArguments, EditData> = {
   targets: ({ path }) => [{ kind: 'file', path, access: 'edit' }],
   async execute({ path, old_string, new_string, replace_all = false }, { fs }) {
     if (old_string === new_string) {
-      throw new ContractFailure('invalid_arguments', 'old_string and new_string are equal: nothing would change. Give the text as it shall become.')
+      throw new ContractFailure('invalid_arguments', 'old_string and new_string are equal, so nothing would change: new_string must differ from old_string.')
     }
     const { replacements } = await fs.replace(path, { old: old_string, new: new_string, all: replace_all })
     return { path, replacements }

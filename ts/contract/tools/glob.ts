@@ -15,11 +15,11 @@ export type GlobData = ({ entries: string[] } | { head: string }) & NotSearched
 /** The files below a directory whose path matches. */
 export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   id: 'glob',
-  description: 'List files by a glob pattern, sorted. When the result is truncated there are more files than it shows.',
+  description: 'List the files that match a glob pattern, sorted by path. If metadata.truncated is true, there are more than it shows.',
   parameters: parameters(
     {
-      pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'For example src/**/*.ts. One without a slash, as *.ts, matches at every depth; with one, from the directory on' },
-      path: pathParameter('The directory to look in. Default: the whole workspace'),
+      pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'Relative to path, for example src/**/*.ts. A pattern without a slash, such as *.ts, matches at any depth' },
+      path: pathParameter('The directory to search, without wildcards. Default: the whole workspace'),
     },
     ['pattern'],
   ),

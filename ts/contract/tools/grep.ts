@@ -22,13 +22,13 @@ export interface NotSearched {
 /** The lines of files that a regular expression matches. */
 export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   id: 'grep',
-  description: 'Search file contents with a regular expression (Rust syntax, no look-around).',
+  description: 'Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Each match has its path, line number and text.',
   parameters: parameters(
     {
-      pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression' },
-      path: pathParameter('The directory or file to search. Default: the whole workspace'),
-      glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Only files that match, for example *.ts at every depth, or src/*.ts in one directory' },
-      case_insensitive: { type: 'boolean', description: 'Default false' },
+      pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression, matched line by line' },
+      path: pathParameter('The directory or file to search, without wildcards. Default: the whole workspace'),
+      glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Search only files that match: *.ts at any depth, src/*.ts in one directory' },
+      case_insensitive: { type: 'boolean', description: 'Ignore case. Default false' },
     },
     ['pattern'],
   ),

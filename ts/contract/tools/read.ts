@@ -18,12 +18,12 @@ export type ReadData =
 export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
   id: 'read',
   description:
-    'Read a text file. Long files come in parts: when the result has next_offset, call again with it as offset. offset and limit count bytes.',
+    'Read a text file. A long file comes in parts: while the result has next_offset, call again with it as offset. offset and limit are bytes, not lines: to see the lines around a grep match, read the file without them.',
   parameters: parameters(
     {
-      path: pathParameter('The file, relative to the workspace or absolute'),
-      offset: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Where to begin, in bytes' },
-      limit: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The most bytes to read' },
+      path: pathParameter('Path of the file, relative to the workspace or absolute'),
+      offset: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Where to start, in bytes, not lines. Default 0' },
+      limit: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'How much to read at most, in bytes, not lines' },
     },
     ['path'],
   ),

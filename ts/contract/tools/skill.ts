@@ -14,7 +14,7 @@ export interface SkillData {
 /** The body of a skill. */
 export const skillTool: ContractTool<SkillArguments, SkillData> = {
   id: 'skill',
-  description: 'Load the instructions of a skill by its name. The system prompt lists the skills there are.',
+  description: 'Load the instructions of a skill by name. The available skills are listed in the system prompt.',
   parameters: parameters({ name: { type: 'string', minLength: 1, maxLength: 200, description: 'The name of the skill' } }, ['name']),
   requires: {},
   kind: 'think',

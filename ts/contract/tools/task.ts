@@ -6,13 +6,13 @@ import { parameters } from './parameters.js'
 export const taskTool: ContractTool<TaskArguments, TaskData> = {
   id: 'task',
   description:
-    'Hand a task to a subagent, which starts afresh and sees nothing but the prompt. It gives its final answer; with background it works on meanwhile, and the answer comes later.',
+    'Hand a task to a subagent. It starts with an empty context and sees only prompt; its final answer is the result. With background: true the call returns at once, and the answer arrives in a later message.',
   parameters: parameters(
     {
       subagent_type: { type: 'string', minLength: 1, maxLength: 200, description: 'The name of the agent' },
-      prompt: { type: 'string', minLength: 1, description: 'The whole task, with all that the agent has to know' },
-      background: { type: 'boolean', description: 'Whether to go on at once. Default false' },
-      metadata: { type: 'object', description: 'Anything that the host is to keep with it' },
+      prompt: { type: 'string', minLength: 1, description: 'The complete task, with everything the agent needs to know' },
+      background: { type: 'boolean', description: 'Return at once, without waiting for the answer. Default false' },
+      metadata: { type: 'object', description: 'Data that the host keeps with the task; the agent does not see it' },
     },
     ['subagent_type', 'prompt'],
   ),

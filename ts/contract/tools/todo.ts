@@ -15,17 +15,18 @@ export interface TodoData {
 /** The session's todo list, replaced as a whole. */
 export const todoTool: ContractTool<TodoArguments, TodoData> = {
   id: 'todo',
-  description: 'Write the todo list of this session. It replaces the list before; an empty list clears it.',
+  description: 'Write the todo list of this session. Each call replaces the whole list; an empty array clears it.',
   parameters: parameters(
     {
       todos: {
         type: 'array',
         maxItems: 1000,
+        description: 'The whole list, in order',
         items: parameters(
           {
-            content: { type: 'string', minLength: 1, description: 'What is to be done' },
-            status: { enum: ['pending', 'in_progress', 'completed'] },
-            active_form: { type: 'string', minLength: 1, description: 'What is being done meanwhile, e.g. Running the tests' },
+            content: { type: 'string', minLength: 1, description: 'The task, for example Run the tests' },
+            status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
+            active_form: { type: 'string', minLength: 1, description: 'The task while it is in progress, for example Running the tests' },
           },
           ['content', 'status'],
         ),

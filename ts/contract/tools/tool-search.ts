@@ -16,8 +16,8 @@ export interface ToolSearchData {
 export const toolSearchTool: ContractTool<ToolSearchArguments, ToolSearchData> = {
   id: 'tool_search',
   description:
-    'Search for tools of connected servers and extensions that are not listed, by what they do. What is found can be called from your next step on.',
-  parameters: parameters({ query: { type: 'string', minLength: 1, maxLength: 1000, description: 'A few words about what the tool should do' } }, ['query']),
+    'Search for more tools, from connected servers and extensions, by what they do. You can call the tools it finds from your next step on.',
+  parameters: parameters({ query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words' } }, ['query']),
   requires: {},
   kind: 'search',
   async execute({ query }, { session }) {

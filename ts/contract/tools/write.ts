@@ -17,11 +17,11 @@ export interface WriteData {
 /** A file as a whole: created with its directories, or replaced. */
 export const writeTool: ContractTool<WriteArguments, WriteData> = {
   id: 'write',
-  description: 'Create a file, or replace all of its content. Missing directories are made.',
+  description: 'Create a file, or overwrite an existing one. Missing parent directories are created. To change part of a file, use edit.',
   parameters: parameters(
     {
-      path: pathParameter('The file, relative to the workspace or absolute'),
-      content: { type: 'string', description: 'The whole text of the file' },
+      path: pathParameter('Path of the file, relative to the workspace or absolute'),
+      content: { type: 'string', description: 'The complete content of the file' },
     },
     ['path', 'content'],
   ),

@@ -1,0 +1,79 @@
+import { realpathSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { ParsedCommand } from '../../../index.js'
+
+/** Where a command line begins, and where it may go without a rule. */
+export interface Ground {
+  /** The directory that it runs in, absolute and without links. */
+  workdir: string
+  /** The roots of the workspace, absolute and without links. */
+  roots: readonly string[]
+  /** Whether the commands have a CDPATH, by which `cd src` may lead anywhere. */
+  hasSearchPath: boolean
+}
+
+/** So many places are followed: what leads to more is judged like any other command. */
+const MOST_PLACES = 32
+
+/**
+ * The commands of a line that go to another directory of the workspace, as rules compare them: they change nothing, and
+ * what runs there is judged by itself. Only what is known beforehand counts. A directory that is not there yet, one behind
+ * a link, `cd` alone and `cd -` lead who knows where.
+ */
+export function freeSteps(line: string, commands: readonly ParsedCommand[], ground: Ground): string[] {
+  if (commands.some(({ text }) => /CDPATH|^(?:alias|function|pushd|popd)\b/u.test(text))) return []
+  const steps = commands.filter(({ argv, restricted }) => argv?.[0] === 'cd' && restricted === undefined)
+  const targets = steps.map(({ argv = [] }) => targetOf(argv, ground.hasSearchPath))
+  // One that leads out, or nobody knows where, changes what the others mean.
+  if (targets.length === 0 || targets.includes(undefined) || commands.some((one) => !steps.includes(one) && /^'?cd\b/u.test(one.text))) return []
+  return leadOut(targets as string[], orderOf(line, steps.length), ground) ? [] : steps.map(({ text }) => text)
+}
+
+/**
+ * How the steps of a line follow each other: `chain`, each made when those before were, `order`, each made or not, but once and
+ * in its turn, or `any`. Loops, functions and words that are put together make it `any`.
+ */
+type Order = 'chain' | 'order' | 'any'
+
+function orderOf(line: string, steps: number): Order {
+  const isPlain = /^[\w\s./&;|=:@%+,<>-]*$/u.test(line) && !/\b(?:while|until|for|select|function|eval|source|trap)\b/u.test(line)
+  if (!isPlain || line.match(/\bcd\b/gu)?.length !== steps) return 'any'
+  return /[;|\n]|(?<![&>])&(?!&)/u.test(line) ? 'order' : 'chain'
+}
+
+/** Where it goes, if its words say so. */
+function targetOf([, ...args]: readonly string[], hasSearchPath: boolean): string | undefined {
+  const [target, ...rest] = args[0] === '--' || args[0] === '-L' || args[0] === '-P' ? args.slice(1) : args
+  if (target === undefined || target === '' || rest.length > 0 || /^[-~]/u.test(target)) return undefined
+  // Behind a name `..` leads elsewhere when that is a link.
+  if (/(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/(?:.*\/)?\.\.(?:\/|$)/u.test(target)) return undefined
+  return hasSearchPath && !/^(?:\/|\.{1,2}(?:\/|$))/u.test(target) ? undefined : target
+}
+
+/** Whether these steps can lead out of the workspace. A step that leads nowhere is taken for one that does. */
+function leadOut(targets: readonly string[], order: Order, { workdir, roots }: Ground): boolean {
+  const places = new Set([workdir])
+  const reached = new Set<string>()
+  let before = 0
+  while (places.size > before) {
+    before = order === 'any' ? places.size : Infinity
+    for (const target of targets) {
+      const next = [...places].map((place) => resolve(place, target)).filter((path) => kindOf(path, roots) !== 'missing')
+      if (places.size > MOST_PLACES || next.some((path) => kindOf(path, roots) === 'outside')) return true
+      if (next.length > 0) reached.add(target)
+      if (order === 'chain') places.clear()
+      for (const path of next) places.add(path)
+    }
+  }
+  return targets.some((target) => !reached.has(target))
+}
+
+function kindOf(path: string, roots: readonly string[]): 'inside' | 'outside' | 'missing' {
+  if (!roots.some((root) => path === root || path.startsWith(`${root}/`))) return 'outside'
+  try {
+    if (realpathSync(path) !== path) return 'outside'
+    return statSync(path).isDirectory() ? 'inside' : 'missing'
+  } catch {
+    return 'missing'
+  }
+}
