@@ -38,5 +38,5 @@ function* problemsIn(file) {
   }
 }
 
-const pages = listTree().files.filter(file => file.endsWith('.md'))
+const pages = listTree().files.filter(file => file.endsWith('.md') || file === 'llms.txt')
 report('docs', pages.flatMap(file => [...problemsIn(file)]))
