@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
+import { codeBlocks } from './code-blocks/extract.mjs'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
 import { packPlatform, packRoot } from './package/tarballs.mjs'
@@ -105,12 +106,35 @@ function checkCommonJs(work, packages) {
   const node = join(binDir, 'node')
   const program = name => join(project, 'node_modules', '.bin', name)
   check('CommonJS: a program runs by tsx', () => capture(node, [program('tsx'), 'consumer-script.ts'], { cwd: project }))
+  checkQuickStart(project, [
+    ['an ES module', 'agent.mjs', node],
+    ['CommonJS', 'agent.cjs', node],
+    ['TypeScript, by tsx', 'agent.ts', node, program('tsx')],
+  ])
   // Without the optional peers, which a bundler must not ask for.
   const options = ['--bundle', '--platform=node', '--format=esm', '--outfile=out/program.mjs', '--log-level=error']
   check('a bundle without external packages runs beside its addon', () => {
     capture(program('esbuild'), ['consumer-script.ts', ...options], { cwd: project })
     capture(node, ['out/program.mjs'], { cwd: project })
   })
+}
+
+/** The first program of the README, as it is printed; as CommonJS, with `require` in place of `import`. */
+function checkQuickStart(project, ways) {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const { code } = codeBlocks(readme).find(({ path }) => path === 'agent.mjs')
+  mkdirSync(join(project, 'project'), { recursive: true })
+  for (const [title, file, ...command] of ways) {
+    check(`the README's first program runs as ${title}`, () => {
+      const text = file.endsWith('.cjs') ? code.replaceAll(/^import (\{.*\}) from ('.*')$/gm, 'const $1 = require($2)') : code
+      writeFileSync(join(project, file), text)
+      const [binary, ...args] = command
+      const printed = capture(binary, [...args, '--import', './consumer-model.mjs', file], { cwd: project })
+      expect(printed.trim() === 'done', `it prints ${printed}`)
+      expect(readFileSync(join(project, 'project', 'fixed.txt'), 'utf8') === 'yes', 'it changes nothing')
+      rmSync(join(project, 'project', 'fixed.txt'))
+    })
+  }
 }
 
 function main(work) {
