@@ -23,7 +23,7 @@ const run: Record<string, string[]> = {
   'guides/server.md': ['server.mjs', 'check-host.mjs', 'handler.ts'],
   'guides/deployment.md': ['webpack.config.mjs', 'tools.mjs'],
   'guides/crash-safe-journal.md': ['pay.mjs', 'agent-task.mjs'],
-  'troubleshooting.md': ['next.config.mjs', 'tools.mjs'],
+  'troubleshooting.md': ['next.config.mjs', 'tools.mjs', 'close-by-hand.mjs'],
 }
 /** What needs a browser, a bundler or a platform package. All of it is compiled by `npm run check`. */
 const compiledOnly: Record<string, string[]> = {
@@ -46,6 +46,10 @@ test.each([
   ['troubleshooting.md', 'tools.mjs'],
 ])('%s: %s loads', async (page, path) => {
   expect(await runGuide(guideFolder(page), path)).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+test('a journal that is closed by hand', async () => {
+  expect(await runGuide(guideFolder('troubleshooting.md'), 'close-by-hand.mjs')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
 })
 
 describe('the terminal agent', () => {
