@@ -19,7 +19,7 @@ function moduleOf(page, { code }, parts) {
   if (part !== undefined) parts.splice(parts.indexOf(part), 1)
   const { before = '', after = '' } = part ?? {}
   // A block without an import would be a script, and share its names with all other blocks.
-  return { text: `${before}${code}${after}\nexport {}\n`, linesBefore: before.split('\n').length - 1 }
+  return { text: `${before}${code}${after}\nexport {}\n`, linesBefore: before.split('\n').length - 1, declares: /^(?:declare|import type) /m.test(before) }
 }
 
 /** Writes the blocks of a page as files. Gives what can be said without compiling them. */
@@ -28,12 +28,12 @@ function writePage(page, places) {
   const parts = [...(fragments[page] ?? [])]
   for (const [index, block] of codeBlocks(readFileSync(join(root, page), 'utf8')).entries()) {
     if (!COMPILED.has(block.language)) continue
-    const name = block.path ?? `block-${index + 1}.${block.language}`
+    const { text, linesBefore, declares } = moduleOf(page, block, parts)
+    const name = block.path ?? `block-${index + 1}.${declares ? 'ts' : block.language}`
     const file = join(folder, page.replace(/\.md$/, ''), name)
     if (places.has(file)) problems.push(`${page}:${block.line}: a second block is called ${name}`)
-    const { text, linesBefore } = moduleOf(page, block, parts)
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, /\.cjs$/.test(name) ? text.replace(/export \{\}\n$/, '') : text)
+    writeFileSync(file, name.endsWith('.cjs') ? text.replace(/export \{\}\n$/, '') : text)
     places.set(file, { page, line: block.line - linesBefore })
   }
   const where = 'scripts/code-blocks/fragments.mjs'

@@ -102,7 +102,7 @@ const asked = await send([user])
 for (const approved of [false, true]) {
   const parts = asked.parts.map((part) => isToolUIPart(part) ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved } } : part)
   const answered = await send([user, { ...asked, parts }])
-  console.log(JSON.stringify({ asked: asked.parts.find(isToolUIPart).state, then: answered.parts.find(isToolUIPart).state }))
+  console.log(JSON.stringify([asked, answered].map(({ parts }) => parts.find(isToolUIPart).state)))
 }
 const forged = asked.parts.map((part) => isToolUIPart(part) ? { ...part, input: { path: 'forged.txt', content: '' }, state: 'approval-responded', approval: { ...part.approval, approved: true } } : part)
 await send([user, { ...asked, parts: forged }]).catch(() => {})
@@ -111,8 +111,8 @@ await send([user, { ...asked, parts: forged }]).catch(() => {})
   const env = { PROJECT_DIR: folder, TOOL_APPROVAL_SECRET: 'secret' }
   const { stdout, code } = await runGuide(folder, 'client.mjs', { args: [call('write', { path: 'new.txt', content: 'x' })], env })
   expect(stdout.trim().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([
-    { asked: 'approval-requested', then: 'output-denied' },
-    { asked: 'approval-requested', then: 'output-available' },
+    ['approval-requested', 'output-denied'],
+    ['approval-requested', 'output-available'],
   ])
   expect(readFileSync(join(folder, 'new.txt'), 'utf8')).toBe('x')
   expect([existsSync(join(folder, 'forged.txt')), code]).toEqual([false, 0])

@@ -2,7 +2,8 @@
 // What they are given is checked; that they have these names is known from their documentation.
 
 declare module '@ai-sdk/anthropic' {
-  export const anthropic: (model: string) => import('ai').LanguageModel
+  import type { LanguageModel } from 'ai'
+  export const anthropic: (model: string) => LanguageModel
 }
 
 declare module '@ai-sdk/react' {
