@@ -11,7 +11,7 @@ const COMPILED = new Set(['js', 'mjs', 'cjs', 'jsx', 'ts', 'mts', 'cts', 'tsx'])
 /** Inside of the package, so that a block finds it by its name, and what is installed beside it. */
 const folder = join(cacheDir, 'code-blocks')
 
-const isPage = file => /^(?:README\.md|examples\/README\.md|docs\/.*\.md)$/.test(file)
+const isPage = file => /^(?:README\.md|llms\.txt|examples\/README\.md|docs\/.*\.md)$/.test(file)
 
 /** A block as a module: with the lines around it where it is a fragment. */
 function moduleOf(page, { code }, parts) {
@@ -30,7 +30,7 @@ function writePage(page, places) {
     if (!COMPILED.has(block.language)) continue
     const { text, linesBefore, declares } = moduleOf(page, block, parts)
     const name = block.path ?? `block-${index + 1}.${declares ? 'ts' : block.language}`
-    const file = join(folder, page.replace(/\.md$/, ''), name)
+    const file = join(folder, page.replace(/\.(?:md|txt)$/, ''), name)
     if (places.has(file)) problems.push(`${page}:${block.line}: a second block is called ${name}`)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, name.endsWith('.cjs') ? text.replace(/export \{\}\n$/, '') : text)
