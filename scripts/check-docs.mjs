@@ -13,19 +13,29 @@ const LINK = /\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g
 const INLINE_CODE = /`([^`\n]+)`/g
 const NPM_RUN = /\bnpm run(?: --?\w+)* ([\w:-]+)/g
 
-const isExternal = target => /^[a-z][a-z\d+.-]*:/i.test(target) || target.startsWith('#')
+const isExternal = target => /^[a-z][a-z\d+.-]*:/i.test(target)
 
 /** Links and paths inside a code block are examples, not references. */
 const withoutBlocks = text => text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '')
+
+/** The places of a page that a link can name, as GitHub calls them. */
+function anchorsOf(path) {
+  const headings = withoutBlocks(readFileSync(path, 'utf8')).matchAll(/^#{1,6} (.+)$/gm)
+  return new Set([...headings].map(([, title]) => title.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')))
+}
 
 function* problemsIn(file) {
   const text = readFileSync(join(root, file), 'utf8')
   const prose = withoutBlocks(text)
   for (const [, target] of prose.matchAll(LINK)) {
     if (isExternal(target)) continue
-    const [path] = decodeURI(target).split('#')
-    const absolute = path.startsWith('/') ? join(root, path) : join(root, dirname(file), path)
+    const [path, anchor] = decodeURI(target).split('#')
+    const base = path.startsWith('/') ? root : join(root, dirname(file))
+    const absolute = path === '' ? join(root, file) : join(base, path)
     if (!existsSync(absolute)) yield `${file}: the link ${target} leads nowhere`
+    else if (anchor !== undefined && absolute.endsWith('.md') && !anchorsOf(absolute).has(anchor)) {
+      yield `${file}: the page of the link ${target} has no such heading`
+    }
   }
   for (const [, code] of prose.matchAll(INLINE_CODE)) {
     const path = code.replace(/:\d+$/, '')
@@ -38,5 +48,5 @@ function* problemsIn(file) {
   }
 }
 
-const pages = listTree().files.filter(file => file.endsWith('.md'))
+const pages = listTree().files.filter(file => file.endsWith('.md') || file === 'llms.txt')
 report('docs', pages.flatMap(file => [...problemsIn(file)]))

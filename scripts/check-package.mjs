@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
+import { codeBlocks } from './code-blocks/extract.mjs'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
 import { packPlatform, packRoot } from './package/tarballs.mjs'
@@ -18,7 +19,8 @@ installed from npm into .cache/runtimes the first time.
   --help   show this text
 `
 
-const PUBLISHED = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|index\.js|index\.d\.ts|docs\/(?:decisions\/)?[\w-]+\.md|dist\/.+\.(?:js|d\.ts))$/
+const PUBLISHED =
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.js|index\.d\.ts|docs\/(?:decisions\/|guides\/)?[\w-]+\.md|examples\/.+\.(?:mjs|js|json|md)|dist\/.+\.(?:js|d\.ts))$/
 const fixture = name => join(root, 'scripts', 'fixtures', name)
 const installedVersion = name =>
   JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
@@ -52,26 +54,6 @@ function createProject(work, name, dependencies, installOptions = [], type = 'mo
   npm(['install', '--no-package-lock', '--ignore-scripts', ...installOptions], folder)
   for (const file of readdirSync(fixture(''))) copyFileSync(fixture(file), join(folder, file))
   return folder
-}
-
-function checkManifests(work) {
-  // Generated into an empty project: the CLI writes nowhere but below its package.json.
-  const project = join(work, 'manifests')
-  mkdirSync(project)
-  copyFileSync(join(root, 'package.json'), join(project, 'package.json'))
-  const cli = join(root, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
-  capture('node', [cli, 'create-npm-dirs'], { cwd: project })
-  const folder = join(project, 'npm')
-  for (const platform of readdirSync(folder)) {
-    for (const file of readdirSync(join(folder, platform))) {
-      let committed
-      try {
-        committed = readFileSync(join(root, 'npm', platform, file), 'utf8')
-      } catch {}
-      const wanted = readFileSync(join(folder, platform, file), 'utf8')
-      expect(committed === wanted, `npm/${platform}/${file} is out of date: run \`npx napi create-npm-dirs\``)
-    }
-  }
 }
 
 function checkTypes(project, moduleResolution) {
@@ -124,6 +106,11 @@ function checkCommonJs(work, packages) {
   const node = join(binDir, 'node')
   const program = name => join(project, 'node_modules', '.bin', name)
   check('CommonJS: a program runs by tsx', () => capture(node, [program('tsx'), 'consumer-script.ts'], { cwd: project }))
+  checkQuickStart(project, [
+    ['an ES module', 'agent.mjs', node],
+    ['CommonJS', 'agent.cjs', node],
+    ['TypeScript, by tsx', 'agent.ts', node, program('tsx')],
+  ])
   // Without the optional peers, which a bundler must not ask for.
   const options = ['--bundle', '--platform=node', '--format=esm', '--outfile=out/program.mjs', '--log-level=error']
   check('a bundle without external packages runs beside its addon', () => {
@@ -132,34 +119,51 @@ function checkCommonJs(work, packages) {
   })
 }
 
+/** The first program of the README, as it is printed; as CommonJS, with `require` in place of `import`. */
+function checkQuickStart(project, ways) {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const { code } = codeBlocks(readme).find(({ path }) => path === 'agent.mjs')
+  mkdirSync(join(project, 'project'), { recursive: true })
+  for (const [title, file, ...command] of ways) {
+    check(`the README's first program runs as ${title}`, () => {
+      const text = file.endsWith('.cjs') ? code.replaceAll(/^import (\{.*\}) from ('.*')$/gm, 'const $1 = require($2)') : code
+      writeFileSync(join(project, file), text)
+      const [binary, ...args] = command
+      const printed = capture(binary, [...args, '--import', './consumer-model.mjs', file], { cwd: project })
+      expect(printed.trim() === 'done', `it prints ${printed}`)
+      expect(readFileSync(join(project, 'project', 'fixed.txt'), 'utf8') === 'yes', 'it changes nothing')
+      rmSync(join(project, 'project', 'fixed.txt'))
+    })
+  }
+}
+
 function main(work) {
   let platform
   let published
-  check('platform manifests are those of package.json', () => checkManifests(work))
   check('platform package holds the addon', () => {
     platform = packPlatform(work)
     const files = platform.files.toSorted().join(' ')
-    expect(files === `README.md package.json ${platform.file}`, `it holds ${files}`)
+    expect(files === `LICENSE README.md THIRD-PARTY-NOTICES.md package.json ${platform.file}`, `it holds ${files}`)
   })
   if (platform === undefined) return
   check('root package holds what is published and nothing else', () => {
     published = packRoot(work, platform.name)
     const strangers = published.files.filter(file => !PUBLISHED.test(file))
     expect(strangers.length === 0, `it also holds ${strangers.join(' ')}`)
-    for (const file of ['README.md', 'index.js', 'index.d.ts', 'dist/index.js', 'dist/index.d.ts']) {
+    for (const file of ['README.md', 'LICENSE', 'llms.txt', 'index.js', 'index.d.ts', 'dist/index.js', 'dist/index.d.ts']) {
       expect(published.files.includes(file), `${file} is missing`)
     }
   })
   if (published === undefined) return
 
-  check('links in the published docs lead to published files', () => {
+  check('links in published pages lead to published files', () => {
     const dead = published.files
-      .filter(file => /^docs\/.+\.md$/.test(file))
+      .filter(file => /\.md$|^llms\.txt$/.test(file))
       .flatMap(page => {
         const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
         const targets = [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map(([, target]) => posix.join(posix.dirname(page), target))
         return targets
-          .filter(target => !published.files.some(file => file === target || (target.endsWith('/') && file.startsWith(target))))
+          .filter(target => !published.files.some(file => file === target || file.startsWith(target.replace(/\/?$/, '/'))))
           .map(target => `${page} names ${target}`)
       })
     expect(dead.length === 0, dead.join('\n'))

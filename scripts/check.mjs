@@ -9,8 +9,9 @@ import { environment } from './setup/run-command.mjs'
 
 const HELP = `Usage: npm run check -- [--only STEP] [--verbose]
 
-Runs what CI runs: formatting, lints, types, layout, docs, the native surface, the tests and
-the packages. All steps run, also after one has failed, but none when the setup fails.
+Runs what CI runs: formatting, lints, types, layout, docs and their code blocks, the packages'
+metadata, the native surface, the tests and the packages. All steps run, also after one has
+failed, but none when the setup fails.
 
   --only STEP   run one step (repeatable, or a,b)
   --verbose     show the output of the steps that pass, too
@@ -27,6 +28,8 @@ const steps = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.check.json'] },
   { name: 'layout', command: ['node', 'scripts/check-layout.mjs'] },
   { name: 'docs', command: ['node', 'scripts/check-docs.mjs'] },
+  { name: 'code-blocks', command: ['node', 'scripts/check-code-blocks.mjs'] },
+  { name: 'metadata', command: ['node', 'scripts/check-metadata.mjs'] },
   { name: 'surface', command: ['node', 'scripts/check-surface.mjs'] },
   {
     name: 'clippy',
@@ -86,7 +89,7 @@ async function main({ only, verbose }) {
       total = addCounts(total, counts)
     }
     const detail = found === undefined ? '' : `  ${formatCounts(found)}`
-    rows.push({ ok, text: `check  ${step.name.padEnd(8)} ${verdict}${detail}` })
+    rows.push({ ok, text: `check  ${step.name.padEnd(12)} ${verdict}${detail}` })
     if (step === setup && !ok) {
       total.failed = 1 // nothing else can run
       break

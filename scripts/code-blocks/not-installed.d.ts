@@ -1,0 +1,39 @@
+// Packages that the documentation uses and that this repository does not install, as far as it uses them.
+// What they are given is checked; that they have these names is known from their documentation.
+
+declare module '@ai-sdk/anthropic' {
+  import type { LanguageModel } from 'ai'
+  export const anthropic: (model: string) => LanguageModel
+}
+
+declare module '@ai-sdk/react' {
+  import type { AbstractChat, ChatInit, UIMessage } from 'ai'
+  export function useChat<MESSAGE extends UIMessage = UIMessage>(
+    options?: ChatInit<MESSAGE>,
+  ): Pick<AbstractChat<MESSAGE>, 'addToolApprovalResponse' | 'error' | 'messages' | 'sendMessage' | 'status' | 'stop'>
+}
+
+declare module 'next' {
+  export interface NextConfig {
+    output?: 'standalone' | 'export'
+    outputFileTracingIncludes?: Record<string, string[]>
+    serverExternalPackages?: string[]
+  }
+}
+
+declare module 'react' {
+  export function useState<T>(initial: T): [T, (value: T) => void]
+}
+
+// What a file of JSX is compiled against: any element, with event handlers that know their event.
+declare namespace JSX {
+  type Element = object
+  interface IntrinsicElements {
+    [name: string]: {
+      [attribute: string]: unknown
+      onSubmit?: (event: { preventDefault(): void }) => void
+      onChange?: (event: { target: { value: string } }) => void
+      onClick?: () => void
+    }
+  }
+}

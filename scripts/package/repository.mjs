@@ -1,0 +1,17 @@
+/**
+ * Who owns the repository on GitHub. THE ONE PLACE: everything else follows from it, by
+ * `node scripts/check-metadata.mjs --write`.
+ */
+export const owner = 'OWNER'
+
+/** Until somebody publishes it; npm refuses a provenance that does not fit `repository`. */
+export const isPlaceholder = owner === 'OWNER'
+
+const address = `https://github.com/${owner}/toolwright`
+
+/** What package.json has of it, and each platform package after that. */
+export const repositoryFields = {
+  homepage: `${address}#readme`,
+  repository: { type: 'git', url: `git+${address}.git` },
+  bugs: { url: `${address}/issues` },
+}
