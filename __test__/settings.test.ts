@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { configureTools, runWithToolContext, type ToolContext, type ToolOptions } from 'toolwright'
-import { resolveSettings, type Settings } from '../ts/settings.js'
+import { type LimitedKind, resolveSettings, type Settings } from '../ts/settings.js'
 import { configureTools as configureSource } from '../ts/settings.js'
 
 /** Two values of each option that differ from each other and from the default. */
-const options: { [K in keyof Required<ToolOptions>]: [keyof Settings, ToolOptions[K], ToolOptions[K], ToolOptions[K]] } = {
+const options: { [K in keyof Required<Omit<ToolOptions, 'limits'>>]: [keyof Settings, ToolOptions[K], ToolOptions[K], ToolOptions[K]] } = {
   rootDir: ['rootDir', '/one', '/two', '/three'],
   allowNetwork: ['allowNetwork', true, false, true],
   maxOutputBytes: ['maxOutputBytes', 1, 2, 3],
@@ -35,6 +35,18 @@ describe('decisions.md Options: context > createTools > configureTools > default
     if (contextField === undefined) return
     expect(resolveSettings({ [contextField]: three }, { [name]: two })[field]).toEqual(three)
     expect(resolveSettings({ [contextField]: undefined }, { [name]: two })[field]).toEqual(two)
+  })
+
+  test('limits by kind go before the limit of all, and the nearer option before both', () => {
+    const limitOf = (kind: LimitedKind, bound: ToolOptions = {}): number => resolveSettings(undefined, bound, kind).maxOutputBytes
+    configureSource({ maxOutputBytes: 10, limits: { read: 20, image: 7 } })
+    expect([limitOf('read'), limitOf('grep')]).toEqual([20, 10])
+    expect([limitOf('read', { maxOutputBytes: 30 }), limitOf('read', { limits: { read: 40 } }), limitOf('grep', { limits: { read: 40 } })]).toEqual([30, 40, 10])
+    expect(resolveSettings({ maxOutputBytes: 5 }, { limits: { read: 40 } }, 'read').maxOutputBytes).toBe(5)
+    expect(resolveSettings(undefined, {}).imageBytes).toBe(7)
+    for (const limits of [{ read: 0 }, { bash: 10_485_761 }, { grep: Number.NaN }, { image: -1 }, { edit: 5 }, 5]) {
+      expect(() => configureTools({ limits } as ToolOptions)).toThrow(/limits/u)
+    }
   })
 
   test('the defaults of 001', () => {

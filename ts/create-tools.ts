@@ -60,8 +60,8 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     checkSwitch('streamOutput', streams)
     checkSwitch('lineNumbers', numbers)
     const own = takenDescriptions(descriptions)
-    const texts = describeTools(settingsNow(given), { isRootKnown: rootOf(given) !== undefined, lineNumbers: numbers }, own)
-    return { streamOutput: streams, lineNumbers: numbers, bound: given, texts }
+    const shown = { isRootKnown: rootOf(given) !== undefined, lineNumbers: numbers }
+    return { streamOutput: streams, lineNumbers: numbers, bound: given, texts: describeTools(settingsNow(given), shown, own) }
   })
   noteGranted(bound)
   const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers }

@@ -34,9 +34,9 @@ test('a grep that runs out of time shows a model the lines found until then', as
 })
 
 test('durability and allowInPlace reach the addon', () => {
-  expect(callPlan(undefined, {}).publish).toMatchObject({ fsync: false, allowInPlace: false })
-  expect(callPlan(undefined, { durability: 'fsync' }).publish).toMatchObject({ fsync: true })
-  expect(callPlan(undefined, { allowInPlace: true }).publish).toMatchObject({ allowInPlace: true })
+  expect(callPlan(undefined, {}, 'write').publish).toMatchObject({ fsync: false, allowInPlace: false })
+  expect(callPlan(undefined, { durability: 'fsync' }, 'write').publish).toMatchObject({ fsync: true })
+  expect(callPlan(undefined, { allowInPlace: true }, 'write').publish).toMatchObject({ allowInPlace: true })
 })
 
 describe('when the process has no descriptors left', () => {

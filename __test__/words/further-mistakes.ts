@@ -3,7 +3,7 @@ import type { Mistake } from './support/model-reads.ts'
 import type { Row } from './main-table.ts'
 
 const call = (name: string, tool: string, input: object, says: RegExp[], more: Partial<Row> = {}): Row => ({ name, tool, input, says, ...more })
-const then = (tool: string, input: object, gives: RegExp): { then: Mistake & { gives: RegExp } } => ({ then: { tool, input, gives } })
+const then = (tool: string, input: object, gives: RegExp): { nextMove: Mistake & { gives: RegExp } } => ({ nextMove: { tool, input, gives } })
 const sh = (script: string): object => ({ cmd: 'sh', args: ['-c', script] })
 const patch = (...lines: string[]): string => [...lines, ''].join('\n')
 

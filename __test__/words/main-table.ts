@@ -11,11 +11,11 @@ export interface Row extends Mistake {
   /** The text holds the words of another program, which differ by machine. */
   foreign?: boolean
   /** The next move, and what it gives. */
-  then?: Mistake & { gives: RegExp }
+  nextMove?: Mistake & { gives: RegExp }
 }
 
 const call = (name: string, tool: string, input: object, says: RegExp[], more: Partial<Row> = {}): Row => ({ name, tool, input, says, ...more })
-const then = (tool: string, input: object, gives: RegExp): Pick<Row, 'then'> => ({ then: { tool, input, gives } })
+const then = (tool: string, input: object, gives: RegExp): Pick<Row, 'nextMove'> => ({ nextMove: { tool, input, gives } })
 const diff = (...lines: string[]): string => ['--- a/src/app.ts', '+++ b/src/app.ts', ...lines, ''].join('\n')
 
 const sh = (script: string): object => ({ cmd: 'sh', args: ['-c', script] })

@@ -13,7 +13,7 @@ async function tried(row: Row): Promise<void> {
   if (row.never !== undefined) expect(text).not.toMatch(row.never)
   // The SDK's own words are its own.
   if (row.foreign !== true && !text.includes('AI_')) expect(text).toMatchSnapshot()
-  if (row.then !== undefined) expect(await modelReads(tools, row.then, box)).toMatch(row.then.gives)
+  if (row.nextMove !== undefined) expect(await modelReads(tools, row.nextMove, box)).toMatch(row.nextMove.gives)
 }
 
 describe('the words that a model reads after a mistake', () => {

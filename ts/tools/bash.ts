@@ -62,7 +62,7 @@ export function createBashTool(bound: BoundToolOptions, description: string, too
   return defineBoundTool(
     { ...definition, description, execute },
     bound,
-    shown(toolkit),
+    views(toolkit),
   )
 }
 
@@ -81,7 +81,7 @@ export function createStreamingBashTool(bound: BoundToolOptions, description: st
       },
     },
     bound,
-    shown(toolkit),
+    views(toolkit),
   )
 }
 
@@ -94,7 +94,7 @@ async function noted(bound: ToolOptions, input: BashInput, run: () => Promise<st
 }
 
 /** What a model is shown of the output: shell syntax that no shell has seen is named, also after a success. */
-function shown(toolkit: Toolkit | undefined): BuiltInViews<BashInput> {
+function views(toolkit: Toolkit | undefined): BuiltInViews<BashInput> {
   if (toolkit === undefined) return {}
   return {
     toModelOutput: ({ toolCallId, input, output }) => {

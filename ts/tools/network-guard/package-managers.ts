@@ -77,7 +77,7 @@ function pip(name: string, args: readonly string[]): [string, readonly string[]]
 }
 
 function programNeed(
-  words: string,
+  called: string,
   args: readonly string[],
   isInstalled: (program: string) => boolean,
 ): RegistryNeed | undefined {
@@ -85,7 +85,7 @@ function programNeed(
   if (args.some((arg) => /^(?:-[a-z]*[pc]|--package|--call|--from|--with)(?:=|$)/u.test(arg))) return undefined
   const program = args.find((arg) => !arg.startsWith('-'))
   if (program === undefined || isLocalPath(program) || isInstalled(program)) return undefined
-  return { matched: `${words} ${program}`, program }
+  return { matched: `${called} ${program}`, program }
 }
 
 function words(text: string): ReadonlySet<string> {
