@@ -10,7 +10,7 @@ use std::process::Command;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use toolwright_patch::{PatchError, apply};
+use toolwright_patch::{PatchError, apply, apply_by_content};
 
 fn cases(count: u32) -> ProptestConfig {
     let factor = env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|text| text.parse().ok());
@@ -265,6 +265,48 @@ proptest! {
     }
 
     #[test]
+    fn by_content_a_header_may_say_anything_and_the_right_lines_change(
+        pair in pair(),
+        counts in vec((0_u8..9, 0_u8..9), 40),
+        bare in any::<bool>(),
+    ) {
+        prop_assume!(pair.old != pair.new);
+        let patch = diffed(&pair);
+        let parsed = diffy::Patch::from_str(&patch).unwrap();
+        let mut headers: Vec<String> = parsed
+            .hunks()
+            .iter()
+            .map(|hunk| {
+                let (old, new) = (hunk.old_range(), hunk.new_range());
+                let counted = |range: &diffy::HunkRange| match range.len() {
+                    1 => format!("{}", range.start()),
+                    len => format!("{},{len}", range.start()),
+                };
+                format!("@@ -{} +{} @@\n", counted(&old), counted(&new))
+            })
+            .collect();
+        let mut damaged = String::new();
+        for line in split(&patch) {
+            match headers.first() {
+                Some(header) if header == line => {
+                    let (old, new) = counts[headers.len() % counts.len()];
+                    let start = line.split([' ', ',']).nth(1).unwrap().trim_start_matches('-');
+                    damaged += &if bare {
+                        "@@\n".to_owned()
+                    } else {
+                        format!("@@ -{start},{old} +{start},{new} @@\n")
+                    };
+                    headers.remove(0);
+                }
+                _ => damaged += line,
+            }
+        }
+        if let Ok(new) = apply_by_content(pair.old.as_bytes(), &damaged) {
+            prop_assert_eq!(String::from_utf8_lossy(&new.bytes), pair.new, "{}", damaged);
+        }
+    }
+
+    #[test]
     fn any_text_and_any_bytes_are_taken(file in vec(any::<u8>(), 0..200), patch in LIKE_A_PATCH) {
         check(&file, &patch)?;
     }
@@ -272,7 +314,27 @@ proptest! {
 
 /// What holds whatever the patch is.
 fn check(file: &[u8], patch: &str) -> Result<(), TestCaseError> {
-    match apply(file, patch) {
+    let (strict, by_content) = (apply(file, patch), apply_by_content(file, patch));
+    if let Ok(strict) = &strict {
+        match &by_content {
+            Ok(by_content) => prop_assert_eq!(by_content, strict),
+            Err(error) => prop_assert!(
+                matches!(error, PatchError::CutOff { .. } | PatchError::BinaryFile),
+                "{}",
+                error
+            ),
+        }
+    }
+    check_result(file, patch, strict)?;
+    check_result(file, patch, by_content)
+}
+
+fn check_result(
+    file: &[u8],
+    patch: &str,
+    result: Result<toolwright_patch::Applied, PatchError>,
+) -> Result<(), TestCaseError> {
+    match result {
         Ok(new) => {
             prop_assert!(new.hunks > 0);
             prop_assert!(new.bytes.len() <= file.len() + 2 * patch.len() + 2);
