@@ -101,22 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn speaks_as_ripgrep_does() {
+    fn speaks_as_ripgrep_does_without_its_advice_on_flags() {
         assert_eq!(words("("), "regex parse error:\n    (?:()\n    ^\nerror: unclosed group");
-        assert_eq!(
-            words("a\\nb"),
-            format!("the literal \"\\n\" is not allowed in a regex{MULTILINE}")
-        );
-        assert_eq!(
-            words("a\nb"),
-            format!("the literal \"\\n\" is not allowed in a regex{MULTILINE}")
-        );
-        assert_eq!(
-            words("a\\x00b"),
-            format!("pattern contains \"\\0\" but it is impossible to match{TEXT}")
-        );
-        assert!(words("(?=x)").ends_with(PCRE2));
-        assert!(words("(a)\\1").contains("error: backreferences are not supported\n\nConsider"));
+        assert_eq!(words("a\\nb"), "the literal \"\\n\" is not allowed in a regex");
+        assert_eq!(words("a\nb"), "the literal \"\\n\" is not allowed in a regex");
+        assert_eq!(words("a\\x00b"), "pattern contains \"\\0\" but it is impossible to match");
+        assert!(words("(?=x)").ends_with("look-ahead and look-behind, is not supported"));
+        assert!(words("(a)\\1").ends_with("error: backreferences are not supported"));
         assert_eq!(words("-n"), "");
         assert_eq!(words(""), "");
     }
