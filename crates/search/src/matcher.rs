@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn speaks_as_ripgrep_does_without_its_advice_on_flags() {
+    fn speaks_as_ripgrep_does_without_its_flags() {
         assert_eq!(words("("), "regex parse error:\n    (?:()\n    ^\nerror: unclosed group");
         assert_eq!(words("a\\nb"), "the literal \"\\n\" is not allowed in a regex");
         assert_eq!(words("a\nb"), "the literal \"\\n\" is not allowed in a regex");
