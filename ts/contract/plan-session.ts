@@ -47,7 +47,7 @@ interface SessionPlan {
 export async function planSession(id: string, options: SessionOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
   const { manifest, permissions = [], host = {}, ceiling, userData } = options
   // What a host does to its options later is no part of the session.
-  const sandbox = structuredClone(options.sandbox ?? {})
+  const sandbox = checked('createSession', () => structuredClone(options.sandbox ?? {}))
   const limits = resolveLimits(options.limits)
   const roots = rootsOf(options, lineage)
   const adHoc = lineage === undefined ? new AdHocFiles((options.adHoc ?? []).map((path) => realDirectory('adHoc', path))) : new AdHocFiles([], lineage.parent.adHoc)

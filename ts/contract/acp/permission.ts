@@ -1,7 +1,7 @@
 import type { PromptAnswer, PromptDecision, PromptRequest } from '../permissions/prompt.js'
 import { checked, checkText, invalid } from '../../option-checks.js'
 import { overwrittenText } from '../overwritten-text.js'
-import { type AcpToolCall, type AcpToolCallOptions, toAcpToolCall } from './tool-call.js'
+import { type AcpToolCall, type AcpToolCallOptions, pendingToolCall } from './tool-call.js'
 
 /** A choice that is offered to the user. */
 export interface AcpPermissionOption {
@@ -57,10 +57,9 @@ export function toAcpPermissionRequest(
     checkText('sessionId', sessionId)
     return { id: request.call_id, tool: request.tool, args: request.args }
   })
-  const before = overwrittenText(request)
   return {
     sessionId,
-    toolCall: toAcpToolCall({ id, tool, args, pending: true }, undefined, { ...(before === undefined ? {} : { oldText: before }), ...options }),
+    toolCall: pendingToolCall({ id, tool, args }, options, overwrittenText(request)),
     options: choices.map(({ optionId, name, kind }) => ({ optionId, name, kind })),
   }
 }

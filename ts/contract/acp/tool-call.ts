@@ -56,7 +56,18 @@ const MOST_LOCATIONS = 100
  * @throws {ToolError} INVALID_INPUT for what is no call, no envelope or no option.
  */
 export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
-  const how = givenOptions('toAcpToolCall', options, ['workspace', 'kind', 'terminalId', 'oldText'])
+  return checkedToolCall(call, result, givenOptions('toAcpToolCall', options, optionNames))
+}
+
+/** A call that waits for an agreement, with what it would overwrite. */
+export function pendingToolCall(call: SessionToolCall, options: AcpToolCallOptions, oldText: string | undefined): AcpToolCall {
+  const how = givenOptions('toAcpPermissionRequest', options, optionNames)
+  return checkedToolCall({ ...call, pending: true }, undefined, oldText === undefined ? how : { oldText, ...how })
+}
+
+const optionNames = ['workspace', 'kind', 'terminalId', 'oldText']
+
+function checkedToolCall(call: SessionToolCall, result: Envelope | undefined, how: AcpToolCallOptions): AcpToolCall {
   return checked('toAcpToolCall', () => {
     for (const name of ['workspace', 'terminalId'] as const) if (how[name] !== undefined) checkText(name, how[name])
     if (how.oldText !== undefined && typeof how.oldText !== 'string') throw invalid('oldText must be a string.')

@@ -49,7 +49,14 @@ pub(crate) fn rg(program: &Path, root: &Path, start: &str, pattern: &str) -> (Ve
     // Files are not mapped into memory here; see the crate's essay.
     let arguments = ["-n", "--no-heading", "-H", "--no-mmap", "-e", pattern];
     let Output { stdout, stderr, .. } = output(program, root, start, &arguments);
-    (stdout, String::from_utf8_lossy(&stderr).into_owned())
+    (stdout, without_advice(&String::from_utf8_lossy(&stderr)))
+}
+
+/// Without the paragraph on a flag that would help: tools take none.
+fn without_advice(message: &str) -> String {
+    message
+        .split_once("\n\nConsider enabling ")
+        .map_or_else(|| message.to_owned(), |(what, _)| format!("{what}\n"))
 }
 
 /// The same from us.
