@@ -13,6 +13,7 @@ import type { PermissionRules, PermissionVerdict, Subject } from './permissions/
 import { suggestedRules } from './permissions/suggested-rules.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
+import { checkShellSyntax, grammarOf, type SessionShell } from './shell.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
 import { withinTime } from './within-time.js'
 
@@ -189,28 +190,32 @@ export class CallAuthority {
   async #hold(target: CallTarget): Promise<Held> {
     this.#checkRunning()
     const { policy } = this
+    const { shell } = this.#core
     const undecided = { target, opened: undefined, implicit: false, error: undefined, agreed: false, byUser: false }
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
-      return { ...undecided, subjects: subjectsOf(target, '') }
+      return { ...undecided, subjects: subjectsOf(target, '', shell) }
     }
     if (target.kind === 'capability') {
       asRefusal(() => policy.checkCapability(target.name))
-      return { ...undecided, subjects: subjectsOf(target, '') }
+      return { ...undecided, subjects: subjectsOf(target, '', shell) }
     }
-    if (target.kind === 'command') asRefusal(() => policy.checkCommand(target.command))
+    if (target.kind === 'command') {
+      checkShellSyntax(policy.addon, shell, target.command)
+      asRefusal(() => policy.checkCommand(target.command, grammarOf(shell)))
+    }
     const path = target.kind === 'command' ? (target.workdir ?? '.') : target.path
     const access = target.kind === 'command' ? 'workdir' : target.access
     try {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      return { ...undecided, opened, implicit: opened.implicit, subjects: subjectsOf(target, opened.realPath) }
+      return { ...undecided, opened, implicit: opened.implicit, subjects: subjectsOf(target, opened.realPath, shell) }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
       const { realPath = resolve(root, path) } = error.details
-      return { ...undecided, error, subjects: subjectsOf(target, String(realPath)) }
+      return { ...undecided, error, subjects: subjectsOf(target, String(realPath), shell) }
     }
   }
 
@@ -251,10 +256,10 @@ export class CallAuthority {
 
   async #watch(): Promise<Verdict> {
     const { policy } = this
-    const { watchdog, manifest, id, limits } = this.#core
+    const { watchdog, manifest, id, limits, shell } = this.#core
     if (watchdog === undefined) return { action: 'allow' }
     const commands = this.#held.flatMap(({ target }) =>
-      target.kind === 'command' ? policy.addon.parseCommandLine(target.command).commands : [],
+      target.kind === 'command' ? policy.addon.parseCommandLine(target.command, grammarOf(shell)).commands : [],
     )
     const call = {
       tool: this.#tool.id,
@@ -354,9 +359,12 @@ function openedOf({ opened, error }: Held): OpenedTarget {
   return opened as OpenedTarget
 }
 
-function subjectsOf(target: CallTarget, path: string): Subject[] {
+function subjectsOf(target: CallTarget, path: string, shell: SessionShell): Subject[] {
   if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
-  if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
+  if (target.kind === 'command') {
+    const grammar = grammarOf(shell)
+    return [{ capability: 'shell.run', kind: 'command', resource: target.command, ...(grammar === undefined ? {} : { shell: grammar }) }]
+  }
   if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
   if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
