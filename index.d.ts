@@ -68,8 +68,11 @@ export declare class ContractPolicy {
   checkHost(host: string, port?: number | undefined | null): NativeError | null
   /** Why a named capability may not be used; nothing when it may. */
   checkCapability(name: string): NativeError | null
-  /** Why a command line may not be run; nothing when all of its commands may. */
-  checkCommand(line: string): NativeError | null
+  /**
+   * Why a command line may not be run, by bash or by a shell that is not known; nothing when all of
+   * its commands may.
+   */
+  checkCommand(line: string, shell?: 'bash' | undefined): NativeError | null
   /** What a command's process gets: patterns for whole directories, and no narrower ones. */
   processGrants(): ContractGrants
 }
@@ -287,6 +290,17 @@ export interface BashEvent {
   outcome?: BashOutcome
 }
 
+/** The first thing in a command line that bash has and a plain shell does not, or reads otherwise. */
+export declare function bashOnlySyntax(line: string): BashOnlySyntax | null
+
+/** Something that only bash has. */
+export interface BashOnlySyntax {
+  /** What it looks like. */
+  found: string
+  /** What says the same to every shell. */
+  instead: string
+}
+
 /** What became of a `bash`. */
 export interface BashOutcome {
   /** What it printed, stdout and stderr in the order of arrival. */
@@ -295,6 +309,11 @@ export interface BashOutcome {
   cancelled: boolean
   /** What went wrong, a non-zero exit included; `details.output` has what was printed. */
   error?: NativeError
+  /**
+   * How many processes that it had left running were killed when it ended; missing where it did not
+   * end by itself.
+   */
+  leftRunning?: number
 }
 
 /** Starts a command in a directory below the root. */
@@ -400,6 +419,8 @@ export interface ContractBashOutcome {
   sidecarFailed?: string
   /** What the sandbox seems to have refused. */
   hint?: string
+  /** How many processes that it had left running were killed when it ended. */
+  leftRunning: number
   /** How long it ran. */
   durationMs?: number
   /** True when the call was cancelled; what was written until then is there. */
@@ -410,8 +431,10 @@ export interface ContractBashOutcome {
 
 /** What to run, and what it may do. */
 export interface ContractBashRequest {
-  /** For `sh -c`. */
+  /** For the shell's `-c`. */
   command: string
+  /** The path of a bash; without it the line is for `sh`. */
+  bash?: string
   /** Which variables it sees. */
   environment: EnvironmentOptions
   /** The host's variables, where JavaScript has a view of its own. */
@@ -532,8 +555,12 @@ export interface ContractGrepMatch {
 
 /** What became of a search. */
 export interface ContractGrepOutcome {
-  /** The matches. */
+  /** The matches, as many as fit. */
   matches?: Array<ContractGrepMatch>
+  /** The last of them, where there are more: half as many as fit, and none of the first half. */
+  last?: Array<ContractGrepMatch>
+  /** How many there are, if the search came to its end. */
+  count?: number
   /** How many files were searched. */
   filesScanned?: number
   /** There are more. */
@@ -648,6 +675,8 @@ export interface ContractSubject {
   kind: 'path' | 'host' | 'command' | 'text'
   /** The real path, the host, the command line, or another text. */
   resource: string
+  /** The shell that reads a command line; left out where it is not known which does, as for `sh`. */
+  shell?: 'bash'
 }
 
 /** What was decided about one subject, or one command of a line. */
@@ -938,8 +967,8 @@ export declare function openTarget(policy: ContractPolicy, path: string, access:
  */
 export declare function openTargetAtOnce(policy: ContractPolicy, path: string): OpenedTarget | null
 
-/** Takes a command line apart. */
-export declare function parseCommandLine(line: string): ParsedCommandLine
+/** Takes a command line apart, for bash or for a shell that is not known. */
+export declare function parseCommandLine(line: string, shell?: 'bash' | undefined): ParsedCommandLine
 
 /** One simple command of a line. */
 export interface ParsedCommand {
@@ -1155,7 +1184,7 @@ export declare function stopCommands(): void
  * Patterns that a user may want to record for a command line, one for each of its commands; none
  * where only a rule for everything would do.
  */
-export declare function suggestPattern(line: string): Array<string>
+export declare function suggestPattern(line: string, shell?: 'bash' | undefined): Array<string>
 
 /** The end of a call. */
 export interface ThreadCallEnd {

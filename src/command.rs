@@ -124,6 +124,9 @@ pub struct BashOutcome {
     pub cancelled: bool,
     /// What went wrong, a non-zero exit included; `details.output` has what was printed.
     pub error: Option<NativeError>,
+    /// How many processes that it had left running were killed when it ended; missing where it did not
+    /// end by itself.
+    pub left_running: Option<u32>,
 }
 
 impl Outcome for BashOutcome {
@@ -180,15 +183,20 @@ pub(crate) fn run(
         None => toolwright_exec::run(&exec),
     };
     match ran {
-        Ok(Finished { exit: Exit::Code(0), output, .. }) => {
-            BashOutcome { output: Some(Text(text(output, limit))), ..BashOutcome::default() }
+        Ok(Finished { exit: Exit::Code(0), output, left_running, .. }) => BashOutcome {
+            output: Some(Text(text(output, limit))),
+            left_running: Some(left_running),
+            ..BashOutcome::default()
+        },
+        Ok(Finished { exit, output, left_running, .. }) => {
+            let error = Some(not_zero(&command, &plan, &exit, text(output, limit)));
+            BashOutcome { error, left_running: Some(left_running), ..BashOutcome::default() }
         }
-        Ok(Finished { exit, output, .. }) => {
-            BashOutcome::failed(not_zero(&command, &plan, &exit, text(output, limit)))
-        }
-        Err(ExecError::Cancelled { output, .. }) => {
-            BashOutcome { output: Some(Text(text(output, limit))), cancelled: true, error: None }
-        }
+        Err(ExecError::Cancelled { output, .. }) => BashOutcome {
+            output: Some(Text(text(output, limit))),
+            cancelled: true,
+            ..BashOutcome::default()
+        },
         Err(error) => BashOutcome::failed(failed(&command, &plan, limit, &directory, &cwd, error)),
     }
 }

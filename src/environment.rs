@@ -18,6 +18,7 @@ use std::sync::PoisonError;
 use napi_derive::napi;
 use toolwright_exec::environment::Filter;
 use toolwright_exec::environment::Policy;
+use toolwright_exec::environment::is_for_a_shell;
 
 pub(crate) type Variables = Vec<(OsString, OsString)>;
 
@@ -135,6 +136,19 @@ pub(crate) fn of_command(
     let last = Last { policy, given, cwd: cwd.to_owned(), passed: Arc::clone(&passed) };
     *lock(&LAST) = Some(last);
     passed
+}
+
+/// The same for a shell whose line was judged: without what would make it run or read something else.
+pub(crate) fn of_shell(
+    options: &EnvironmentOptions,
+    given: Arc<Variables>,
+    cwd: &Path,
+) -> Arc<Variables> {
+    let passed = of_command(options, given, cwd);
+    if !passed.iter().any(|(name, _)| is_for_a_shell(name)) {
+        return passed;
+    }
+    Arc::new(passed.iter().filter(|(name, _)| !is_for_a_shell(name)).cloned().collect())
 }
 
 /// The last answer and what it answered. Judging every variable anew, and copying them, takes a tenth

@@ -3,6 +3,7 @@ export { createSession } from './contract/create-session.js'
 export type { CallOptions, Session } from './contract/session.js'
 export type { SessionOptions } from './contract/session-options.js'
 export type { SessionHost, SessionSandbox } from './contract/session-core.js'
+export type { ShellName } from './contract/shell.js'
 export { builtInTools } from './contract/built-in-tools.js'
 export type { BuiltInArguments, BuiltInData, SessionToolSet, ToolData } from './contract/built-in-data.js'
 export type { AgentDefinition } from './contract/agents/agent-definition.js'
@@ -54,6 +55,7 @@ export type {
   FileWritten,
   GrepMatch,
   Listing,
+  MatchListing,
   RuntimeFiles,
   RuntimeMcp,
   RuntimeNet,

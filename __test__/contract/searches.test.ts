@@ -156,8 +156,9 @@ describe('several roots', () => {
     const session = await openSession(box, { workspace: [box.at('one'), box.at('two')] })
     const found = await session.call('grep', { pattern: 'needle' })
     expect(found).toMatchObject({ type: 'output', metadata: { truncated: true } })
-    const { head } = dataOf<{ head: string }>(found)
-    expect(head.split('\n')).toHaveLength(200)
+    const { head, tail } = dataOf<{ head: string; tail: string }>(found)
+    expect(head.split('\n')).toHaveLength(100)
+    expect(tail.split('\n').every((line) => line.startsWith(box.at('two/b')))).toBe(true)
     const { output_path: all = '' } = found.metadata as { output_path?: string }
     expect(readFileSync(all, 'utf8').trimEnd().split('\n')).toHaveLength(300)
   })

@@ -252,7 +252,8 @@ describe('glob, grep and bash', () => {
     put('b.txt', 'hit\n')
     const more = await call('grep', { pattern: 'hit' })
     expect(dataOf(more)).toMatchObject({ head: expect.stringMatching(/^a\.txt:1:hit\n/u) })
-    expect(dataOf(more).head.split('\n')).toHaveLength(200)
+    expect([dataOf(more).head, dataOf(more).tail].map((end: string) => end.split('\n').length)).toEqual([100, 100])
+    expect(dataOf(more).tail).toMatch(/\nb\.txt:1:hit$/u)
     expect(dataOf(await call('read', { path: more.metadata.output_path })).content.trimEnd().split('\n')).toHaveLength(201)
   })
 
@@ -264,7 +265,7 @@ describe('glob, grep and bash', () => {
     expect(dataOf(fits).stdout.length + dataOf(fits).stderr.length).toBe(200_000)
     whole(fits)
     const more = await call('bash', { command: print(150_000, 50_001) })
-    expect(dataOf(more).head).toHaveLength(200_000)
+    expect([dataOf(more).head.length, dataOf(more).tail.length, dataOf(more).left_out_bytes]).toEqual([100_000, 100_000, 1])
     expect(dataOf(more)).not.toHaveProperty('stdout')
     expect(dataOf(more)).toMatchObject({ exit_code: 0, timed_out: false })
     expect(statSync(more.metadata.output_path ?? '').size).toBe(200_001)

@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let subjects = [
         Subject { capability: "fs.read", resource: Resource::Path(Path::new(&path)) },
         Subject { capability: "net.fetch", resource: Resource::Host(resource) },
-        Subject { capability: "shell.run", resource: Resource::Command(resource) },
+        Subject { capability: "shell.run", resource: Resource::Command(resource, None) },
         Subject { capability: "todo", resource: Resource::Text(resource) },
     ];
     if let Some(host) = Host::parse(resource) {

@@ -1,4 +1,4 @@
-//! A command line through `sh -c`, under a policy of its own.
+//! A command line through a shell, under a policy of its own.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -54,8 +54,10 @@ use crate::sandbox::SandboxRequest;
 #[napi(object)]
 #[derive(Debug)]
 pub struct ContractBashRequest {
-    /// For `sh -c`.
+    /// For the shell's `-c`.
     pub command: String,
+    /// The path of a bash; without it the line is for `sh`.
+    pub bash: Option<String>,
     /// Which variables it sees.
     pub environment: EnvironmentOptions,
     /// The host's variables, where JavaScript has a view of its own.
@@ -111,6 +113,8 @@ pub struct ContractBashOutcome {
     pub sidecar_failed: Option<String>,
     /// What the sandbox seems to have refused.
     pub hint: Option<String>,
+    /// How many processes that it had left running were killed when it ended.
+    pub left_running: u32,
     /// How long it ran.
     pub duration_ms: Option<f64>,
     /// True when the call was cancelled; what was written until then is there.
@@ -162,7 +166,7 @@ fn run(
         Err(error) => return ContractBashOutcome::failed(error),
     };
     sandbox::tell_of_home(&plan);
-    let args = ["-c".to_owned(), request.command.clone()];
+    let (shell, args) = shell_of(request);
     let stop = AtomicBool::new(false);
     let mut lazy = request.sidecar.as_ref().map(Lazy::new);
     let overflow = lazy.as_mut().map(|lazy| lazy as &mut dyn toolwright_exec::Overflow);
@@ -176,12 +180,12 @@ fn run(
             required: request.required.unwrap_or(false),
             isolated: false,
         }),
-        env: ExecEnv::Exactly(environment::of_command(&request.environment, host, cwd)),
+        env: ExecEnv::Exactly(environment::of_shell(&request.environment, host, cwd)),
         timeout: options::milliseconds(request.timeout_ms),
         max_output_bytes: 0,
         streams: Streams::Apart,
         cancel: &StoppedBy { cancel, stop: &stop },
-        ..ExecRequest::new("sh", &args)
+        ..ExecRequest::new(shell, &args)
     };
     let started = Instant::now();
     let ran = toolwright_exec::run_streaming(&exec, &mut split);
@@ -194,6 +198,9 @@ fn run(
         duration_ms: Some(duration.as_secs_f64() * 1000.0),
         ..ContractBashOutcome::default()
     };
+    if let Ok(finished) = &ran {
+        outcome.left_running = finished.left_running;
+    }
     match ran {
         Ok(Finished { exit: Exit::Code(code), .. }) => outcome.exit_code = Some(code),
         Ok(Finished { exit: Exit::Signal { name, .. }, .. }) => {
@@ -218,6 +225,17 @@ fn run(
     }
     (outcome.stdout, outcome.stderr) = (Some(stdout), Some(stderr));
     outcome
+}
+
+/// What reads the line, and its arguments. No file of bash's own is read before it, and a line that
+/// begins with a `-` is no option.
+fn shell_of(request: &ContractBashRequest) -> (&str, Vec<String>) {
+    let (shell, options): (&str, &[&str]) = match request.bash.as_deref() {
+        Some(bash) => (bash, &["--norc", "--noprofile", "-c", "--"]),
+        None => ("sh", &["-c", "--"]),
+    };
+    let args = options.iter().copied().chain([request.command.as_str()]);
+    (shell, args.map(str::to_owned).collect())
 }
 
 /// The root of the workspace around a directory, and the way to it from there.

@@ -15,6 +15,20 @@ pub(super) fn told(error: &FsError) -> Option<NativeError> {
     })
 }
 
+/// The same for the directory of a command.
+pub(super) fn of_workdir(error: &FsError) -> Option<NativeError> {
+    let hint = "Check `workdir`, or leave it out to run in the workspace.";
+    match error {
+        FsError::NotFound { path } => {
+            let summary = "Directory not found".to_owned();
+            let place = format!("{summary}: `{path}`");
+            Some(NativeError::new(error.code(), summary, &place, hint).with("path", path.as_str()))
+        }
+        FsError::NotADirectory { .. } => Some(told(error)?.with_hint(hint)),
+        _ => told(error),
+    }
+}
+
 /// Where that of the other tools would lead nowhere.
 fn next_move(error: &FsError) -> Option<&'static str> {
     match error {

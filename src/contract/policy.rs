@@ -25,6 +25,7 @@ use super::granted;
 use super::granted::ContractGranted;
 use super::own_set::OwnSet;
 use super::own_set::effective;
+use super::rules::dialect;
 use crate::error::NativeError;
 use crate::options;
 
@@ -340,11 +341,16 @@ impl ContractPolicy {
         (!self.0.effective.allows_capability(&name)).then(|| denied(&name, "", hint))
     }
 
-    /// Why a command line may not be run; nothing when all of its commands may.
+    /// Why a command line may not be run, by bash or by a shell that is not known; nothing when all of
+    /// its commands may.
     #[napi(catch_unwind)]
     #[must_use]
-    pub fn check_command(&self, line: String) -> Option<NativeError> {
-        let parsed = shell::parse_once(&line);
+    pub fn check_command(
+        &self,
+        line: String,
+        #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
+    ) -> Option<NativeError> {
+        let parsed = shell::parse_once(&line, dialect(shell.as_deref()));
         let effective = &self.0.effective;
         let refused = parsed.commands.iter().find(|command| !effective.allows_command(command));
         if parsed.commands.is_empty() && effective.allows_some_command() {

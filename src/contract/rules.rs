@@ -14,6 +14,7 @@ use toolwright_policy::Rules;
 use toolwright_policy::Source;
 use toolwright_policy::Subject;
 use toolwright_policy::shell;
+use toolwright_policy::shell::Dialect;
 
 use super::policy::ContractVariables;
 use super::policy::compile_failed;
@@ -130,6 +131,9 @@ pub struct ContractSubject {
     pub kind: String,
     /// The real path, the host, the command line, or another text.
     pub resource: String,
+    /// The shell that reads a command line; left out where it is not known which does, as for `sh`.
+    #[napi(ts_type = "'bash'")]
+    pub shell: Option<String>,
 }
 
 /// What was decided about one subject, or one command of a line.
@@ -195,7 +199,9 @@ impl ContractRules {
                 resource: match subject.kind.as_str() {
                     "path" => Resource::Path(Path::new(&subject.resource)),
                     "host" => Resource::Host(&subject.resource),
-                    "command" => Resource::Command(&subject.resource),
+                    "command" => {
+                        Resource::Command(&subject.resource, dialect(subject.shell.as_deref()))
+                    }
                     _ => Resource::Text(&subject.resource),
                 },
             })
@@ -256,11 +262,19 @@ pub struct ParsedCommandLine {
     pub unparseable: Option<String>,
 }
 
-/// Takes a command line apart.
+/// How a shell reads, by its name: of `sh` it is not known which one it is.
+pub(super) fn dialect(shell: Option<&str>) -> Option<Dialect> {
+    (shell == Some("bash")).then_some(Dialect::Bash)
+}
+
+/// Takes a command line apart, for bash or for a shell that is not known.
 #[napi(catch_unwind)]
 #[must_use]
-pub fn parse_command_line(line: String) -> ParsedCommandLine {
-    let parsed = shell::parse_once(&line);
+pub fn parse_command_line(
+    line: String,
+    #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
+) -> ParsedCommandLine {
+    let parsed = shell::parse_once(&line, dialect(shell.as_deref()));
     let redirect = |it: &shell::Redirection| ParsedRedirect {
         operator: it.operator.to_owned(),
         path: it.path.clone(),
@@ -278,6 +292,27 @@ pub fn parse_command_line(line: String) -> ParsedCommandLine {
 /// where only a rule for everything would do.
 #[napi(catch_unwind)]
 #[must_use]
-pub fn suggest_pattern(line: String) -> Vec<String> {
-    shell::suggest(&line)
+pub fn suggest_pattern(
+    line: String,
+    #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
+) -> Vec<String> {
+    shell::suggest(&line, dialect(shell.as_deref()))
+}
+
+/// Something that only bash has.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct BashOnlySyntax {
+    /// What it looks like.
+    pub found: String,
+    /// What says the same to every shell.
+    pub instead: String,
+}
+
+/// The first thing in a command line that bash has and a plain shell does not, or reads otherwise.
+#[napi(catch_unwind)]
+#[must_use]
+pub fn bash_only_syntax(line: String) -> Option<BashOnlySyntax> {
+    let found = shell::bash_only(&line)?;
+    Some(BashOnlySyntax { found: found.found.to_owned(), instead: found.instead.to_owned() })
 }

@@ -24,6 +24,7 @@ use toolwright_policy::Decided;
 use toolwright_policy::Rules;
 use toolwright_search::Found;
 use toolwright_search::GrepError;
+use toolwright_search::Hit;
 use toolwright_search::Named;
 use toolwright_search::Scope;
 use toolwright_search::Unsearched;
@@ -259,14 +260,22 @@ fn grep(
     }
     let hits = || all.iter().flat_map(|(search, found)| found.hits().map(move |hit| (search, hit)));
     let line_limit = options::size(request.max_line_bytes);
-    let shown = hits().take(usize::try_from(most).unwrap_or(usize::MAX));
-    let matches = shown.map(|(search, hit)| ContractGrepMatch {
+    let shown = |(search, hit): (&Search<'_>, Hit<'_>)| ContractGrepMatch {
         path: search.shown(&hit.path),
         line: u32::try_from(hit.line).unwrap_or(u32::MAX),
         text: clipped(hit.text, line_limit),
-    });
+    };
+    let most_shown = usize::try_from(most).unwrap_or(usize::MAX);
+    let matches = hits().take(most_shown).map(shown);
     let count: u64 = all.iter().map(|(_, found)| found.count).sum();
-    let truncated = all.iter().any(|(_, found)| found.truncated) || count > most;
+    let is_stopped = all.iter().any(|(_, found)| found.truncated);
+    let truncated = is_stopped || count > most;
+    let last = truncated.then(|| {
+        // The first half of what fits is for the beginning.
+        let room = most_shown / 2;
+        let before = hits().count().saturating_sub(room).max(most_shown - room);
+        hits().skip(before).map(shown).collect()
+    });
     let lines = hits().map(|(search, hit)| {
         let mut line = format!("{}:{}:", search.shown(&hit.path), hit.line).into_bytes();
         line.extend_from_slice(hit.text);
@@ -277,6 +286,8 @@ fn grep(
     let unsearched = all.iter().flat_map(|(search, found)| search.unsearched(&found.unsearched));
     Ok(ContractGrepOutcome {
         matches: Some(matches.collect()),
+        last,
+        count: (!is_stopped).then_some(count as f64),
         files_scanned: Some(all.iter().map(|(_, found)| found.files_scanned).sum::<u64>() as f64),
         truncated,
         sidecar: made.map_err(Failed::Native)?,

@@ -90,12 +90,16 @@ pub fn open_target(
             "workdir" => Wanted::Workdir,
             _ => return OpenOutcome::failed(bad_access(&access)),
         };
+        let told = match wanted {
+            Wanted::Workdir => file_error::of_workdir,
+            _ => file_error::told,
+        };
         match open(&policy, &path, wanted, &cancel) {
             Ok(target) => OpenOutcome { target: Some(target), ..OpenOutcome::default() },
             Err(Refused::Denied(error)) => OpenOutcome::failed(error),
-            Err(Refused::Fs(error)) => OpenOutcome::unfinished(file_error::told(&error)),
+            Err(Refused::Fs(error)) => OpenOutcome::unfinished(told(&error)),
             Err(Refused::Found(error, place)) => {
-                let native = file_error::told(&error);
+                let native = told(&error);
                 OpenOutcome::unfinished(
                     native.map(|native| native.with("realPath", place.to_string_lossy())),
                 )

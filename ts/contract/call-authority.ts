@@ -16,6 +16,7 @@ import { keepOverwritten, textBefore } from './overwritten-text.js'
 import { withPathAdvice } from './path-advice.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
+import { checkShellSyntax, grammarOf, type SessionShell } from './shell.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
 import { withinTime } from './within-time.js'
 
@@ -211,29 +212,33 @@ export class CallAuthority {
   async #hold(target: CallTarget): Promise<Held> {
     this.#checkRunning()
     const { policy } = this
+    const { shell } = this.#core
     const undecided = { target, opened: undefined, implicit: false, error: undefined, agreed: false, byUser: false }
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
-      return { ...undecided, subjects: subjectsOf(target, '') }
+      return { ...undecided, subjects: subjectsOf(target, '', shell) }
     }
     if (target.kind === 'capability') {
       asRefusal(() => policy.checkCapability(target.name))
-      return { ...undecided, subjects: subjectsOf(target, '') }
+      return { ...undecided, subjects: subjectsOf(target, '', shell) }
     }
-    if (target.kind === 'command') asRefusal(() => policy.checkCommand(target.command))
+    if (target.kind === 'command') {
+      checkShellSyntax(policy.addon, shell, target.command)
+      asRefusal(() => policy.checkCommand(target.command, grammarOf(shell)))
+    }
     const path = target.kind === 'command' ? (target.workdir ?? '.') : target.path
     const access = target.kind === 'command' ? 'workdir' : target.access
     try {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      const subjects = subjectsOf(target, opened.realPath).map((subject) => withFreeSteps(subject, opened.realPath, this.#core))
+      const subjects = subjectsOf(target, opened.realPath, shell).map((subject) => withFreeSteps(subject, opened.realPath, this.#core))
       return { ...undecided, opened, implicit: opened.implicit, subjects }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
       const { realPath = resolve(root, path) } = error.details
-      return { ...undecided, error, subjects: subjectsOf(target, String(realPath)) }
+      return { ...undecided, error, subjects: subjectsOf(target, String(realPath), shell) }
     }
   }
 
@@ -258,7 +263,7 @@ export class CallAuthority {
   /** The refusal of a rule, with the path as the model wrote it: where its links lead is not told. */
   #denied({ decisive }: PermissionVerdict): ContractFailure {
     const { id } = this.#tool
-    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, id, whyRestricted(this.#rules, id, decisive))
+    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, id, whyRestricted(this.#rules, id, decisive, grammarOf(this.#core.shell)))
   }
 
   #asWritten(resource: string): string {
@@ -275,10 +280,10 @@ export class CallAuthority {
 
   async #watch(): Promise<Verdict> {
     const { policy } = this
-    const { watchdog, manifest, id, limits } = this.#core
+    const { watchdog, manifest, id, limits, shell } = this.#core
     if (watchdog === undefined) return { action: 'allow' }
     const commands = this.#held.flatMap(({ target }) =>
-      target.kind === 'command' ? policy.addon.parseCommandLine(target.command).commands : [],
+      target.kind === 'command' ? policy.addon.parseCommandLine(target.command, grammarOf(shell)).commands : [],
     )
     const call = {
       tool: this.#tool.id,
@@ -303,7 +308,7 @@ export class CallAuthority {
     if (headless || prompt === undefined) {
       const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
       const { id } = this.#tool
-      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, id, watched.reason, whyRestricted(this.#rules, id, open))
+      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, id, watched.reason, whyRestricted(this.#rules, id, open, grammarOf(this.#core.shell)))
     }
     // Nobody waits for a call that waits for a person.
     leave(this.#open)

@@ -1,15 +1,17 @@
-import type { ContractBashOutcome, ContractGlobRequest, ContractGrants, SidecarRequest } from '../../index.js'
+import type { ContractGlobRequest, ParsedCommand, SidecarRequest } from '../../index.js'
 import { ToolError } from '../errors.js'
 import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
+import { commandNotes } from './command-notes.js'
 import { mcpCapability, mcpResource } from './mcp/mcp-tools.js'
 import { withDescriptor } from './open-calls.js'
 import { textBefore } from './overwritten-text.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import { anchoredPattern, explainPattern } from './relative-pattern.js'
 import type { SessionCore } from './session-core.js'
+import { grammarOf } from './shell.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
 import { callNet } from './web/call-net.js'
 import { withinTime } from './within-time.js'
@@ -140,7 +142,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
       const { target, also, agreed } = await authority.search(path)
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
+      const { matches = [], last = [], count, filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
         const request = {
           ...searching(agreed, file),
           ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }),
@@ -152,7 +154,8 @@ function callFiles(scope: CallScope): RuntimeFiles {
         return callInTurn(most, (_, cancel) => target.grep(request, also, authority.forSearches, cancel))
       })
       if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', core.roots)
-      return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...notSearched(left) }
+      const more = sidecar === undefined ? {} : { last, count }
+      return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...more, ...notSearched(left) }
     },
   }
 }
@@ -169,7 +172,7 @@ const notSearched = (left: string[]): { not_searched?: string[] } => (left.lengt
 
 function callShell(scope: CallScope): RuntimeShell {
   const { core, authority, signal } = scope
-  const { limits, sandbox, directory, scratch } = core
+  const { limits, sandbox, directory, scratch, shell } = core
   const { policy } = authority
   return {
     async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
@@ -179,8 +182,10 @@ function callShell(scope: CallScope): RuntimeShell {
       const timeoutMs = Math.min(wanted, limits.maxCommandMs)
       const request = {
         command,
+        ...(shell.path === undefined ? {} : { bash: shell.path }),
         ...commandEnvironment(network, sandbox.env),
-        grants: { readable: [...readable, scratch.path], writable: [...writable, scratch.path], readsAll, network },
+        // Long outputs are in the session's directory.
+        grants: { readable: [...readable, directory.path], writable: [...writable, scratch.path], readsAll, network },
         // What other sessions keep is not for the processes of this one.
         denyRead: [...denyRead, directory.base],
         ...(denyWrite === undefined ? {} : { denyWrite }),
@@ -192,27 +197,14 @@ function callShell(scope: CallScope): RuntimeShell {
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
       const ended = await withSidecar(scope, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
       const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
-      const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut }
-      const told = { ...end, stderr: withNotes(stderr, refusalNotes(policy.grants, ended)) }
-      if (sidecar === undefined) return truncated ? { ...told, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : told
+      const commands = (): ParsedCommand[] => policy.addon.parseCommandLine(command, grammarOf(shell)).commands
+      const notes = commandNotes({ ended, grants: policy.grants, loopback, commands })
+      const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
+      if (sidecar === undefined) return truncated ? { ...end, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
       // The file has both outputs as they came; apart, nobody can tell any more.
-      return { ...told, head: await directory.head(sidecar.path, limits.bashBytes), output_path: sidecar.path }
+      return { ...end, ...(await directory.ends(sidecar.path, limits.bashBytes)), output_path: sidecar.path }
     },
   }
-}
-
-/** Why a command that failed may have failed, where it is the session that holds it. */
-function refusalNotes({ notGranted = [], readable, writable, readsAll }: ContractGrants, { exitCode, hint }: Pick<ContractBashOutcome, 'exitCode' | 'hint'>): string[] {
-  if (exitCode === 0) return []
-  const nowhere = !readsAll && readable.length === 0 && writable.length === 0
-  const notes = [...(hint === undefined ? [] : [hint]), ...(nowhere ? ['No directory is granted to commands here, so this one ran in /.'] : [])]
-  if (notGranted.length === 0) return notes
-  return [...notes, `A process cannot be granted ${notGranted.join(', ')}: only whole directories, and the network as a whole.`]
-}
-
-function withNotes(stderr: string, notes: readonly string[]): string {
-  if (notes.length === 0) return stderr
-  return `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}${notes.map((note) => `[${note}]\n`).join('')}`
 }
 
 function callSession({ core, id, signal }: CallScope): RuntimeSession {

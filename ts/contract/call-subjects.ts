@@ -3,11 +3,15 @@ import type { CallTarget } from './contract-tool.js'
 import { freeSteps } from './permissions/free-steps.js'
 import type { Subject } from './permissions/rule-store.js'
 import type { SessionCore } from './session-core.js'
+import { grammarOf, type SessionShell } from './shell.js'
 
 /** What rules judge of a target: one subject for each capability. `path` is the real path of what was opened. */
-export function subjectsOf(target: CallTarget, path: string): Subject[] {
+export function subjectsOf(target: CallTarget, path: string, shell: SessionShell): Subject[] {
   if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
-  if (target.kind === 'command') return [{ capability: 'shell.run', kind: 'command', resource: target.command }]
+  if (target.kind === 'command') {
+    const grammar = grammarOf(shell)
+    return [{ capability: 'shell.run', kind: 'command', resource: target.command, ...(grammar === undefined ? {} : { shell: grammar }) }]
+  }
   if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
   if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
@@ -21,6 +25,6 @@ export const textSubject = (capability: string): Subject => ({ capability, kind:
 /** A command line with the commands in it that only go to another directory of the workspace, and so need no rule. */
 export function withFreeSteps(subject: Subject, workdir: string, { policy, roots, sandbox }: SessionCore): Subject {
   if (subject.kind !== 'command' || !/\bcd\b/u.test(subject.resource)) return subject
-  const { commands } = policy.addon.parseCommandLine(subject.resource)
+  const { commands } = policy.addon.parseCommandLine(subject.resource, subject.shell)
   return { ...subject, free: freeSteps(subject.resource, commands, { workdir, roots, hasSearchPath: hasCdPath(sandbox.env) }) }
 }

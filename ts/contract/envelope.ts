@@ -9,8 +9,13 @@ export interface Metadata {
   code: ContractCode
   /** Whether `data` holds the beginning only. */
   truncated?: boolean
-  /** Where the rest is, for `read`. */
+  /** Where all of it is, for `read`. */
   output_path?: string
+  /**
+   * What there is to know besides the data: where the whole of a long output is, what the sandbox refused, what was
+   * stopped. Absent where there is nothing to tell.
+   */
+  notes?: string[]
 }
 
 /** What comes back from every call, whatever became of it. */
@@ -22,10 +27,11 @@ export type Envelope<T = unknown> =
 export type Outcome = Omit<Metadata, 'duration_ms' | 'code'>
 
 /** The envelope of a success. */
-export function outputEnvelope(data: unknown, duration: number, { truncated, output_path }: Outcome = {}): Envelope {
+export function outputEnvelope(data: unknown, duration: number, { truncated, output_path, notes = [] }: Outcome = {}): Envelope {
   const metadata: Metadata = { duration_ms: wholeMs(duration), code: 'ok' }
   if (truncated === true) metadata.truncated = true
   if (output_path !== undefined) metadata.output_path = output_path
+  if (notes.length > 0) metadata.notes = notes
   return { type: 'output', data, metadata }
 }
 

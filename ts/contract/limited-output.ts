@@ -5,8 +5,11 @@ export class LimitedOutput {
   readonly data: unknown
   readonly outcome: Outcome
 
-  constructor(data: unknown, output_path?: string, truncated = output_path !== undefined) {
+  constructor(data: unknown, output_path?: string, truncated = output_path !== undefined, notes: readonly string[] = []) {
     this.data = data
-    this.outcome = { truncated, ...(output_path === undefined ? {} : { output_path }) }
+    this.outcome = { truncated, ...(output_path === undefined ? {} : { output_path }), notes: [...notes] }
   }
 }
+
+/** Where all of an output is that was cut, for a model. */
+export const wholeIn = (path: string): string => `All of it is in ${path}: \`read\` takes that path (offset and limit count bytes).`

@@ -14,6 +14,7 @@ export type ContractAddon = Pick<
   | 'compileRules'
   | 'parseCommandLine'
   | 'suggestPattern'
+  | 'bashOnlySyntax'
   | 'openTarget'
   | 'openTargetAtOnce'
   | 'contractBash'
@@ -76,8 +77,8 @@ export class SessionPolicy {
   }
 
   /** @throws {ToolError} CAPABILITY_DENIED */
-  checkCommand(line: string): void {
-    refuse(this.#native.checkCommand(line))
+  checkCommand(line: string, shell: 'bash' | undefined): void {
+    refuse(this.#native.checkCommand(line, shell))
   }
 
   /** @throws {ToolError} CAPABILITY_DENIED */

@@ -26,10 +26,12 @@ import type { SessionCore } from './session-core.js'
 import { SessionDirectory } from './session-directory.js'
 import { Scratch } from './scratch.js'
 import type { SessionOptions } from './session-options.js'
+import { findShell } from './shell.js'
 import { SkillIndex } from './skills/skill-index.js'
 import { ownTools, toolChoice } from './tool-choice.js'
 import { ToolCatalog } from './tool-search/tool-catalog.js'
 import { resolveToolSearch } from './tool-search/tool-search-options.js'
+import { bashDescription } from './tools/bash.js'
 import { webSearchTool } from './tools/web-search.js'
 import { chooseProvider } from './web/search-provider.js'
 import { SessionWeb } from './web/session-web.js'
@@ -69,6 +71,9 @@ export async function planSession(id: string, options: SessionOptions, openChild
     const request = policyRequest({ directory, scratch }, all, options)
     const capabilities = new SessionCapabilities({ addon, roots, adHoc, userData: place, parent, request })
     const { policy } = capabilities
+    const shell = lineage?.parent.shell ?? checked('createSession', () => findShell(options.shell, [...roots, ...adHoc.directories, ...policy.grants.writable]))
+    const bash = all.findIndex((tool) => tool.id === 'bash')
+    if (bash !== -1) all[bash] = Object.freeze({ ...(all[bash] as ContractTool), description: bashDescription(shell.name, limits.bashBytes) })
     const variables = () => capabilities.variables
     const core: SessionCore = {
       id,
@@ -95,6 +100,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       headless: options.headless === true || host.prompt === undefined,
       limits,
       sandbox,
+      shell,
       directory,
       scratch,
       // One user answers for all of them, one prompt after the other.

@@ -15,6 +15,7 @@ import type { AskedQuestion } from './questions.js'
 import type { Scratch } from './scratch.js'
 import type { SessionCapabilities } from './session-capabilities.js'
 import type { SessionDirectory } from './session-directory.js'
+import type { SessionShell } from './shell.js'
 import type { SkillIndex } from './skills/skill-index.js'
 import type { Todo } from './todos.js'
 import type { ToolCatalog } from './tool-search/tool-catalog.js'
@@ -93,6 +94,8 @@ export interface SessionCore {
   readonly headless: boolean
   readonly limits: Readonly<Limits>
   readonly sandbox: SessionSandbox
+  /** What reads the command lines of `bash`. */
+  readonly shell: SessionShell
   readonly directory: SessionDirectory
   readonly scratch: Scratch
   readonly prompts: PromptQueue

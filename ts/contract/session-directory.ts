@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { ContractAddon } from './native-policy.js'
@@ -12,8 +12,18 @@ export type Removing = Pick<ContractAddon, 'removeDirectory' | 'removeAbandoned'
 const REMOVE_MS = 60_000
 /** The same for what killed processes have left. */
 const SWEEP_MS = 30_000
+/** From this limit on, an output that is cut keeps its end too. */
+const BOTH_ENDS_FROM = 1024
 /** What all directories together may take of the end of the process. */
 const EXIT_MS = 50
+
+/** The beginning and the end of a long text. */
+export interface FileEnds {
+  head: string
+  tail?: string
+  /** Between the two, or behind the beginning. */
+  left_out_bytes: number
+}
 
 /**
  * The private directory of one session, for outputs that are too long for an envelope. Its name says whose
@@ -73,14 +83,24 @@ export class SessionDirectory {
     })
   }
 
-  /** The beginning of a file of the directory, at most `limitBytes`, ending between two characters. */
-  async head(path: string, limitBytes: number): Promise<string> {
+  /**
+   * The beginning and the end of a file of the directory, which is longer than `limitBytes`: half of that each, between
+   * two characters; of a small limit the beginning alone, since a few words of either would say nothing.
+   */
+  async ends(path: string, limitBytes: number): Promise<FileEnds> {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
+      const { size } = await file.stat()
+      const tailRoom = limitBytes < BOTH_ENDS_FROM ? 0 : Math.floor(limitBytes / 2)
       // One byte more shows whether the last character is whole.
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(limitBytes + 1), 0, limitBytes + 1, 0)
-      const bytes = buffer.subarray(0, bytesRead)
-      return bytes.toString('utf8', 0, characterBoundary(bytes, limitBytes))
+      const first = await part(file, 0, limitBytes - tailRoom + 1)
+      const headBytes = characterBoundary(first, limitBytes - tailRoom)
+      const head = first.toString('utf8', 0, headBytes)
+      if (tailRoom === 0) return { head, left_out_bytes: size - headBytes }
+      const from = Math.max(headBytes, size - tailRoom)
+      const last = await part(file, from, size - from)
+      const skipped = from === headBytes ? 0 : brokenCharacter(last)
+      return { head, tail: last.toString('utf8', skipped), left_out_bytes: from + skipped - headBytes }
     } finally {
       await file.close()
     }
@@ -119,11 +139,34 @@ function fitText(text: string, limitBytes: number): Buffer {
   return Buffer.concat([bytes.subarray(0, characterBoundary(bytes, room)), note])
 }
 
-/** The last place at or before `end` where a character begins. */
+/** The last place at or before `end` where a character begins; `end` for what is no text. */
 export function characterBoundary(bytes: Uint8Array, end: number): number {
-  let at = Math.min(end, bytes.length)
-  while (at > 0 && at < bytes.length && ((bytes[at] as number) & 0xc0) === 0x80) at -= 1
-  return at
+  const last = Math.min(end, bytes.length)
+  let at = last
+  while (at > 0 && at < bytes.length && last - at < LONGEST_CHARACTER - 1 && isInside(bytes[at])) at -= 1
+  return isInside(bytes[at]) ? last : at
+}
+
+/** How many bytes at the beginning are the end of a character. */
+function brokenCharacter(bytes: Uint8Array): number {
+  let at = 0
+  while (at < LONGEST_CHARACTER - 1 && isInside(bytes[at])) at += 1
+  return isInside(bytes[at]) ? 0 : at
+}
+
+const LONGEST_CHARACTER = 4
+/** Whether a byte stands in a character, and begins none. */
+const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
+
+async function part(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
 }
 
 const live = new Set<SessionDirectory>()

@@ -12,6 +12,7 @@ import { type AgentManifest, checkManifest } from './manifest.js'
 import { checkRuleLists, type Rule, type ScopedRules } from './permissions/rule.js'
 import { requirementProblem, type RequirementSet } from './requirements.js'
 import type { SessionHost, SessionSandbox } from './session-core.js'
+import { isShellName, type ShellName } from './shell.js'
 import { checkSkillOptions, type SkillOptions } from './skills/skill-source.js'
 import { checkToolOption, type ToolChoice } from './tool-choice.js'
 import { resolveToolSearch, type ToolSearchOptions } from './tool-search/tool-search-options.js'
@@ -66,6 +67,14 @@ export interface SessionOptions {
   model?: LanguageModel | undefined
   /** How the processes of `bash` are held besides what the capabilities say. */
   sandbox?: SessionSandbox | undefined
+  /**
+   * Which shell runs the command lines of `bash`, and so by which grammar they are judged. bash is looked up once,
+   * when the session is opened, in this process's PATH; it reads no startup file. With `sh`, what only bash has is
+   * refused as `invalid_arguments`, with what to write instead. Subagents have the shell of their parent.
+   * @default 'bash' where PATH has one, else 'sh'
+   * @throws {ToolError} INVALID_INPUT for `'bash'` where there is none.
+   */
+  shell?: ShellName | undefined
   /** Where calls are recorded: what `openJournal` gave. */
   journal?: Journal | undefined
   /** Told of every call when it begins and when it is over, before the model is. */
@@ -75,7 +84,7 @@ export interface SessionOptions {
 /** The names of {@link SessionOptions}. */
 export const sessionOptionNames =
   `id workspace adHoc manifestRoots userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
-   onRecord skills toolSearch enabledMcpServers model`.split(/\s+/u)
+   onRecord skills toolSearch enabledMcpServers model shell`.split(/\s+/u)
 const ofSession = ['watchdog', 'onRule', 'onRecord']
 const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
 
@@ -106,6 +115,7 @@ export function checkSessionOptions(options: SessionOptions): void {
   checkFunctions('', options, ofSession)
   checkRuleLists(options.permissions ?? {})
   checkSessionSandbox(options.sandbox ?? {})
+  if (options.shell !== undefined && !isShellName(options.shell)) throw invalid("shell must be 'bash' or 'sh'.")
   if (options.limits !== undefined) checkNames('limits.', options.limits, Object.keys(defaultLimits))
   if (options.model !== undefined) checkModel('model', options.model)
   if (journal !== undefined) checkJournal(journal)

@@ -43,6 +43,15 @@ export interface GrepMatch {
   text: string
 }
 
+/** The lines that matched. */
+export interface MatchListing extends Listing<GrepMatch> {
+  files_scanned: number
+  /** The last ones, when there are more than the limit: half as many as fit, and none of the first half. */
+  last?: GrepMatch[] | undefined
+  /** How many there are in all, when there are more than the limit and the search came to its end. */
+  count?: number | undefined
+}
+
 /** How a command ended. */
 export interface CommandEnd {
   stdout: string
@@ -53,8 +62,14 @@ export interface CommandEnd {
   timed_out: boolean
   /** The beginning of both outputs in the order of arrival, when they are longer than the limit. */
   head?: string | undefined
+  /** Their end, then: with a limit of 1,024 bytes and more, each has half of it. */
+  tail?: string | undefined
+  /** How many bytes are left out between the two, then. */
+  left_out_bytes?: number | undefined
   /** Where all of it is, then, unless it could not be kept. */
   output_path?: string | undefined
+  /** What there is to know besides, for a model: what the sandbox refused, what was stopped. Absent where there is nothing. */
+  notes?: string[] | undefined
 }
 
 /** Files, below the roots of the workspace. Every path is opened first, and what was opened is checked. */
@@ -71,12 +86,12 @@ export interface RuntimeFiles {
   grep(
     pattern: string,
     options?: { path?: string | undefined; glob?: string | undefined; case_insensitive?: boolean | undefined },
-  ): Promise<Listing<GrepMatch> & { files_scanned: number }>
+  ): Promise<MatchListing>
 }
 
 /** Commands, in the sandbox. */
 export interface RuntimeShell {
-  /** Runs a command line with `sh -c`. */
+  /** Runs a command line with the shell of the session. */
   run(
     command: string,
     options?: { workdir?: string | undefined; timeout_ms?: number | undefined },

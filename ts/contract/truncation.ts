@@ -1,6 +1,6 @@
 import { ContractFailure } from './codes.js'
 import { type Outcome, thrownText } from './envelope.js'
-import { LimitedOutput } from './limited-output.js'
+import { LimitedOutput, wholeIn } from './limited-output.js'
 import { characterBoundary, type SessionDirectory } from './session-directory.js'
 
 /** The beginning of a text, at most `limitBytes` of it, on the boundary of a character. */
@@ -32,7 +32,7 @@ export async function fitOutput(
   const head = headOf(text, limits.outputBytes)
   try {
     const path = await directory.write(tool, callId, text, limits.sidecarBytes)
-    return { data: { head }, outcome: { truncated: true, output_path: path } }
+    return { data: { head }, outcome: { truncated: true, output_path: path, notes: [`The beginning is shown. ${wholeIn(path)}`] } }
   } catch (error) {
     // The tool has done its work: told as a failure, it would be done again.
     return { data: { head: `${head}\n[The rest is lost: ${thrownText(error)}]` }, outcome: { truncated: true } }

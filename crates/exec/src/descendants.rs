@@ -148,6 +148,7 @@ impl Family {
 /// The family of a running command.
 pub(crate) struct Descendants {
     family: Family,
+    leader: (i32, u64),
     next_look: Instant,
     pause: Duration,
 }
@@ -158,7 +159,8 @@ impl Descendants {
         let leader = processes::read(leader.as_raw_pid())?;
         let host = i32::try_from(process::id()).ok()?;
         let family = Family::of(&leader, host);
-        Some(Self { family, next_look: Instant::now() + FIRST_LOOK, pause: FIRST_LOOK })
+        let (leader, next_look) = (leader.identity(), Instant::now() + FIRST_LOOK);
+        Some(Self { family, leader, next_look, pause: FIRST_LOOK })
     }
 
     /// Looks at the tree if it is time to.
@@ -171,8 +173,8 @@ impl Descendants {
     }
 
     /// Kills all of it, until no more are found. The tree is read before `kill_group` is called, as
-    /// long as all have their parents.
-    pub(crate) fn kill(mut self, kill_group: impl Fn()) {
+    /// long as all have their parents. How many there were besides the leader.
+    pub(crate) fn kill(mut self, kill_group: impl Fn()) -> u32 {
         let until = Instant::now() + LIMIT;
         let mut killed = BTreeSet::new();
         loop {
@@ -184,7 +186,8 @@ impl Descendants {
                 one.kill();
             }
             if found.is_empty() || Instant::now() >= until {
-                return;
+                let others = killed.iter().filter(|identity| **identity != self.leader);
+                return u32::try_from(others.count()).unwrap_or(u32::MAX);
             }
         }
     }

@@ -116,6 +116,14 @@ pub fn reason(name: &OsStr, value: &OsStr) -> Option<Reason> {
     }
 }
 
+/// Whether a variable makes a shell run or read something else than its command line says: a startup
+/// file, functions in the place of commands, other options or another grammar. A shell whose line was
+/// judged beforehand is not given it, whoever set it.
+#[must_use]
+pub fn is_for_a_shell(name: &OsStr) -> bool {
+    inject::is_for_a_shell(name.as_bytes())
+}
+
 /// `HTTP_PROXY`, `all_proxy`, `npm_config_https_proxy`; also `NO_PROXY`, which means nothing without
 /// them. Not `GOPROXY`: it says where modules come from, and `off` and `file://` count offline.
 fn is_proxy(name: &[u8]) -> bool {

@@ -35,13 +35,20 @@ pub(crate) struct ChildLeader {
     pidfd: Option<OwnedFd>,
     /// Where they are searched for, and until they are killed.
     descendants: Option<Descendants>,
+    /// How many descendants were killed.
+    killed: u32,
 }
 
 impl ChildLeader {
     pub(crate) fn new(child: Child) -> Self {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let descendants = pid.filter(|_| SEARCHED).and_then(Descendants::of);
-        Self { child: Some(child), pid, pidfd: pid.and_then(pidfd), descendants }
+        Self { child: Some(child), pid, pidfd: pid.and_then(pidfd), descendants, killed: 0 }
+    }
+
+    /// How many descendants were killed, where they are searched for.
+    pub(crate) fn killed(&self) -> u32 {
+        self.killed
     }
 
     pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
@@ -89,7 +96,7 @@ impl ChildLeader {
 
     fn kill_family(&mut self, kill_group: impl Fn()) {
         match self.descendants.take() {
-            Some(descendants) => descendants.kill(kill_group),
+            Some(descendants) => self.killed += descendants.kill(kill_group),
             None => kill_group(),
         }
     }

@@ -44,6 +44,9 @@ pub struct Finished {
     pub stderr: Option<Output>,
     /// From before its start until it was reaped.
     pub duration: Duration,
+    /// How many processes that it had left running were killed. 0 also where they cannot be counted:
+    /// for a command that is not confined, but on macOS.
+    pub left_running: u32,
 }
 
 /// Runs a command to its end, its timeout or its cancellation.
@@ -119,6 +122,7 @@ fn follow_one(
     }
     let ended = ended.and_then(|ended| session.close(ended).map(|status| (ended, status)));
     let Session { running, mut lanes } = session;
+    let left_running = running.killed();
     if ended.is_err() {
         // The group is killed here, if not before, and what it wrote is kept if it can be had.
         drop(running);
@@ -128,7 +132,7 @@ fn follow_one(
     match ended {
         Ok((Ended::Exited, Some(exit))) => {
             let duration = started.elapsed();
-            Ok(Followed::Finished(Finished { exit, output, stderr, duration }))
+            Ok(Followed::Finished(Finished { exit, output, stderr, duration, left_running }))
         }
         Ok((Ended::Exited | Ended::NotRun(_), _)) => {
             Err(ExecError::Lost { program: program(), output, stderr, source: Errno::CHILD.into() })

@@ -63,6 +63,16 @@ impl Running {
         }
     }
 
+    /// How many processes that the command had started were killed at its end. Nothing is known of
+    /// those of a child whose descendants are not searched for.
+    pub(crate) fn killed(&self) -> u32 {
+        match self {
+            Self::Child(leader) => leader.killed(),
+            #[cfg(target_os = "linux")]
+            Self::Confined(leader) => leader.killed(),
+        }
+    }
+
     /// Kills what is left of it. `None`: it does not end even so.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         match self {

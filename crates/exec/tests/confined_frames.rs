@@ -92,7 +92,7 @@ impl Said {
         let mut out = String::new();
         self.run(before, script, &[]).read_to_string(&mut out).expect("text");
         let done = self.hear();
-        assert_eq!(done, Some(Reply::Done(0)));
+        assert_eq!(done, Some(Reply::Done(0, 0)));
         out
     }
 
@@ -127,7 +127,7 @@ fn shell(script: &str) -> Vec<u8> {
 }
 
 fn was_killed(reply: Option<&Reply>) -> bool {
-    matches!(reply, Some(Reply::Done(status)) if ExitStatus::from_raw(*status).signal() == Some(9))
+    matches!(reply, Some(Reply::Done(status, _)) if ExitStatus::from_raw(*status).signal() == Some(9))
 }
 
 #[test]
@@ -194,8 +194,8 @@ fn out_of_descriptors() {
             let mut out = String::new();
             let mut reader = said.run(&[], "echo out", &[]);
             match said.hear() {
-                Some(Reply::Done(0)) => ran += 1,
-                Some(Reply::Done(_) | Reply::NotRun(..)) => failed += 1,
+                Some(Reply::Done(0, _)) => ran += 1,
+                Some(Reply::Done(..) | Reply::NotRun(..)) => failed += 1,
                 other => panic!("{other:?}"),
             }
             // Nobody keeps what could not be passed.
@@ -230,7 +230,7 @@ fn out_of_processes() {
         limited(Some(1));
         let _ = said.run(&[], ":", &[]);
         let reply = said.hear();
-        assert!(matches!(reply, Some(Reply::Done(_) | Reply::NotRun(..))), "{reply:?}");
+        assert!(matches!(reply, Some(Reply::Done(..) | Reply::NotRun(..))), "{reply:?}");
         assert!(soon(|| supervisors(worker).is_empty()));
         for _ in 0..3 {
             let mut out = String::new();

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use proptest::prelude::*;
-use toolwright_exec::environment::{Filter, Policy, Reason, reason};
+use toolwright_exec::environment::{Filter, Policy, Reason, is_for_a_shell, reason};
 
 fn why(name: &str, value: &str) -> Option<Reason> {
     reason(OsStr::new(name), OsStr::new(value))
@@ -311,5 +311,19 @@ proptest! {
         let given = [(OsString::from_vec(name), OsString::from_vec(value))];
         let filter = Filter { allow: vec![allow], ..Filter::default() };
         prop_assert!(Policy::Filtered(filter).apply(given).len() <= 1);
+    }
+}
+
+#[test]
+fn what_makes_a_shell_read_or_run_something_else() {
+    for name in
+        "BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND BASH_COMPAT POSIXLY_CORRECT CDPATH \
+        GLOBIGNORE EXECIGNORE BASH_FUNC_ls%% BASH_FUNC_a()"
+            .split(' ')
+    {
+        assert!(is_for_a_shell(OsStr::new(name)), "{name}");
+    }
+    for name in "PATH HOME PWD SHELL BASH ENVIRONMENT NODE_ENV PS1 TERM LANG IFS CI".split(' ') {
+        assert!(!is_for_a_shell(OsStr::new(name)), "{name}");
     }
 }

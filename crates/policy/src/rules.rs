@@ -15,6 +15,7 @@ use crate::Host;
 use crate::Variables;
 use crate::path_pattern::Specificity;
 use crate::shell;
+use crate::shell::Dialect;
 use crate::shell::SimpleCommand;
 use pattern::Pattern;
 
@@ -69,8 +70,8 @@ pub enum Resource<'a> {
     Path(&'a Path),
     /// A host, `example.com` or `example.com:8443`.
     Host(&'a str),
-    /// A command line.
-    Command(&'a str),
+    /// A command line, and the shell that reads it, if it is known which.
+    Command(&'a str, Option<Dialect>),
     /// Anything else.
     Text(&'a str),
 }
@@ -197,8 +198,8 @@ impl Rules {
         let mut decided = Vec::new();
         for subject in subjects {
             match subject.resource {
-                Resource::Command(line) => {
-                    let line = shell::parse_once(line);
+                Resource::Command(line, dialect) => {
+                    let line = shell::parse_once(line, dialect);
                     for command in &line.commands {
                         decided.push(self.decide(
                             tool,

@@ -11,6 +11,7 @@
 //! A line comes from a model. However it is made, it is answered without recursion beyond a limit,
 //! in time and memory that grow with its length: see [`limits`].
 
+mod bash_only;
 mod compound;
 mod cursor;
 mod expansions;
@@ -25,6 +26,9 @@ mod words;
 mod wrappers;
 
 use std::collections::HashSet;
+
+pub use bash_only::BashOnly;
+pub use bash_only::bash_only;
 
 use crate::error::quoted;
 use limits::DEEPEST_LINE;

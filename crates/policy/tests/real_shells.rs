@@ -1,83 +1,23 @@
 //! What real shells run, compared with what is said of a line: one of which every command is known
 //! runs those, and no others.
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod shell_scene;
 
 use std::collections::HashSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
+use shell_scene::Scene;
 use toolwright_policy::shell::CommandLine;
 use toolwright_policy::shell::Dialect;
 use toolwright_policy::shell::parse;
 use toolwright_policy::shell::parse_as;
 
-/// Programs that write down how they were called.
 const PROGRAMS: [&str; 3] = ["aa", "bb", "evil"];
-const RECORDER: &str = "#!/bin/sh\nprintf '%s\\0' \"${0##*/}\" \"$@\" >\"$RECORD/$$\"\n";
 
-/// Where lines are run, with nothing but those programs within reach.
-struct Scene {
-    directory: PathBuf,
-    shells: Vec<PathBuf>,
-    runs: AtomicUsize,
-}
-
-impl Scene {
-    fn new(name: &str) -> Self {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&directory);
-        for part in ["bin", "work"] {
-            fs::create_dir_all(directory.join(part)).unwrap();
-        }
-        for program in PROGRAMS {
-            let path = directory.join("bin").join(program);
-            fs::write(&path, RECORDER).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        let shells = ["/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/ash"].map(PathBuf::from);
-        let shells = shells.into_iter().filter(|shell| shell.exists()).collect();
-        Self { directory, shells, runs: AtomicUsize::new(0) }
-    }
-
-    /// How programs are called by a line. What it leaves in the background may come too late to count.
-    fn calls(&self, shell: &Path, line: &str) -> HashSet<Vec<String>> {
-        let record = self.directory.join(self.runs.fetch_add(1, Ordering::Relaxed).to_string());
-        fs::create_dir(&record).unwrap();
-        Command::new(shell)
-            .args(["-c", line])
-            .current_dir(self.directory.join("work"))
-            .env_clear()
-            .env("PATH", self.directory.join("bin"))
-            .env("RECORD", &record)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
-        let calls = fs::read_dir(&record).unwrap().map(|entry| {
-            let call = fs::read(entry.unwrap().path()).unwrap();
-            let words = call.strip_suffix(b"\0").unwrap_or_default().split(|byte| *byte == 0);
-            words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
-        });
-        // One that is being written says nothing yet.
-        let calls = calls.filter(|call: &Vec<String>| call.iter().any(|word| !word.is_empty()));
-        let calls = calls.collect();
-        let _ = fs::remove_dir_all(record);
-        calls
-    }
-
-    /// Calls that a line makes although it says that it makes only others.
-    fn undisclosed(&self, line: &str) -> Vec<Vec<String>> {
-        let calls = self.shells.iter().flat_map(|shell| self.calls(shell, line)).collect();
-        undisclosed(&parse(line), &calls)
-    }
+/// Calls that a line makes although it says that it makes only others.
+fn undisclosed_by(scene: &Scene, line: &str) -> Vec<Vec<String>> {
+    let calls = scene.shells.iter().flat_map(|shell| scene.calls(shell, line)).collect();
+    undisclosed(&parse(line), &calls)
 }
 
 fn undisclosed(parsed: &CommandLine, calls: &HashSet<Vec<String>>) -> Vec<Vec<String>> {
@@ -111,7 +51,7 @@ fn unnamed(parsed: &CommandLine, calls: &HashSet<Vec<String>>) -> Vec<String> {
 
 #[test]
 fn r40_nothing_runs_undisclosed() {
-    let scene = Scene::new("real-shells-known");
+    let scene = Scene::new("real-shells-known", &PROGRAMS);
     for line in [
         "aa <&-evil",
         "test -v 'a[$(evil)]'",
@@ -143,13 +83,13 @@ fn r40_nothing_runs_undisclosed() {
         "f() { evil; }; f",
         "PATH=/; evil",
     ] {
-        assert_eq!(scene.undisclosed(line), Vec::<Vec<String>>::new(), "{line}");
+        assert_eq!(undisclosed_by(&scene, line), Vec::<Vec<String>>::new(), "{line}");
     }
 }
 
 #[test]
 fn the_comparison_sees_what_runs() {
-    let scene = Scene::new("real-shells-itself");
+    let scene = Scene::new("real-shells-itself", &PROGRAMS);
     assert!(!scene.shells.is_empty());
     for shell in &scene.shells {
         let wanted = HashSet::from([vec!["aa".to_owned(), "b c".to_owned(), String::new()]]);
@@ -241,11 +181,11 @@ fn cases() -> u32 {
 
 #[test]
 fn r40_no_line_runs_what_it_does_not_say() {
-    let scene = Scene::new("real-shells-random");
+    let scene = Scene::new("real-shells-random", &PROGRAMS);
     let config =
         ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
     proptest!(config, |(line in lines())| {
-        prop_assert_eq!(scene.undisclosed(&line), Vec::<Vec<String>>::new(), "{:?}", line);
+        prop_assert_eq!(undisclosed_by(&scene, &line), Vec::<Vec<String>>::new(), "{:?}", line);
     });
 }
 
@@ -276,7 +216,7 @@ fn nested_lines() -> impl Strategy<Value = String> {
 
 #[test]
 fn r40_no_shell_runs_what_its_dialect_does_not_say() {
-    let scene = Scene::new("real-shells-dialects");
+    let scene = Scene::new("real-shells-dialects", &PROGRAMS);
     let config =
         ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases() / 4) };
     proptest!(config, |(line in prop_oneof![lines(), nested_lines()])| {

@@ -92,7 +92,7 @@ fn replies() -> impl Strategy<Value = Reply> {
         (step.clone(), any::<i32>(), ".{0,40}")
             .prop_map(|(step, errno, what)| Reply::Failed(step, errno, what)),
         any::<i32>().prop_map(Reply::Ended),
-        any::<i32>().prop_map(Reply::Done),
+        any::<(i32, u32)>().prop_map(|(status, killed)| Reply::Done(status, killed)),
         (step, any::<i32>()).prop_map(|(step, errno)| Reply::NotRun(step, errno)),
         Just(Reply::Stale),
         Just(Reply::Goodbye),

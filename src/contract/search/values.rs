@@ -47,8 +47,12 @@ pub struct ContractGrepMatch {
 #[napi(object)]
 #[derive(Debug, Default)]
 pub struct ContractGrepOutcome {
-    /// The matches.
+    /// The matches, as many as fit.
     pub matches: Option<Vec<ContractGrepMatch>>,
+    /// The last of them, where there are more: half as many as fit, and none of the first half.
+    pub last: Option<Vec<ContractGrepMatch>>,
+    /// How many there are, if the search came to its end.
+    pub count: Option<f64>,
     /// How many files were searched.
     pub files_scanned: Option<f64>,
     /// There are more.

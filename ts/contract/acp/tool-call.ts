@@ -130,7 +130,7 @@ function contentOf(
   if (result.type === 'error') return [...terminal, text(result.error_text)]
   // A change is shown by what it changed, and a command by its terminal.
   if (diff.length > 0) return diff
-  return terminal.length > 0 ? terminal : [text(outputText(result.data))]
+  return terminal.length > 0 ? terminal : [text(outputText(result.data)), ...notesOf(result)]
 }
 
 function diffOf(tool: string, args: Record<string, unknown>, workspace: string | undefined, before: string | undefined): AcpToolCallContent[] {
@@ -142,10 +142,16 @@ function diffOf(tool: string, args: Record<string, unknown>, workspace: string |
   return [{ type: 'diff', path: absolute, oldText, newText }]
 }
 
+/** What there is to know besides the output. */
+function notesOf({ metadata }: Envelope): AcpToolCallContent[] {
+  const { notes }: { notes?: unknown } = metadata ?? {}
+  return Array.isArray(notes) && notes.length > 0 ? [text(notes.map((note) => `[${String(note)}]`).join('\n'))] : []
+}
+
 /** What a user wants to read of an output. */
 function outputText(data: unknown): string {
-  const { content, head, stdout, stderr } = recordOf(data)
-  if (typeof head === 'string') return head
+  const { content, head, tail, stdout, stderr } = recordOf(data)
+  if (typeof head === 'string') return typeof tail === 'string' ? `${head}\n[…]\n${tail}` : head
   if (typeof content === 'string') return content
   if (typeof stdout === 'string' && typeof stderr === 'string') return stdout + stderr
   return typeof data === 'string' ? data : JSON.stringify(data, undefined, 2)

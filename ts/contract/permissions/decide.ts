@@ -1,14 +1,19 @@
 import { ContractFailure } from '../codes.js'
-import type { PermissionRules, SubjectVerdict } from './rule-store.js'
+import type { PermissionRules, Subject, SubjectVerdict } from './rule-store.js'
 
 /**
  * Why a command is not allowed by a rule that would allow its words alone: it redirects its output, sets a variable. Nothing
  * where that makes no difference.
  */
-export function whyRestricted(rules: PermissionRules, tool: string, verdict: SubjectVerdict | undefined): string | undefined {
+export function whyRestricted(
+  rules: PermissionRules,
+  tool: string,
+  verdict: SubjectVerdict | undefined,
+  shell: Subject['shell'],
+): string | undefined {
   const { capability = '', resource = '', restricted } = verdict ?? {}
   if (restricted === undefined) return undefined
-  const alone = rules.evaluate(tool, [{ capability, kind: 'command', resource }])
+  const alone = rules.evaluate(tool, [{ capability, kind: 'command', resource, ...(shell === undefined ? {} : { shell }) }])
   return alone.action === 'allow' ? restricted : undefined
 }
 

@@ -130,18 +130,20 @@ export class RuleStore implements PermissionRules {
     const judged = told.filter((one) => !isFree(one))
     if (judged.length === told.length) return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
     const decisive = strictestOf(judged)
+    const shell = subjects.find(({ kind }) => kind === 'command')?.shell
     return {
       action: decisive?.action ?? 'allow',
       matched,
-      userAllowed: judged.length > 0 && judged.every((one) => this.#isUserAllowed(variables, toolId, one)),
+      userAllowed: judged.length > 0 && judged.every((one) => this.#isUserAllowed(variables, toolId, one, shell)),
       decisive,
       subjects: told.map((one) => (isFree(one) ? { ...one, action: 'allow' } : one)),
     }
   }
 
   /** Whether rules of the user alone allow a command. */
-  #isUserAllowed(variables: ContractVariables, toolId: string, { capability, resource, restricted }: SubjectVerdict): boolean {
-    return restricted === undefined && this.#compiledFor(variables).evaluate(toolId, [{ capability, kind: 'command', resource }]).userAllowed
+  #isUserAllowed(variables: ContractVariables, toolId: string, { capability, resource, restricted }: SubjectVerdict, shell: Subject['shell']): boolean {
+    const alone: Subject = { capability, kind: 'command', resource, ...(shell === undefined ? {} : { shell }) }
+    return restricted === undefined && this.#compiledFor(variables).evaluate(toolId, [alone]).userAllowed
   }
 
   record(rule: Rule, source: 'session' | 'project'): StoredRule {

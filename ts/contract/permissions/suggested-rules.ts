@@ -15,8 +15,8 @@ export function suggestedRules(
   return [...new Set(patterns)].map((pattern) => ({ permission: toolId, pattern }))
 }
 
-function patternsOf(addon: ContractAddon, { kind, resource, below }: Subject, roots: readonly string[]): string[] {
-  if (kind === 'command') return addon.suggestPattern(resource)
+function patternsOf(addon: ContractAddon, { kind, resource, below, shell }: Subject, roots: readonly string[]): string[] {
+  if (kind === 'command') return addon.suggestPattern(resource, shell)
   if (kind === 'path') {
     const pattern = pathPattern(resource, roots)
     return below === true && pattern !== '**' ? [pattern, `${pattern}/**`] : [pattern]

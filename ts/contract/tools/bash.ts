@@ -1,6 +1,7 @@
 import type { ContractTool } from '../contract-tool.js'
+import { LimitedOutput, wholeIn } from '../limited-output.js'
+import type { ShellName } from '../shell.js'
 import type { CommandEnd } from '../tool-runtime.js'
-import { LimitedOutput } from '../limited-output.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `bash`. */
@@ -11,16 +12,30 @@ export interface BashArguments {
   description?: string
 }
 
-/** What `bash` gives: both outputs, or the beginning of both as they came. */
+/** What `bash` gives: both outputs, or the beginning and the end of both as they came, and how much is missing between. */
 export type BashData =
   | Pick<CommandEnd, 'stdout' | 'stderr' | 'exit_code' | 'signal' | 'timed_out'>
-  | ({ head: string } & Pick<CommandEnd, 'exit_code' | 'signal' | 'timed_out'>)
+  | ({ head: string; tail?: string; left_out_bytes?: number } & Pick<CommandEnd, 'exit_code' | 'signal' | 'timed_out'>)
+
+/** What a model is told of `bash` in a session with this shell. */
+export function bashDescription(shell: ShellName | undefined, outputBytes?: number): string {
+  const how = {
+    bash: 'Run one command line with bash -c.',
+    sh: 'Run one command line with sh -c: a POSIX shell and not bash, so without [[ ]], arrays, &>, <<< and <( ).',
+    unknown: 'Run one command line with the shell of the session.',
+  }[shell ?? 'unknown']
+  const size = outputBytes === undefined ? 'than fits' : `than ${outputBytes} bytes`
+  return (
+    `${how} Nothing carries over to the next call: neither directory nor variables. stdin is closed. ` +
+    'A non-zero exit_code is a result, not an error. Programs still running in the background are stopped at the end. ' +
+    `Of an output longer ${size}, head and tail are given; metadata.output_path is a file with all of it, which read takes (offset, limit) and commands too (tail, grep).`
+  )
+}
 
 /** One command line, in the sandbox. */
 export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
   id: 'bash',
-  description:
-    'Run one command line with sh -c. Nothing carries over to the next call: neither directory nor variables. stdin is closed. A non-zero exit_code is a result, not an error.',
+  description: bashDescription(undefined),
   parameters: parameters(
     {
       command: { type: 'string', minLength: 1, maxLength: 65_536, pattern: '^\\s*[^\\u0000\\s][^\\u0000]*$', description: 'The command line' },
@@ -34,7 +49,15 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
   kind: 'execute',
   targets: ({ command, workdir }) => [{ kind: 'command', command, workdir }],
   async execute({ command, workdir, timeout_ms }, { shell }) {
-    const { stdout, stderr, head, output_path, ...how } = await shell.run(command, { workdir, timeout_ms })
-    return head === undefined ? new LimitedOutput({ stdout, stderr, ...how }) : new LimitedOutput({ head, ...how }, output_path, true)
+    const { stdout, stderr, head, tail, left_out_bytes, output_path, notes = [], ...how } = await shell.run(command, { workdir, timeout_ms })
+    if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, notes)
+    const ends = { head, ...(tail === undefined ? {} : { tail }), ...(left_out_bytes === undefined ? {} : { left_out_bytes }) }
+    return new LimitedOutput({ ...ends, ...how }, output_path, true, [...cutNotes(left_out_bytes, tail, output_path), ...notes])
   },
+}
+
+function cutNotes(leftOut: number | undefined, tail: string | undefined, path: string | undefined): string[] {
+  if (leftOut === undefined || path === undefined) return []
+  const where = tail === undefined ? 'behind head' : 'between head and tail'
+  return [`${leftOut} bytes of the output are left out ${where}. ${wholeIn(path)} Commands take it too, as in \`tail -n 50 ${path}\`.`]
 }

@@ -1,6 +1,6 @@
 import type { ContractTool } from '../contract-tool.js'
 import type { NotSearched } from './grep.js'
-import { LimitedOutput } from '../limited-output.js'
+import { LimitedOutput, wholeIn } from '../limited-output.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `glob`. */
@@ -30,6 +30,6 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
     const { items, output_path, not_searched } = await fs.glob(pattern, path)
     const left = not_searched === undefined ? {} : { not_searched }
     if (output_path === undefined) return new LimitedOutput({ entries: items, ...left })
-    return new LimitedOutput({ head: items.join('\n'), ...left }, output_path)
+    return new LimitedOutput({ head: items.join('\n'), ...left }, output_path, true, [`The first ${items.length} paths are shown. ${wholeIn(output_path)}`])
   },
 }

@@ -1,6 +1,6 @@
 import type { ContractTool } from '../contract-tool.js'
 import type { GrepMatch } from '../tool-runtime.js'
-import { LimitedOutput } from '../limited-output.js'
+import { LimitedOutput, wholeIn } from '../limited-output.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `grep`. */
@@ -11,8 +11,8 @@ export interface GrepArguments {
   case_insensitive?: boolean
 }
 
-/** What `grep` gives: every match, or the first ones as lines `path:line:text`. */
-export type GrepData = ({ matches: GrepMatch[]; files_scanned: number } | { head: string; files_scanned: number }) & NotSearched
+/** What `grep` gives: every match, or the first and the last ones as lines `path:line:text`. */
+export type GrepData = ({ matches: GrepMatch[]; files_scanned: number } | { head: string; tail?: string; files_scanned: number }) & NotSearched
 
 /** What a search was kept from, `path: why`: it says nothing about what is in there. */
 export interface NotSearched {
@@ -22,7 +22,9 @@ export interface NotSearched {
 /** The lines of files that a regular expression matches. */
 export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   id: 'grep',
-  description: 'Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Each match has its path, line number and text.',
+  description:
+    'Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Each match has its path, line number and text. ' +
+    'When there are more matches than fit, head and tail have the first and the last ones; metadata.output_path is a file with all of them, which read takes.',
   parameters: parameters(
     {
       pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression, matched line by line' },
@@ -35,11 +37,17 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'search',
   targets: ({ path }) => [{ kind: 'file', path: path ?? '.', access: 'search', everywhere: path === undefined }],
-  async execute({ pattern, path, glob, case_insensitive }, { fs }) {
-    const { items, files_scanned: scanned, output_path, not_searched } = await fs.grep(pattern, { path, glob, case_insensitive })
+  async execute({ pattern, path, glob, case_insensitive }, { fs, limits }) {
+    const { items, last = [], count, files_scanned: scanned, output_path, not_searched } = await fs.grep(pattern, { path, glob, case_insensitive })
     const about = { files_scanned: scanned, ...(not_searched === undefined ? {} : { not_searched }) }
     if (output_path === undefined) return new LimitedOutput({ matches: items, ...about })
-    const head = items.map(({ path: file, line, text }) => `${file}:${line}:${text}`).join('\n')
-    return new LimitedOutput({ head, ...about }, output_path)
+    // The last ones take the place of the second half.
+    const first = last.length === 0 ? items : items.slice(0, Math.ceil(limits.grepMatches / 2))
+    const ends = { head: linesOf(first), ...(last.length === 0 ? {} : { tail: linesOf(last) }) }
+    const shown = last.length === 0 ? `The first ${first.length}` : `The first ${first.length} and the last ${last.length}`
+    const note = `${shown} of ${count ?? 'more'} matches are shown. ${wholeIn(output_path)}`
+    return new LimitedOutput({ ...ends, ...about }, output_path, true, [note])
   },
 }
+
+const linesOf = (matches: readonly GrepMatch[]): string => matches.map(({ path, line, text }) => `${path}:${line}:${text}`).join('\n')

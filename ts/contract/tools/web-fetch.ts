@@ -1,5 +1,5 @@
 import type { ContractTool } from '../contract-tool.js'
-import { LimitedOutput } from '../limited-output.js'
+import { LimitedOutput, wholeIn } from '../limited-output.js'
 import { hostOf, parseWebUrl, portOf } from '../web/web-url.js'
 import { parameters } from './parameters.js'
 
@@ -28,6 +28,6 @@ export const webFetchTool: ContractTool<WebFetchArguments, LimitedOutput> = {
   async execute({ url: wanted }, { net }) {
     const { url, status, content_type, text, output_path } = await net.fetchPage(wanted)
     if (output_path === undefined) return new LimitedOutput({ url, status, content_type, text })
-    return new LimitedOutput({ url, status, content_type, head: text }, output_path)
+    return new LimitedOutput({ url, status, content_type, head: text }, output_path, true, [`The beginning is shown. ${wholeIn(output_path)}`])
   },
 }

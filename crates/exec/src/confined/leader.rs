@@ -30,6 +30,8 @@ pub(crate) struct ConfinedLeader {
     /// Why the worker could not be told.
     untold: Option<NotRun>,
     ended: Option<ExitStatus>,
+    /// How many processes that it had started were killed.
+    killed: u32,
     /// Nothing of it is left, and the worker is free.
     done: bool,
     /// The worker does not answer.
@@ -50,7 +52,7 @@ impl ConfinedLeader {
                 _ => NotRun::Left,
             }
         });
-        Self { lease, writers, untold, ended: None, done: false, given_up: false }
+        Self { lease, writers, untold, ended: None, killed: 0, done: false, given_up: false }
     }
 
     pub(crate) fn news(&mut self) -> io::Result<News> {
@@ -79,8 +81,9 @@ impl ConfinedLeader {
                 self.ended = Some(ExitStatus::from_raw(status));
                 Ok(News::Ended)
             }
-            Some(Reply::Done(status)) => {
+            Some(Reply::Done(status, killed)) => {
                 self.ended = Some(ExitStatus::from_raw(status));
+                self.killed = killed;
                 self.done = true;
                 Ok(News::Ended)
             }
@@ -111,12 +114,18 @@ impl ConfinedLeader {
         Ok(self.ended)
     }
 
+    /// How many processes that it had started were killed by [`end`](Self::end).
+    pub(crate) fn killed(&self) -> u32 {
+        self.killed
+    }
+
     fn kill(&mut self) -> io::Result<bool> {
         send(self.lease.worker(), &kill_frame(), &[])?;
         loop {
             match self.lease.worker_mut().hear(DEATH)? {
-                Some(Reply::Done(status)) => {
+                Some(Reply::Done(status, killed)) => {
                     self.ended = Some(ExitStatus::from_raw(status));
+                    self.killed = killed;
                     return Ok(true);
                 }
                 Some(Reply::Ended(status)) => self.ended = Some(ExitStatus::from_raw(status)),

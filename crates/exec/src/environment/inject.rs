@@ -98,6 +98,24 @@ const HOST: &[&str] = &[
     "WATCHDOG_USEC",
 ];
 
+/// What changes how a shell reads a line or what it runs, besides what a file or a function does.
+const SHELL: &[&str] = &[
+    "BASH_COMPAT",     // the grammar of an older bash
+    "POSIXLY_CORRECT", // another grammar, with aliases
+    "POSIX_PEDANTIC",  // the same
+    "BASH_XTRACEFD",   // where `xtrace` writes
+    "BASH_LOADABLES_PATH",
+    "EXECIGNORE", // programs that are not found
+    "GLOBIGNORE", // files that are not found
+    "CDPATH",     // where `cd` leads
+];
+
+pub(super) fn is_for_a_shell(name: &[u8]) -> bool {
+    const STARTED: [&[u8]; 6] =
+        [b"BASH_ENV", b"ENV", b"SHELLOPTS", b"BASHOPTS", b"PS4", b"PROMPT_COMMAND"];
+    STARTED.contains(&name) || name.starts_with(b"BASH_FUNC_") || is_one_of(SHELL, name)
+}
+
 pub(super) fn is_injection(name: &[u8]) -> bool {
     let starts = |prefix: &&str| name.starts_with(prefix.as_bytes());
     is_one_of(NAMES, name) || PREFIXES.iter().any(starts) && !is_one_of(PASSED, name)

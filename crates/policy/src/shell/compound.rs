@@ -1,5 +1,6 @@
 //! Compound commands.
 
+use super::bash_only::BashOnly;
 use super::cursor::DOUBTFUL;
 use super::cursor::Parser;
 use super::cursor::UNCLEAR;
@@ -46,6 +47,13 @@ impl Parser<'_, '_> {
 
     fn compound_of(&mut self, keyword: Keyword) -> Parsed<()> {
         match keyword {
+            Keyword::Test => self.note(BashOnly::TEST),
+            Keyword::Function => self.note(BashOnly::FUNCTION),
+            Keyword::Select => self.note(BashOnly::SELECT),
+            Keyword::Coproc => self.note(BashOnly::COPROC),
+            _ => {}
+        }
+        match keyword {
             Keyword::OpenBrace => self.list_until(Keyword::CloseBrace),
             Keyword::If => self.if_clause(),
             Keyword::While | Keyword::Until => {
@@ -90,6 +98,7 @@ impl Parser<'_, '_> {
             && let Some(end) = self.arithmetic_end()?
         {
             let start = self.at;
+            self.note(BashOnly::ARITHMETIC);
             self.accept_two(b'(', b'(');
             self.arithmetic()?;
             if self.at != end {
@@ -118,6 +127,7 @@ impl Parser<'_, '_> {
     fn for_clause(&mut self, may_count: bool) -> Parsed<()> {
         self.blanks();
         if may_count && self.is_bash() && self.accept_two(b'(', b'(') {
+            self.note(BashOnly::COUNTING);
             let start = self.at;
             self.arithmetic()?;
             let source = Word::unknown(self.since(start));

@@ -1,5 +1,6 @@
 //! The parser's place in the text.
 
+use super::bash_only::BashOnly;
 use super::limits::DEEPEST;
 use super::limits::Steps;
 use super::limits::TOO_DEEP;
@@ -29,6 +30,8 @@ pub(super) struct Parser<'s, 'b> {
     pub(super) level: usize,
     /// Here-documents that begin behind the next line break.
     pub(super) documents: Vec<Document>,
+    /// The first thing that a plain shell does not have.
+    pub(super) bash_only: Option<BashOnly>,
     depth: usize,
     steps: &'b mut Steps,
 }
@@ -53,6 +56,7 @@ impl<'s, 'b> Parser<'s, 'b> {
             group: 0,
             level: 0,
             documents: Vec::new(),
+            bash_only: None,
             depth: 0,
             steps,
         }
@@ -136,6 +140,11 @@ impl<'s, 'b> Parser<'s, 'b> {
 
     pub(super) fn doubt(&mut self, reason: Problem) {
         self.script.ambiguous.get_or_insert(reason);
+    }
+
+    /// Notes what a plain shell does not have.
+    pub(super) fn note(&mut self, found: BashOnly) {
+        self.bash_only.get_or_insert(found);
     }
 
     /// Spaces and tabs.

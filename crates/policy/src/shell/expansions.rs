@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::bash_only::BashOnly;
 use super::cursor::DOUBTFUL;
 use super::cursor::Parser;
 use super::cursor::UNCLEAR;
@@ -40,6 +41,7 @@ impl Parser<'_, '_> {
                 value.is_known = false;
                 value.is_quoted = true;
                 self.doubt(ODD_QUOTES);
+                self.note(if quote == b'"' { BashOnly::TRANSLATED } else { BashOnly::ESCAPED });
                 if self.is_bash() && quote == b'\'' { self.escaped_quotes() } else { Ok(()) }
             }
             Some(byte) if byte.is_ascii_alphanumeric() || b"_@*#?-$!".contains(&byte) => {
@@ -80,6 +82,9 @@ impl Parser<'_, '_> {
         // `${ a; }` and `${|a; }` are commands to some shells.
         if matches!(self.peek(), None | Some(b' ' | b'\t' | b'\n' | b'|' | b'(')) {
             return Err(UNCLEAR);
+        }
+        if let Some(found) = BashOnly::expansion(&self.text[self.at..self.end]) {
+            self.note(found);
         }
         loop {
             self.count(1)?;

@@ -1,5 +1,6 @@
 //! Lists of commands and pipelines.
 
+use super::bash_only::BashOnly;
 use super::cursor::Parser;
 use super::cursor::UNCLEAR;
 use super::limits::Steps;
@@ -31,12 +32,16 @@ pub(super) enum Closer {
 /// shows: a shell may have run it by then.
 pub(super) fn read<'s>(line: &'s str, dialect: Dialect, steps: &mut Steps) -> Script<'s> {
     let mut parser = Parser::new(line, dialect, steps);
-    let problem = match parser.list() {
-        Ok(Closer::End) => None,
-        Ok(_) => Some(MISPLACED),
-        Err(problem) => Some(problem),
-    };
+    let problem = parser.all();
     parser.done(problem)
+}
+
+/// Reads a line as bash does, and tells what in it comes first that a plain shell does not have.
+pub(super) fn read_noting<'s>(line: &'s str, steps: &mut Steps) -> (Script<'s>, Option<BashOnly>) {
+    let mut parser = Parser::new(line, Dialect::Bash, steps);
+    let problem = parser.all();
+    let found = parser.bash_only;
+    (parser.done(problem), found)
 }
 
 /// Reads a text in which only `$` and backquotes mean something, as in a here-document.
@@ -47,6 +52,14 @@ pub(super) fn read_document<'s>(text: &'s str, steps: &mut Steps) -> Script<'s> 
 }
 
 impl<'s> Parser<'s, '_> {
+    fn all(&mut self) -> Option<Problem> {
+        match self.list() {
+            Ok(Closer::End) => None,
+            Ok(_) => Some(MISPLACED),
+            Err(problem) => Some(problem),
+        }
+    }
+
     fn done(self, problem: Option<Problem>) -> Script<'s> {
         let mut script = Script { problem, ..self.script };
         // A substitution is part of a command, and is told after it.
@@ -90,12 +103,16 @@ impl<'s> Parser<'s, '_> {
 
     fn case_item_ends(&mut self) -> bool {
         if self.accept_two(b';', b';') {
-            if self.is_bash() {
-                self.accept(b'&');
+            if self.is_bash() && self.accept(b'&') {
+                self.note(BashOnly::FALLS_THROUGH);
             }
             return true;
         }
-        self.is_bash() && self.accept_two(b';', b'&')
+        let falls_through = self.is_bash() && self.accept_two(b';', b'&');
+        if falls_through {
+            self.note(BashOnly::FALLS_THROUGH);
+        }
+        falls_through
     }
 
     fn and_or(&mut self) -> Parsed<()> {
@@ -121,8 +138,8 @@ impl<'s> Parser<'s, '_> {
                 return Ok(());
             }
             self.bump();
-            if self.is_bash() {
-                self.accept(b'&');
+            if self.is_bash() && self.accept(b'&') {
+                self.note(BashOnly::BOTH_PIPED);
             }
             self.line_breaks()?;
             while self.accept_keyword(Keyword::Not) {

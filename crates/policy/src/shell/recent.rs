@@ -5,27 +5,40 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::CommandLine;
+use super::Dialect;
 use super::parse;
+use super::parse_as;
 
 /// So many are kept, for each thread: calls run beside one another.
 const MOST: usize = 4;
 
-thread_local! {
-    static RECENT: RefCell<Vec<(String, Rc<CommandLine>)>> = const { RefCell::new(Vec::new()) };
+struct Recent {
+    line: String,
+    dialect: Option<Dialect>,
+    parsed: Rc<CommandLine>,
 }
 
-/// Takes a command line apart, or finds it among the last ones. See [`parse`].
+thread_local! {
+    static RECENT: RefCell<Vec<Recent>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes a command line apart, or finds it among the last ones: for one shell as [`parse_as`] does,
+/// and for one that is not known as [`parse`] does.
 #[must_use]
-pub fn parse_once(line: &str) -> Rc<CommandLine> {
+pub fn parse_once(line: &str, dialect: Option<Dialect>) -> Rc<CommandLine> {
     RECENT.with_borrow_mut(|recent| {
-        if let Some(at) = recent.iter().position(|(known, _)| known == line) {
-            return Rc::clone(&recent[at].1);
+        let known = recent.iter().find(|known| known.dialect == dialect && known.line == line);
+        if let Some(known) = known {
+            return Rc::clone(&known.parsed);
         }
-        let parsed = Rc::new(parse(line));
+        let parsed = Rc::new(match dialect {
+            Some(dialect) => parse_as(line, dialect),
+            None => parse(line),
+        });
         if recent.len() >= MOST {
             recent.remove(0);
         }
-        recent.push((line.to_owned(), Rc::clone(&parsed)));
+        recent.push(Recent { line: line.to_owned(), dialect, parsed: Rc::clone(&parsed) });
         parsed
     })
 }

@@ -1,5 +1,6 @@
 //! Simple commands: assignments, words, redirections and here-documents.
 
+use super::bash_only::BashOnly;
 use super::cursor::DOUBTFUL;
 use super::cursor::Document;
 use super::cursor::Parser;
@@ -17,6 +18,7 @@ const MISPLACED_BRACKET: Problem = "a bracket stands where no command can have o
 /// bash has room for no more.
 const MOST_DOCUMENTS: usize = 16;
 const UNUSUAL_DOCUMENT: Problem = "it has a here-document of an unusual kind";
+const NAMED_DESCRIPTOR: Problem = "has a descriptor by name, which older shells take for a word";
 const ODD_DOCUMENT: Problem = "has a here-document of an unusual kind";
 
 /// What stands at the beginning of a word.
@@ -81,8 +83,12 @@ impl<'s> Parser<'s, '_> {
         let start = self.at;
         match self.beginning() {
             Beginning::Assignment(value) => {
+                if before_name && self.text[start..value].contains('+') {
+                    self.note(BashOnly::APPENDED);
+                }
                 self.at = value;
                 if self.is_bash() && self.peek() == Some(b'(') {
+                    self.note(BashOnly::ARRAY);
                     self.array()?;
                     return Ok((Word::unknown(self.since(start)), true));
                 }
@@ -97,6 +103,9 @@ impl<'s> Parser<'s, '_> {
                 // bash reads on to the bracket that closes.
                 if word.is_quoted || count(b'[') > count(b']') {
                     return Err(UNCLEAR);
+                }
+                if assigns {
+                    self.note(BashOnly::ARRAY);
                 }
                 Ok((word, assigns))
             }
@@ -159,7 +168,11 @@ impl<'s> Parser<'s, '_> {
         if operator == "<<" || operator == "<<-" {
             return self.document_begins(operator).map(Some);
         }
-        Ok(Some(Redirect { operator, target: self.word()? }))
+        let target = self.word()?;
+        if let Some(found) = BashOnly::redirection(operator, &target) {
+            self.note(found);
+        }
+        Ok(Some(Redirect { operator, target }))
     }
 
     /// Where a descriptor in front of a redirection ends: `2>`, and `{name}>` in bash.
@@ -193,6 +206,13 @@ impl<'s> Parser<'s, '_> {
         let fits = if self.is_bash() { is_named || number.is_some() } else { length == 1 };
         let (next, place) = self.byte(at);
         let is = length > 0 && fits && matches!(next, Some(b'<' | b'>'));
+        if is && is_named {
+            // The bash of macOS takes it for a word.
+            self.doubt(NAMED_DESCRIPTOR);
+            self.note(BashOnly::NAMED_DESCRIPTOR);
+        } else if is && length > 1 {
+            self.note(BashOnly::HIGH_DESCRIPTOR);
+        }
         is.then_some(place)
     }
 

@@ -1,17 +1,18 @@
 //! Patterns for rules that a user may want to record.
 
+use super::Dialect;
 use super::parse_once;
 
 /// Patterns that a user may want to record for a line: one for each of its commands, or none for
 /// one that only `*` can allow.
 #[must_use]
-pub fn suggest(line: &str) -> Vec<String> {
+pub fn suggest(line: &str, dialect: Option<Dialect>) -> Vec<String> {
     /// Programs whose first argument says what they do.
     const WITH_SUBCOMMANDS: [&str; 15] = [
         "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "docker", "kubectl", "gh", "pip",
         "make", "uv", "deno", "dotnet",
     ];
-    let parsed = parse_once(line);
+    let parsed = parse_once(line, dialect);
     let mut patterns: Vec<String> = Vec::new();
     for command in &parsed.commands {
         let pattern = match (&command.argv, &command.restricted) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::bash_only::BashOnly;
 use super::cursor::Parser;
 use super::cursor::ends_word;
 use super::grammar::INCOMPLETE;
@@ -162,6 +163,7 @@ impl<'s> Parser<'s, '_> {
             self.count(1)?;
             match byte {
                 b'<' | b'>' if self.is_bash() && self.second() == Some(b'(') => {
+                    self.note(BashOnly::PROCESS);
                     self.accept_two(byte, b'(');
                     value.is_known = false;
                     value.is_process = true;

@@ -185,10 +185,12 @@ fn changes(name: &str, arguments: &[Word<'_>]) -> bool {
     match name {
         "printf" => options.next().is_some_and(|text| text.starts_with("-v")),
         "wait" => options.any(|text| text.starts_with("-p")),
-        // With these, words are taken for assignments, or from lines before.
+        // With these, words are taken for assignments or from lines before, or lines are read otherwise.
         "set" => options.any(|text| {
             let is_short = text.starts_with(['-', '+']);
-            text == "keyword" || text.starts_with("hist") || is_short && text.contains(['k', 'H'])
+            matches!(text, "keyword" | "posix")
+                || text.starts_with("hist")
+                || is_short && text.contains(['k', 'H'])
         }),
         _ => CHANGERS.contains(&name),
     }

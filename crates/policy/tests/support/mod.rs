@@ -57,7 +57,7 @@ pub(crate) fn call(rules: &Rules, text: &str) -> Verdict {
             tool,
             &[on("fs.read", Resource::Path(&path)), on("fs.write", Resource::Path(&path))],
         ),
-        "bash" => rules.evaluate(tool, &[on("shell.run", Resource::Command(what))]),
+        "bash" => rules.evaluate(tool, &[on("shell.run", Resource::Command(what, None))]),
         "web_fetch" => rules.evaluate(tool, &[on("net.fetch", Resource::Host(what))]),
         _ => rules.evaluate(tool, &[on(tool, Resource::Text(what))]),
     }

@@ -27,6 +27,10 @@ pub(crate) struct Command<'w> {
     leader: Pid,
     /// How the leader ended, once it has been collected.
     status: Option<c_int>,
+    /// Whether what is left is being killed.
+    kills: bool,
+    /// How many others than the leader have been.
+    killed: u32,
     broker: Option<Broker>,
 }
 
@@ -45,7 +49,7 @@ impl<'w> Command<'w> {
     pub(crate) fn new(worker: &'w Worker, leader: Pid) -> Self {
         let channel = worker.brokered.as_ref().map(|brokered| &brokered.channel);
         let broker = channel.and_then(|channel| channel.take().unwrap_or_default());
-        Self { worker, leader, status: None, broker }
+        Self { worker, leader, status: None, kills: false, killed: 0, broker }
     }
 
     /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
@@ -106,14 +110,15 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Kills what is left, collects it, and says how the leader ended.
-    pub(crate) fn end(mut self) -> c_int {
+    /// Kills what is left, collects it, and says how the leader ended, and how many others were killed.
+    pub(crate) fn end(mut self) -> (c_int, u32) {
         let started = Instant::now();
         loop {
             // There is a child, so its group still has its number: killing it hits no stranger.
             if self.is_all_gone() {
                 break;
             }
+            self.kills = true;
             self.kill();
             if self.worker.alone {
                 self.collect(0);
@@ -125,7 +130,7 @@ impl<'w> Command<'w> {
                 forget_signals(&self.worker.children);
             }
         }
-        self.status.unwrap_or(libc::SIGKILL)
+        (self.status.unwrap_or(libc::SIGKILL), self.killed)
     }
 
     /// Errors are of no use: then there is nobody left.
@@ -148,11 +153,17 @@ impl<'w> Command<'w> {
             pid => {
                 if pid == self.leader.as_raw_pid() && self.status.is_none() {
                     self.status = Some(status);
+                } else if self.kills && is_killed(status) {
+                    self.killed += 1;
                 }
                 Collected::One
             }
         }
     }
+}
+
+fn is_killed(status: c_int) -> bool {
+    libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -225,7 +225,7 @@ impl Worker {
                 return Ok(false);
             }
             Heard::End(status, true) => {
-                send(&*inbox, &Reply::Done(status).frame(), &[])?;
+                send(&*inbox, &Reply::Done(status, 0).frame(), &[])?;
                 return Ok(true);
             }
             Heard::End(status, false) => {
@@ -237,8 +237,8 @@ impl Worker {
                 }
             }
         }
-        let status = command.end();
-        send(&*inbox, &Reply::Done(status).frame(), &[])?;
+        let (status, killed) = command.end();
+        send(&*inbox, &Reply::Done(status, killed).frame(), &[])?;
         Ok(true)
     }
 }

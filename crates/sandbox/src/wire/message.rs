@@ -153,8 +153,9 @@ pub enum Reply {
     /// The command ended with this status of `wait`; some of its processes are left, and are killed
     /// as soon as the host says so.
     Ended(i32),
-    /// The command ended with this status, and nothing of it is left.
-    Done(i32),
+    /// The command ended with this status, and nothing of it is left; so many processes that it had
+    /// started were killed.
+    Done(i32, u32),
     /// The command was not run.
     NotRun(FailedStep, i32),
     /// Nothing was run: a path that was covered has become another file since. It leaves, and a new
@@ -184,9 +185,10 @@ impl Reply {
                 to.byte(3);
                 to.signed(*status);
             }
-            Self::Done(status) => {
+            Self::Done(status, killed) => {
                 to.byte(4);
                 to.signed(*status);
+                to.number(*killed);
             }
             Self::NotRun(step, errno) => {
                 to.byte(5);
@@ -210,7 +212,7 @@ impl Reply {
                 Self::Failed(step, errno, String::from_utf8_lossy(from.text()?).into_owned())
             }
             3 => Self::Ended(from.signed()?),
-            4 => Self::Done(from.signed()?),
+            4 => Self::Done(from.signed()?, from.number()?),
             5 => Self::NotRun(FailedStep::from_number(from.byte()?), from.signed()?),
             6 => Self::Goodbye,
             7 => Self::Stale,
