@@ -16,7 +16,7 @@ import { keepOverwritten, textBefore } from './overwritten-text.js'
 import { withPathAdvice } from './path-advice.js'
 import { isEmptySet } from './requirements.js'
 import type { SessionCore } from './session-core.js'
-import { checkShellSyntax, grammarOf, type SessionShell } from './shell.js'
+import { checkShellSyntax, grammarOf } from './shell.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
 import { withinTime } from './within-time.js'
 

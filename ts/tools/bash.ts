@@ -7,6 +7,7 @@ import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type BuiltInViews, type CallableTool, defineBoundTool, type StreamingTool } from '../define-tool.js'
 import { grantedRoot } from '../granted-root.js'
+import { leftRunningNote } from '../left-running.js'
 import { atOnce, call, stream } from '../native.js'
 import { partialOutputs } from '../run-call.js'
 import { invalid } from '../option-checks.js'
@@ -56,7 +57,7 @@ const definition = {
 /** Makes the `bash` tool of a tool set. */
 export function createBashTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): BashTool {
   const execute = (input: BashInput, ctx: DefinedToolContext): Promise<string> => {
-    const run = (): Promise<string> => runCommand(input, ctx, bound)
+    const run = (): Promise<string> => runCommand(input, ctx, bound, toolkit)
     return toolkit === undefined ? run() : noted(bound, input, run)
   }
   return defineBoundTool(
@@ -74,7 +75,7 @@ export function createStreamingBashTool(bound: BoundToolOptions, description: st
       description,
       async *execute(input: BashInput, ctx: DefinedToolContext) {
         try {
-          yield* streamCommand(input, ctx, bound)
+          yield* streamCommand(input, ctx, bound, toolkit)
         } catch (error) {
           throw toolkit === undefined ? error : withSyntaxNote(error, input)
         }
@@ -117,20 +118,21 @@ export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: stri
   return runCommand({ cmd, args, opts }, undefined, documentedOptions)
 }
 
-
 /** The addon kills the command at the timeout; this is how much later a stuck call is given up. */
 const STUCK_MS = 5_000
 
 async function runCommand(
   input: BashInput,
-  ctx: ToolContext | undefined,
+  ctx: DefinedToolContext | undefined,
   bound: ToolOptions,
+  toolkit?: Toolkit,
 ): Promise<string> {
   const { settings, command, limits } = planCommand(input, ctx, bound)
   const onAborted = ctx === undefined ? undefined : (printed: string) => void partialOutputs.set(ctx, printed)
-  const { output } = await call({ ...limits, onAborted }, (addon, cancel) =>
+  const { output, leftRunning = 0 } = await call({ ...limits, onAborted }, (addon, cancel) =>
     addon.bash(settings(addon), command, cancel),
   )
+  toolkit?.notes.set(ctx?.toolCallId, { text: leftRunningNote(leftRunning) })
   return output ?? ''
 }
 
@@ -140,8 +142,9 @@ const PAUSE_MS = 10
 /** Yields the output so far, its end of a long one, and last the whole output as {@link runCommand} gives it. */
 async function* streamCommand(
   input: BashInput,
-  ctx: ToolContext | undefined,
+  ctx: DefinedToolContext,
   bound: ToolOptions,
+  toolkit: Toolkit | undefined,
 ): AsyncGenerator<string, void, undefined> {
   const { settings, command, limits } = planCommand(input, ctx, bound)
   const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel))
@@ -154,7 +157,8 @@ async function* streamCommand(
       if (event === undefined) {
         yield (shown = live.take(performance.now()))
       } else if (event.done === true) {
-        const whole = event.value.output ?? ''
+        const { output: whole = '', leftRunning = 0 } = event.value
+        toolkit?.notes.set(ctx.toolCallId, { text: leftRunningNote(leftRunning) })
         if (whole !== shown || whole === '') yield whole
         return
       } else {

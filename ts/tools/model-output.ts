@@ -26,7 +26,9 @@ export interface ModelText {
 /** A result, what stands for an empty one, and what there is to say of the call. */
 export function withNote(toolkit: Toolkit, toolCallId: string, output: string, empty: string): ModelText {
   const { text } = toolkit.notes.get(toolCallId)
-  return { type: 'text', value: [output === '' ? empty : output, text].filter((part) => part !== undefined).join('\n') }
+  const shown = output === '' ? empty : output
+  if (text === undefined) return { type: 'text', value: shown }
+  return { type: 'text', value: `${shown}${shown.endsWith('\n') ? '' : '\n'}${text}` }
 }
 
 /** What a model reads of `read`: a text, with numbers if the host wants them, or the image itself. */
