@@ -75,6 +75,6 @@ test('D10 a directory to run in that is not there', async () => {
   put('file', '')
   const { code, text: told } = failureOf(await call('bash', { command: 'ls', workdir: 'nope' }))
   expect(code).toBe('not_found')
-  expect(told).toBe('Directory not found: `nope` [TOOL_FILE_NOT_FOUND] Check `workdir`, or leave it out to run in the workspace.')
-  expect(failureOf(await call('bash', { command: 'ls', workdir: 'file' })).text).toMatch(/Check `workdir`, or leave it out to run in the workspace\.$/u)
+  expect(told).toBe('Directory not found: `nope` [TOOL_FILE_NOT_FOUND] Name an existing directory, or leave `workdir` out to run in the workspace.')
+  expect(failureOf(await call('bash', { command: 'ls', workdir: 'file' })).text).toMatch(/Name an existing directory, or leave `workdir` out to run in the workspace\.$/u)
 })
