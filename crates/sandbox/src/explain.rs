@@ -95,16 +95,17 @@ pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
         let what = "commands cannot use unix sockets (Docker, ssh-agent, D-Bus, databases)";
         return Some(format!("This may be the sandbox: {what}; do without them."));
     }
+    if says(&REFUSED) {
+        let is_told = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
+        if let Some(path) = plan.closed.iter().find(is_told) {
+            let what = format!("`{}` is closed; do without it, or", path.display());
+            return hint(&what, Remedy::READABLE);
+        }
+    }
     if plan.files == Files::Confined && refuses_without_mounts() && outside(&printed, plan) {
         let what =
             "only the root directory and the temporary directory can be written; work there, or";
         return hint(what, Remedy::WRITABLE);
-    }
-    if says(&REFUSED) {
-        let is_told = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
-        let path = plan.closed.iter().find(is_told)?;
-        let what = format!("`{}` is closed; do without it, or", path.display());
-        return hint(&what, Remedy::READABLE);
     }
     None
 }
@@ -150,6 +151,7 @@ fn protected<'a>(printed: &str, plan: &'a Plan) -> Option<&'a Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::{Layer, Layers};
     use crate::plan::Limits;
 
     fn plan(network: Network, files: Files) -> Plan {
@@ -201,6 +203,35 @@ mod tests {
         ] {
             assert_eq!(explain(printed, &confined, Reader::Tools), None);
         }
+    }
+
+    #[test]
+    fn a_socket_is_not_a_file_that_somebody_may_not_read() {
+        let docker = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock";
+        let confined = plan(Network::PrivateLoopback, Files::Confined);
+        let explained = explain(docker, &confined, Reader::Tools).expect("explained");
+        assert!(explained.contains("unix sockets"), "{explained}");
+        assert_eq!(explain(docker, &plan(Network::Open, Files::Full), Reader::Tools), None);
+    }
+
+    #[test]
+    fn landlock_alone_refuses_as_a_missing_permission_does() {
+        let confined = plan(Network::PrivateLoopback, Files::Confined);
+        let landlock =
+            Layers { landlock: Layer::Holds, mount: Layer::Refused(1), ..Layers::default() };
+        landlock.note();
+        for printed in
+            ["touch: cannot touch '/etc/x': Permission denied", "sh: ../x: Permission denied"]
+        {
+            let explained = explain(printed, &confined, Reader::Tools).expect(printed);
+            assert!(explained.contains("sandbox.writableRoots"), "{printed}: {explained}");
+        }
+        for printed in ["sh: ./script: Permission denied", "cat: /srv/root/x: Permission denied"] {
+            assert_eq!(explain(printed, &confined, Reader::Tools), None, "{printed}");
+        }
+        let mounts = Layers { mount: Layer::Holds, ..landlock };
+        mounts.note();
+        assert_eq!(explain("cat: /etc/x: Permission denied", &confined, Reader::Tools), None);
     }
 
     /// A session has capabilities where tools have options, and no limits.
