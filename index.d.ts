@@ -738,13 +738,12 @@ export interface ContractWriteOutcome {
  * Applies `diff` (a unified diff) to the existing file at `path` below `root`.
  *
  * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
- * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`. `byContent`: a hunk whose header has no line
- * numbers or wrong counts goes where it fits.
+ * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
  */
-export declare function edit(root: GrantedRoot, path: string, diff: string, limitBytes: number, byContent: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function edit(root: GrantedRoot, path: string, diff: string, terms: PatchTerms, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** As `edit`, on a thread of its own, which may wait for long. */
-export declare function editWaiting(root: GrantedRoot, path: string, diff: string, limitBytes: number, byContent: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+export declare function editWaiting(root: GrantedRoot, path: string, diff: string, terms: PatchTerms, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
 
 /** Which variables a command sees. */
 export interface EnvironmentOptions {
@@ -996,6 +995,14 @@ export interface ParsedRedirect {
   operator: string
   /** The path, if it is known before the line runs. */
   path?: string
+}
+
+/** How a patch is taken. */
+export interface PatchTerms {
+  /** The most bytes of the patch, and of the file before and after it. */
+  limitBytes: number
+  /** A hunk whose header has no line numbers or wrong counts goes where it fits. */
+  byContent: boolean
 }
 
 /** How a changed file is published. */

@@ -28,31 +28,32 @@ use crate::text::GivenText;
 use crate::write::ChangeOutcome;
 use crate::write::sha256_hex;
 
+/// How a patch is taken.
+#[napi(object)]
+#[derive(Debug)]
+pub struct PatchTerms {
+    /// The most bytes of the patch, and of the file before and after it.
+    pub limit_bytes: f64,
+    /// A hunk whose header has no line numbers or wrong counts goes where it fits.
+    pub by_content: bool,
+}
+
 /// Applies `diff` (a unified diff) to the existing file at `path` below `root`.
 ///
 /// Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
-/// and call `editWaiting` when the answer is `TOOL_FILE_BUSY`. `byContent`: a hunk whose header has no line
-/// numbers or wrong counts goes where it fits.
+/// and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
 #[napi(catch_unwind, ts_return_type = "Promise<ChangeOutcome>")]
 pub fn edit(
     root: &GrantedRoot,
     path: String,
     #[napi(ts_arg_type = "string")] diff: GivenText,
-    limit_bytes: f64,
-    by_content: bool,
+    terms: PatchTerms,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<ChangeOutcome>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::short(move || match diff.encoded() {
-        Ok(diff) => edit_impl(
-            &root,
-            &path,
-            Diff { text: &diff, by_content },
-            limit_bytes,
-            &publish,
-            &cancel,
-        ),
+        Ok(diff) => edit_impl(&root, &path, &diff, &terms, &publish, &cancel),
         Err(error) => ChangeOutcome::failed(error),
     })
 }
@@ -64,42 +65,28 @@ pub fn edit_waiting<'env>(
     root: &GrantedRoot,
     path: String,
     #[napi(ts_arg_type = "string")] diff: GivenText,
-    limit_bytes: f64,
-    by_content: bool,
+    terms: PatchTerms,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::long(env, move || match diff.encoded() {
-        Ok(diff) => edit_impl(
-            &root,
-            &path,
-            Diff { text: &diff, by_content },
-            limit_bytes,
-            &publish,
-            &cancel,
-        ),
+        Ok(diff) => edit_impl(&root, &path, &diff, &terms, &publish, &cancel),
         Err(error) => ChangeOutcome::failed(error),
     })
-}
-
-/// A patch, and whether hunks with wrong headers go where they fit.
-struct Diff<'a> {
-    text: &'a str,
-    by_content: bool,
 }
 
 fn edit_impl(
     root: &Granted,
     path: &str,
-    diff: Diff<'_>,
-    limit_bytes: f64,
+    diff: &str,
+    terms: &PatchTerms,
     publish: &PublishOptions,
     cancel: &AtomicBool,
 ) -> ChangeOutcome {
-    let limit = options::bytes(limit_bytes);
-    if diff.text.len() as u64 > limit {
-        return ChangeOutcome::failed(patch_too_large(diff.text, limit));
+    let limit = options::bytes(terms.limit_bytes);
+    if diff.len() as u64 > limit {
+        return ChangeOutcome::failed(patch_too_large(diff, limit));
     }
     let root = match root.open() {
         Ok(root) => root,
@@ -107,10 +94,10 @@ fn edit_impl(
     };
     let options = WriteOptions::from(publish);
     let apply =
-        if diff.by_content { toolwright_patch::apply_by_content } else { toolwright_patch::apply };
+        if terms.by_content { toolwright_patch::apply_by_content } else { toolwright_patch::apply };
     let mut summary = None;
     let updated = toolwright_fs::update(&root, path, limit, &options, cancel, |old| {
-        let applied = apply(old, diff.text)?;
+        let applied = apply(old, diff)?;
         summary = Some(applied.summary());
         Ok(applied.bytes)
     });

@@ -112,7 +112,6 @@ impl Outcome for LinesOutcome {
 
 /// Reads some lines of the regular file at `path` below `root`, which may be of any size.
 #[napi(catch_unwind, ts_return_type = "Promise<LinesOutcome>")]
-#[expect(clippy::cast_precision_loss, reason = "no file has so many lines")]
 pub fn read_lines(
     root: &GrantedRoot,
     path: String,
@@ -132,6 +131,7 @@ pub fn read_lines(
             Ok(lines) if lines.is_binary => {
                 LinesOutcome::failed(error::binary_file(&path, lines.file_bytes))
             }
+            #[expect(clippy::cast_precision_loss, reason = "no file has so many lines")]
             Ok(lines) => {
                 let ReadOutcome { text, bytes, .. } = told(lines.bytes);
                 LinesOutcome {

@@ -76,10 +76,11 @@ async function editFile(
   // The size of the patch is judged before the path is.
   const target = plan.pathUnchecked(path)
   const { maxOutputBytes, publish } = plan
+  const terms = { limitBytes: maxOutputBytes, byContent }
   const { summary } = await callPatiently(
     plan.changeLimits(`edit ${target}`),
-    (addon, cancel) => addon.edit(grantedRoot(addon, plan), target, patch, maxOutputBytes, byContent, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
-    (addon, cancel) => addon.editWaiting(grantedRoot(addon, plan), target, patch, maxOutputBytes, byContent, publish, cancel),
+    (addon, cancel) => addon.edit(grantedRoot(addon, plan), target, patch, terms, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) => addon.editWaiting(grantedRoot(addon, plan), target, patch, terms, publish, cancel),
   )
   return summary
 }

@@ -226,16 +226,18 @@ fn it_floods_one_stream() {
 fn what_it_left_running_is_counted() {
     let place = Place::confined();
     for (script, left) in [
-        ("echo a", 0),
-        ("sleep 0.01", 0),
-        ("sleep 30 >/dev/null 2>&1 & echo a", 1),
-        ("sleep 30 & sleep 30 & sleep 30 & exit 3", 3),
-        ("(sleep 30; sleep 31) & sleep 0.3", 2),
-        ("true & wait; echo a | cat", 0),
+        ("echo a", 0..=0),
+        ("sleep 0.01", 0..=0),
+        ("sleep 30 >/dev/null 2>&1 & echo a", 1..=1),
+        ("sleep 30 & sleep 30 & sleep 30 & exit 3", 3..=3),
+        // On a busy machine the subshell may not have come to its command yet.
+        ("(sleep 30; sleep 31) & sleep 0.3", 1..=2),
+        ("true & wait; echo a | cat", 0..=0),
     ] {
         let args = strings(&["-c", script]);
         let finished = run(&place.request("sh", &args)).expect("runs");
-        assert_eq!(finished.left_running, left, "{script}");
+        let found = finished.left_running;
+        assert!(left.contains(&found), "{script}: {found}");
         assert!(place.is_clear());
     }
 }

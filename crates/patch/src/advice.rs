@@ -123,11 +123,6 @@ impl PatchError {
                 out.hunk(*hunk, header);
                 out.text("found", text);
             }
-            Self::SeveralPlaces { hunk, header, first, second } => {
-                out.hunk(*hunk, header);
-                out.number("line", *first);
-                out.number("otherLine", *second);
-            }
             Self::ReplacementCharacter { hunk, patch_line, text } => {
                 out.number("hunk", *hunk);
                 out.number("patchLine", *patch_line);
@@ -142,7 +137,8 @@ impl PatchError {
                     out.text("found", found);
                 }
             }
-            Self::Ambiguous { hunk, header, first, second, .. } => {
+            Self::Ambiguous { hunk, header, first, second, .. }
+            | Self::SeveralPlaces { hunk, header, first, second } => {
                 out.hunk(*hunk, header);
                 out.number("line", *first);
                 out.number("otherLine", *second);

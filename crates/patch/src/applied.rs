@@ -41,7 +41,7 @@ impl Applied {
         };
         for (number, place) in (1..).zip(&self.places).take(MOST_NOTES) {
             if let Some(note) = place.note() {
-                text.push_str(&format!(" Hunk {number}: {note}."));
+                text.extend([" Hunk ", &number.to_string(), ": ", &note, "."]);
             }
         }
         text
@@ -81,7 +81,7 @@ pub(crate) fn places(patch: &Patch<'_>, placements: &[Placement]) -> Vec<Place> 
             found: placement.at + 1,
             stated: (hunk.problem != Some(HeaderProblem::NoNumbers))
                 .then(|| u64::try_from(hunk.position() + 1).unwrap_or(0)),
-            has_wrong_counts: hunk.problem == Some(HeaderProblem::WrongCounts),
+            has_wrong_counts: matches!(hunk.problem, Some(HeaderProblem::WrongCounts { .. })),
         });
         let new = body.iter().filter(|line| line.is_new()).count();
         let old = body.iter().filter(|line| line.is_old()).count();

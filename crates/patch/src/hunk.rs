@@ -85,7 +85,10 @@ pub(crate) enum HeaderProblem {
     /// It has no line numbers.
     NoNumbers,
     /// Its counts are not those of the lines under it.
-    WrongCounts,
+    WrongCounts {
+        /// It promises more lines than there are.
+        falls_short: bool,
+    },
 }
 
 /// One hunk: where it says it belongs, and which lines of [`Patch::lines`] are its body.

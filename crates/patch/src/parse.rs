@@ -81,15 +81,13 @@ struct Parser<'p> {
     marked: bool,
     /// Headers that are wrong are no reason to refuse.
     by_content: bool,
-    /// The last hunk was excused although its header promises more lines.
-    fell_short: bool,
 }
 
 impl<'p> Parser<'p> {
     fn new(text: &'p str, by_content: bool) -> Self {
         let lines = PatchText::new(text);
         let patch = Patch { hunks: Vec::new(), lines: Vec::with_capacity(lines.len()) };
-        Self { lines, next: 0, patch, short: false, marked: false, by_content, fell_short: false }
+        Self { lines, next: 0, patch, short: false, marked: false, by_content }
     }
 
     fn text(&self, at: usize) -> Option<&'p str> {
@@ -117,7 +115,6 @@ impl<'p> Parser<'p> {
             self.excuse(refusal)?;
         }
         self.unmark();
-        self.fell_short = false;
         self.next += 1;
         let first = self.patch.lines.len();
         let number = self.patch.hunks.len() + 1;
@@ -181,10 +178,10 @@ impl<'p> Parser<'p> {
         let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         self.short = false;
         if let Some(hunk) = self.patch.hunks.last_mut() {
-            self.fell_short =
+            let falls_short =
                 wide(old) < hunk.ranges.old_count || wide(new) < hunk.ranges.new_count;
             hunk.ranges = hunk.ranges.with_counts(wide(old), wide(new));
-            hunk.problem = Some(HeaderProblem::WrongCounts);
+            hunk.problem = Some(HeaderProblem::WrongCounts { falls_short });
         }
         Ok(())
     }
@@ -193,7 +190,9 @@ impl<'p> Parser<'p> {
     /// cut off. What is missing may be what matters.
     fn refuse_cut_off(&self, text: &str) -> Result<(), PatchError> {
         let is_last = self.lines.rest(self.next).all(str::is_empty);
-        let falls_short = self.short || self.fell_short;
+        let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
+        let falls_short =
+            self.short || problem == Some(HeaderProblem::WrongCounts { falls_short: true });
         if !self.by_content || !falls_short || !is_last || text.ends_with('\n') {
             return Ok(());
         }

@@ -291,11 +291,8 @@ proptest! {
                 Some(header) if header == line => {
                     let (old, new) = counts[headers.len() % counts.len()];
                     let start = line.split([' ', ',']).nth(1).unwrap().trim_start_matches('-');
-                    damaged += &if bare {
-                        "@@\n".to_owned()
-                    } else {
-                        format!("@@ -{start},{old} +{start},{new} @@\n")
-                    };
+                    let numbered = format!("@@ -{start},{old} +{start},{new} @@\n");
+                    damaged += if bare { "@@\n" } else { &numbered };
                     headers.remove(0);
                 }
                 _ => damaged += line,
