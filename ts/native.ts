@@ -39,6 +39,13 @@ async function load(): Promise<typeof Addon> {
   }
 }
 
+/** An abort may come while the addon is loaded, when nothing listens for it yet. */
+async function loadUnlessAborted(signal: AbortSignal | undefined): Promise<typeof Addon> {
+  const native = await load()
+  signal?.throwIfAborted()
+  return native
+}
+
 /** How a call into the addon is limited. */
 export interface CallLimits {
   /** Stops the call. */
@@ -72,7 +79,7 @@ export async function call<O extends Outcome>(
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Omit<O, 'cancelled' | 'error'>> {
   limits.signal?.throwIfAborted()
-  const native = loaded ?? (await load())
+  const native = loaded ?? (await loadUnlessAborted(limits.signal))
   const cancel = unusedHandles.pop() ?? new native.CancelHandle()
   const outcome = await new Promise<O>((resolve, reject) => {
     const watch = watchLimits(limits, cancel, reject)
@@ -257,7 +264,7 @@ export async function* stream(
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Addon.BashStream,
 ): AsyncGenerator<Addon.BashEvent, Omit<Addon.BashOutcome, 'cancelled' | 'error'>, undefined> {
   limits.signal?.throwIfAborted()
-  const native = loaded ?? (await load())
+  const native = loaded ?? (await loadUnlessAborted(limits.signal))
   const cancel = new native.CancelHandle()
   let giveUp: (reason: unknown) => void = () => undefined
   const givenUp = new Promise<never>((_, reject) => {
