@@ -8,7 +8,7 @@ const input = { cmd: 'sleep', args: ['30'] }
 
 async function first(): Promise<unknown> {
   if (process.argv[3] !== 'stream') return createTools({ rootDir }).bash.execute(input, options)
-  for await (const _part of createTools({ rootDir, streamOutput: true }).bash.execute(input, options));
+  for await (const part of createTools({ rootDir, streamOutput: true }).bash.execute(input, options)) console.log(part)
   return undefined
 }
 
