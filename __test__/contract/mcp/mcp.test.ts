@@ -156,7 +156,7 @@ describe('servers that fail', () => {
 
   test('R62 a call that does not come back is given up in time, and an abort ends it at once', async () => {
     const { session, call } = await openScene(withServers({ local: { ...stdio(), timeout_ms: 3_000 } }))
-    await session.prepareStep(step)
+    await until(async () => (await session.prepareStep(step)).activeTools.some((id: string) => id === 'local_hangs'))
     const start = performance.now()
     const aborted = await call('local_hangs', {}, { signal: AbortSignal.timeout(200) })
     expect(failureOf(aborted).code).toBe('aborted')

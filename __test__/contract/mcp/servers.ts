@@ -33,9 +33,9 @@ export const withServers = (mcpServers: Servers, permissions = allowAll): Partia
 /** A step of an agent that has said nothing yet. */
 export const step = { messages: [] }
 
-/** Waits until something holds, for at most five seconds. */
+/** Waits until something holds, for at most fifteen seconds: a server starts slowly on a busy machine. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 5_000
+  const end = Date.now() + 15_000
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('it never held')
     await new Promise((resolve) => setTimeout(resolve, 20))
