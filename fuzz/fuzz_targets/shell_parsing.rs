@@ -7,28 +7,46 @@ use std::time::Duration;
 use std::time::Instant;
 
 use libfuzzer_sys::fuzz_target;
+use toolwright_policy::shell::CommandLine;
+use toolwright_policy::shell::Dialect;
+use toolwright_policy::shell::bash_only;
 use toolwright_policy::shell::parse;
+use toolwright_policy::shell::parse_as;
 use toolwright_policy::shell::suggest;
+
+/// Takes a line apart as a session does: for bash, for a plain shell, and for one that is not known.
+fn taken_apart(line: &str, dialect: Option<Dialect>) -> CommandLine {
+    let started = Instant::now();
+    let parsed = match dialect {
+        Some(dialect) => parse_as(line, dialect),
+        None => parse(line),
+    };
+    assert!(started.elapsed() < Duration::from_secs(5), "{line:?}");
+    parsed
+}
 
 fuzz_target!(|data: &[u8]| {
     let line = String::from_utf8_lossy(data);
-    let started = Instant::now();
-    let parsed = parse(&line);
-    assert!(started.elapsed() < Duration::from_secs(5), "{line:?}");
-    if !line.trim().is_empty() && !line.contains('#') {
-        assert!(!parsed.commands.is_empty(), "{line:?} comes to nothing");
+    for dialect in [None, Some(Dialect::Bash), Some(Dialect::Posix)] {
+        let parsed = taken_apart(&line, dialect);
+        if !line.trim().is_empty() && !line.contains('#') {
+            assert!(!parsed.commands.is_empty(), "{line:?} comes to nothing");
+        }
+        for command in &parsed.commands {
+            assert!(command.argv.is_some() || command.restricted.is_some(), "{command:?}");
+        }
+        for pattern in suggest(&line, dialect) {
+            assert!(pattern != "*" && pattern != "**", "{line:?} suggests to allow everything");
+        }
+        let second = taken_apart(&format!("{line}\nrm x"), dialect);
+        assert!(
+            second.unparseable.is_some()
+                || parsed.unparseable.is_some()
+                || second.commands.iter().any(|one| one.text.contains("rm x")),
+            "{line:?} hides what follows it"
+        );
     }
-    for command in &parsed.commands {
-        assert!(command.argv.is_some() || command.restricted.is_some(), "{command:?}");
+    if let Some(found) = bash_only(&line) {
+        assert!(!found.instead.is_empty(), "{line:?} is refused without a way out");
     }
-    for pattern in suggest(&line) {
-        assert!(pattern != "*" && pattern != "**", "{line:?} suggests to allow everything");
-    }
-    let second = parse(&format!("{line}\nrm x"));
-    assert!(
-        second.unparseable.is_some()
-            || parsed.unparseable.is_some()
-            || second.commands.iter().any(|one| one.text.contains("rm x")),
-        "{line:?} hides what follows it"
-    );
 });
