@@ -1,7 +1,6 @@
 //! One command, from a request to its outcome: what `bash` and its stream share.
 
 use std::collections::HashMap;
-use std::iter;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,9 +18,9 @@ use toolwright_exec::Sink;
 use toolwright_fs::FsError;
 use toolwright_fs::Granted;
 use toolwright_fs::Located;
+use toolwright_sandbox::explain::Ending;
 use toolwright_sandbox::explain::explain;
-use toolwright_sandbox::explain::explain_exit;
-use toolwright_sandbox::explain::explain_timeout;
+use toolwright_sandbox::explain::explain_program;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::GrantError;
 use toolwright_sandbox::policy::Grants;
@@ -224,7 +223,7 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
         printed => format!("{} Output:\n{printed}", native.message),
     };
     let unsaid = || match exit {
-        Exit::Code(code) => explain_exit(words(command), *code, plan, Reader::Tools),
+        Exit::Code(code) => network(command, plan, Ending::Code(*code)),
         Exit::Signal { .. } => None,
     };
     if let Some(hint) = explain(&printed, plan, Reader::Tools).or_else(unsaid) {
@@ -243,9 +242,8 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
         .with("output", printed)
 }
 
-/// The program and its arguments.
-fn words(command: &Command) -> impl Iterator<Item = &str> {
-    iter::once(command.cmd.as_str()).chain(command.args.iter().map(String::as_str))
+fn network(command: &Command, plan: &Plan, ending: Ending) -> Option<String> {
+    explain_program(&command.cmd, &command.args, ending, plan, Reader::Tools)
 }
 
 fn failed(
@@ -269,7 +267,7 @@ fn failed(
         let ms = timeout.as_millis();
         let summary = format!("Command timed out after {ms}ms");
         let place = format!("{summary}: `{}`", command.cmd);
-        let waited = explain_timeout(words(command), plan, Reader::Tools);
+        let waited = network(command, plan, Ending::TimedOut);
         let hint = waited
             .map_or(hint, |waited| format!("The command and its children were killed. {waited}"));
         let mut native = NativeError::new("PROCESS_TIMEOUT", summary, &place, &hint);

@@ -53,7 +53,7 @@ describe('the sandbox names itself', () => {
       const [name = ''] = command.split(' ')
       const line = `${name}() { sleep 60; }; ${command}`
       const { notes } = await text(scene, { command: line, timeout_ms: 300 })
-      expect(notes).toEqual([`This may be the sandbox: \`${name}\` may be waiting for the network, which is blocked; work with what is installed, or have the host grant net.hosts ['*'].`])
+      expect(notes).toEqual([`This may be the sandbox: \`${name}\` may be waiting for the network, which is blocked; work with what is installed, or have the host grant net.hosts ['*']; a narrower one opens web_fetch alone.`])
     },
   )
 

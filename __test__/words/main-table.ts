@@ -89,7 +89,7 @@ const running: Row[] = [
   call('bash npm test', 'bash', { cmd: 'npm', args: ['test'] }, [/42/u]),
   call('bash npx of what is not installed', 'bash', { cmd: 'npx', args: ['cowsay', 'hi'] }, [/`cowsay` is not installed/u, /node_modules\/\.bin/u]),
   call('bash curl', 'bash', { cmd: 'curl', args: ['https://example.com'] }, [/Network access is disabled/u], { never: /--allow/u }),
-  call('bash curl that says nothing', 'bash', sh('curl -s "$(echo https://example.com)"'), [/exit code 6/u, /`curl` reached nobody/u, /network is blocked/u]),
+  call('bash curl that says nothing', 'bash', sh('curl -s "$(echo https://example.com)"'), [/exit code 6/u, /`curl` could not find the host/u, /network is blocked/u]),
   call('bash network at kernel', 'bash', { cmd: 'node', args: ['-e', 'fetch("http:"+"//93.184.216.34").catch(e=>{console.error(e.cause?.code);process.exit(1)})'] }, [/ENETUNREACH/u, /This may be the sandbox: the network is blocked/u]),
   call('bash git commit that mentions fetch', 'bash', { cmd: 'git', args: ['commit', '--allow-empty', '-m', 'fetch data lazily'] }, [/fetch data lazily/u], { never: /✘/u }),
   call('bash git push', 'bash', { cmd: 'git', args: ['push'] }, [/Git remote operations are disabled/u, /named by its path/u]),

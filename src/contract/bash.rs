@@ -23,7 +23,9 @@ use toolwright_exec::Sandbox;
 use toolwright_exec::Split;
 use toolwright_exec::StoppedBy;
 use toolwright_exec::Streams;
+use toolwright_sandbox::explain::Ending;
 use toolwright_sandbox::explain::explain;
+use toolwright_sandbox::explain::explain_line;
 use toolwright_sandbox::plan::Granted;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Resolved;
@@ -221,10 +223,18 @@ fn run(
     if outcome.exit_code != Some(0) {
         let explain = |printed: &str| explain(printed, &plan, Reader::Session);
         let seen = explain(&stderr).or_else(|| explain(&stdout));
-        outcome.hint = seen.or_else(|| open.missing());
+        outcome.hint = seen.or_else(|| network(&request.command, &outcome, &plan));
+        outcome.hint = outcome.hint.take().or_else(|| open.missing());
     }
     (outcome.stdout, outcome.stderr) = (Some(stdout), Some(stderr));
     outcome
+}
+
+/// What the blocked network has to do with the end of a command.
+fn network(line: &str, outcome: &ContractBashOutcome, plan: &Plan) -> Option<String> {
+    let code = outcome.exit_code.map(Ending::Code);
+    let ending = if outcome.timed_out { Ending::TimedOut } else { code? };
+    explain_line(line, ending, plan, Reader::Session)
 }
 
 /// What reads the line, and its arguments. No file of bash's own is read before it, and a line that

@@ -1,4 +1,4 @@
-import type { ContractGlobRequest, ParsedCommand, SidecarRequest } from '../../index.js'
+import type { ContractGlobRequest, SidecarRequest } from '../../index.js'
 import { ToolError } from '../errors.js'
 import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
@@ -11,7 +11,6 @@ import { textBefore } from './overwritten-text.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import { anchoredPattern, explainPattern } from './relative-pattern.js'
 import type { SessionCore } from './session-core.js'
-import { grammarOf } from './shell.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from './tool-runtime.js'
 import { callNet } from './web/call-net.js'
 import { withinTime } from './within-time.js'
@@ -197,8 +196,7 @@ function callShell(scope: CallScope): RuntimeShell {
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
       const ended = await withSidecar(scope, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
       const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
-      const commands = (): ParsedCommand[] => policy.addon.parseCommandLine(command, grammarOf(shell)).commands
-      const notes = commandNotes({ ended, grants: policy.grants, loopback, commands })
+      const notes = commandNotes({ ended, grants: policy.grants })
       const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
       if (sidecar === undefined) return truncated ? { ...end, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
       // The file has both outputs as they came; apart, nobody can tell any more.

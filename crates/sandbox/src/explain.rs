@@ -8,7 +8,7 @@ mod network;
 
 use std::path::{Component, Path, PathBuf};
 
-pub use network::{explain_exit, explain_timeout};
+pub use network::{Ending, explain_line, explain_program};
 
 use crate::{
     layers::refuses_without_mounts,
@@ -149,12 +149,12 @@ fn protected<'a>(printed: &str, plan: &'a Plan) -> Option<&'a Path> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::layers::{Layer, Layers};
     use crate::plan::Limits;
 
-    fn plan(network: Network, files: Files) -> Plan {
+    pub(crate) fn plan(network: Network, files: Files) -> Plan {
         Plan {
             root: "/srv/root".into(),
             network,

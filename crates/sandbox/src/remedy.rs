@@ -33,6 +33,8 @@ impl Remedy {
         tools: "have the host add it to sandbox.readable",
         session: "have the host grant fs.read for it (`dir/**`)",
     };
+    /// Opens the services of the host's own machine.
+    pub const LOOPBACK: Self = Self::same("have the host set sandbox.loopback to 'host'");
     /// Gives up the protection of a path.
     pub const PROTECTED: Self = Self::same("have the host change sandbox.denyWrite");
     /// Lets more processes be.

@@ -6,98 +6,203 @@ use crate::{
     remedy::{Reader, Remedy},
 };
 
-/// Programs that wait for a server, often for longer than a call may take.
-const WAITING: [&str; 26] = [
-    "apk", "apt", "apt-get", "brew", "bun", "bunx", "cargo", "composer", "curl", "dnf", "docker",
-    "gem", "git", "go", "gradle", "mvn", "npm", "npx", "pip", "pip3", "pnpm", "poetry", "uv",
-    "uvx", "wget", "yarn",
+/// How a command ended that did not say why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It was stopped at its timeout.
+    TimedOut,
+    /// With this code.
+    Code(i32),
+}
+
+/// What the network that is blocked has to do with the end of a program, or of the script that a shell was
+/// given.
+#[must_use]
+pub fn explain_program(
+    program: &str,
+    arguments: &[String],
+    ending: Ending,
+    plan: &Plan,
+    reader: Reader,
+) -> Option<String> {
+    if !SHELLS.contains(&name_of(program)) {
+        return explain_line(&format!("{program} {}", arguments.join(" ")), ending, plan, reader);
+    }
+    arguments.iter().find_map(|argument| explain_line(argument, ending, plan, reader))
+}
+
+const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
+
+/// The same for a command line.
+#[must_use]
+pub fn explain_line(line: &str, ending: Ending, plan: &Plan, reader: Reader) -> Option<String> {
+    if plan.network == Network::Open {
+        return None;
+    }
+    commands(line).find_map(|command| {
+        let (name, arguments) = command.split_first()?;
+        let failure = match ending {
+            Ending::TimedOut if waits(name, arguments) => {
+                let what = format!(
+                    "`{name}` may be waiting for the network, which is blocked; work with what is installed, or"
+                );
+                return Some(sentence(&what, Remedy::NETWORK, reader));
+            }
+            Ending::TimedOut => return None,
+            Ending::Code(code) => failure(name, code)?,
+        };
+        if !arguments.iter().any(|argument| is_this_machine(argument)) {
+            let what = format!("`{name}` {failure}, and the network is blocked; do without it, or");
+            return Some(sentence(&what, Remedy::NETWORK, reader));
+        }
+        (plan.network != Network::HostLoopback).then(|| {
+            let what = format!(
+                "`{name}` {failure}, and commands do not reach services of this machine; start the service in the same command line, or"
+            );
+            sentence(&what, Remedy::LOOPBACK, reader)
+        })
+    })
+}
+
+/// What these exit codes say where nothing is printed.
+fn failure(name: &str, code: i32) -> Option<&'static str> {
+    match (name, code) {
+        ("curl", 6) => Some("could not find the host (exit code 6)"),
+        ("curl", 7) => Some("could not connect (exit code 7)"),
+        ("wget", 4) => Some("could not connect (exit code 4)"),
+        _ => None,
+    }
+}
+
+/// Programs that fetch what they need, or do nothing else.
+const ALWAYS: [&str; 34] = [
+    "apk", "apt", "apt-get", "brew", "bundle", "bunx", "cargo", "composer", "curl", "dnf",
+    "docker", "gem", "gh", "go", "gradle", "mvn", "nc", "npx", "pacman", "ping", "pip", "pip3",
+    "pipx", "pnpx", "podman", "poetry", "rsync", "scp", "sftp", "ssh", "uv", "uvx", "wget", "yum",
 ];
 
-/// What `curl` and `wget` exit with when they reach nobody: names that do not resolve, and no connection.
-const UNREACHED: [(&str, &[i32]); 2] = [("curl", &[5, 6, 7, 28]), ("wget", &[4])];
+/// Managers of packages, which run scripts too.
+const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
-/// For a command that was stopped at its timeout, by the words of its program and arguments.
-#[must_use]
-pub fn explain_timeout<'a>(
-    words: impl IntoIterator<Item = &'a str>,
-    plan: &Plan,
-    reader: Reader,
-) -> Option<String> {
-    let program = words.into_iter().flat_map(programs).find(|name| WAITING.contains(name))?;
-    (plan.network != Network::Open).then(|| {
-        let what = format!(
-            "the network is blocked, and `{program}` may have been waiting for it; work without it, or"
-        );
-        sentence(&what, Remedy::NETWORK, reader)
+const OF_MANAGERS: [&str; 19] = [
+    "add", "audit", "ci", "create", "dlx", "exec", "global", "i", "info", "init", "install",
+    "link", "outdated", "publish", "search", "up", "update", "upgrade", "x",
+];
+
+const OF_GIT: [&str; 8] =
+    ["clone", "fetch", "lfs", "ls-remote", "pull", "push", "remote", "submodule"];
+
+const OF_DENO: [&str; 4] = ["add", "cache", "install", "update"];
+
+fn waits(name: &str, arguments: &[&str]) -> bool {
+    if ALWAYS.contains(&name) {
+        return true;
+    }
+    let subcommands: &[&str] = match name {
+        "git" => &OF_GIT,
+        "deno" => &OF_DENO,
+        _ if MANAGERS.contains(&name) => &OF_MANAGERS,
+        _ => return false,
+    };
+    match arguments.iter().find(|argument| !argument.starts_with('-')) {
+        Some(subcommand) => subcommands.contains(subcommand),
+        // Without one, `yarn` installs.
+        None => name == "yarn",
+    }
+}
+
+fn is_this_machine(argument: &str) -> bool {
+    let host = argument.split_once("://").map_or(argument, |(_, host)| host);
+    ["localhost", "127.", "[::1]", "0.0.0.0"].iter().any(|own| host.starts_with(own))
+}
+
+/// What may be commands in a text, as their words: the name without its directory first.
+fn commands(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let mut rest = text;
+    text.split(ENDS).filter_map(move |piece| {
+        rest = rest.get(piece.len()..)?;
+        // `name() {` defines a function and runs nothing.
+        let defines = rest.starts_with("()");
+        rest = rest.get(1..).unwrap_or_default();
+        if defines {
+            return None;
+        }
+        let words = piece.split_whitespace();
+        let mut words = words.skip_while(|word| word.contains('=') || BEFORE.contains(word));
+        let name = name_of(words.next()?);
+        Some([name].into_iter().chain(words).collect())
     })
 }
 
-/// For a command that ended with this code and did not say why, by the words of its program and arguments.
-#[must_use]
-pub fn explain_exit<'a>(
-    words: impl IntoIterator<Item = &'a str>,
-    code: i32,
-    plan: &Plan,
-    reader: Reader,
-) -> Option<String> {
-    let is_unreached =
-        |name: &&str| UNREACHED.iter().any(|(known, codes)| known == name && codes.contains(&code));
-    let program = words.into_iter().flat_map(programs).find(is_unreached)?;
-    (plan.network != Network::Open).then(|| {
-        let what =
-            format!("`{program}` reached nobody, and the network is blocked; work without it, or");
-        sentence(&what, Remedy::NETWORK, reader)
-    })
+const ENDS: [char; 11] = [';', '&', '|', '(', ')', '{', '}', '`', '"', '\'', '\n'];
+
+fn name_of(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
-/// The names in a text that may be programs: it may be a program, or a script that a shell runs.
-fn programs(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|char: char| char.is_whitespace() || ";&|()`'\"".contains(char));
-    words.map(|word| word.rsplit('/').next().unwrap_or(word))
-}
+/// What stands before a command and runs it.
+const BEFORE: [&str; 8] = ["command", "do", "env", "exec", "nohup", "sudo", "then", "time"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Files, Limits};
+    use crate::explain::tests::plan;
+    use crate::plan::Files;
 
-    fn plan(network: Network) -> Plan {
-        Plan {
-            root: "/srv/root".into(),
-            network,
-            files: Files::Confined,
-            writable: Vec::new(),
-            closed: Vec::new(),
-            readable: Vec::new(),
-            protected: Vec::new(),
-            granted: Vec::new(),
-            limits: Limits::default(),
-        }
+    fn quiet(line: &str, ending: Ending, network: Network) -> Option<String> {
+        explain_line(line, ending, &plan(network, Files::Confined), Reader::Tools)
+    }
+
+    #[test]
+    fn a_shell_is_looked_into_and_other_arguments_are_not() {
+        let blocked = plan(Network::PrivateLoopback, Files::Confined);
+        let of = |program: &str, arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&one| one.to_owned()).collect();
+            explain_program(program, &arguments, Ending::TimedOut, &blocked, Reader::Tools)
+        };
+        assert!(of("/bin/sh", &["-c", "cd x && npx y"]).is_some());
+        assert!(of("sh", &["-c", "yarn"]).is_some());
+        assert!(of("npx", &["tsc"]).is_some());
+        assert_eq!(of("grep", &["curl", "notes"]), None);
+        assert_eq!(of("npm", &["test"]), None);
     }
 
     #[test]
     fn a_program_that_waits_for_the_network_is_named() {
-        let blocked = plan(Network::PrivateLoopback);
-        for words in
-            [&["npx", "tsc"][..], &["/usr/bin/pip3", "download"], &["sh", "-c", "cd x && npx y"]]
-        {
-            let said =
-                explain_timeout(words.iter().copied(), &blocked, Reader::Tools).expect("said");
-            assert!(said.contains("the network is blocked"), "{said}");
+        for (line, name) in [
+            ("npx tsc", "npx"),
+            ("/usr/bin/pip3 download x", "pip3"),
+            ("sh -c 'CI=1 npm --silent ci'", "npm"),
+            ("yarn", "yarn"),
+            ("if true; then git fetch; fi", "git"),
+        ] {
+            let said = quiet(line, Ending::TimedOut, Network::PrivateLoopback).expect(name);
+            assert!(said.contains(&format!("`{name}` may be waiting for the network")), "{said}");
         }
-        assert_eq!(explain_timeout(["sleep", "9"], &blocked, Reader::Tools), None);
-        assert_eq!(explain_timeout(["npx", "tsc"], &plan(Network::Open), Reader::Tools), None);
+        for line in [
+            "sleep 9",
+            "npm test",
+            "pnpm run build",
+            "yarn test",
+            "git log",
+            "grep curl notes",
+            "yarn() { sleep 9; }; yarn test",
+            "echo 'we like npx a lot'",
+        ] {
+            assert_eq!(quiet(line, Ending::TimedOut, Network::PrivateLoopback), None, "{line}");
+        }
+        assert_eq!(quiet("npx tsc", Ending::TimedOut, Network::Open), None);
     }
 
     #[test]
     fn an_exit_code_that_means_no_connection_is_explained() {
-        let blocked = plan(Network::PrivateLoopback);
-        let of = |words: &[&str], code| {
-            explain_exit(words.iter().copied(), code, &blocked, Reader::Tools)
-        };
-        assert!(of(&["curl", "-s", "https://x"], 6).is_some_and(|said| said.contains("`curl`")));
-        assert!(of(&["sh", "-c", "curl -s https://x"], 7).is_some());
-        assert_eq!(of(&["curl", "-s", "https://x"], 22), None);
-        assert_eq!(of(&["make"], 6), None);
+        let of = |line: &str, code| quiet(line, Ending::Code(code), Network::PrivateLoopback);
+        assert!(of("curl -s https://x", 6).is_some_and(|said| said.contains("find the host")));
+        assert!(of("cd x; curl -s https://x", 7).is_some());
+        let local = of("curl -s http://localhost:3000/", 7).expect("explained");
+        assert!(local.contains("sandbox.loopback"), "{local}");
+        assert_eq!(quiet("curl http://127.0.0.1", Ending::Code(7), Network::HostLoopback), None);
+        assert_eq!(of("curl -s https://x", 22), None);
+        assert_eq!(of("make", 6), None);
     }
 }
