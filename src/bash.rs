@@ -1,17 +1,12 @@
 //! `bash`: an executable run with arguments.
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
 
 use crate::cancel::CancelHandle;
-use crate::command;
-use crate::command::BashRequest;
-use crate::command::Command;
-use crate::command::CommandSettings;
-use crate::job;
-use crate::live;
+use crate::command::{BashRequest, Command, CommandSettings};
+use crate::{command, job, live};
 
 /// Runs a command in a directory below the root.
 #[napi(catch_unwind, ts_return_type = "Promise<BashOutcome>")]

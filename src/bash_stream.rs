@@ -3,32 +3,19 @@
 //! The reader pulls: text gathers here until it is asked for, and when enough has gathered the
 //! command is held back. So a slow reader slows the command, and never fills the memory.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::Weak;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::PromiseRaw;
+use napi::{Env, Result};
 use napi_derive::napi;
 use tokio::sync::Notify;
-use toolwright_exec::Cancel;
-use toolwright_exec::Chunk;
-use toolwright_exec::Sink;
-use toolwright_exec::Stream;
+use toolwright_exec::{Cancel, Chunk, Sink, Stream};
 
 use crate::cancel::CancelHandle;
-use crate::command;
-use crate::command::BashOutcome;
-use crate::command::BashRequest;
-use crate::command::Command;
-use crate::command::CommandSettings;
+use crate::command::{BashOutcome, BashRequest, Command, CommandSettings};
 use crate::error::NativeError;
-use crate::job;
 use crate::job::Outcome;
-use crate::live;
+use crate::{command, job, live};
 
 /// How much text gathers before the command is held back.
 const GATHERED_BYTES: usize = 256 << 10;

@@ -3,13 +3,8 @@
 //! napi's own `AbortSignal` support overwrites `onabort`, does not see a signal that is aborted
 //! already, and stops working when several calls share one signal, which is what an agent does.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::Weak;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use napi_derive::napi;
 use toolwright_exec::Cancel;

@@ -1,42 +1,26 @@
 //! One command, from a request to its outcome: what `bash` and its stream share.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi_derive::napi;
-use toolwright_exec::Cancel;
-use toolwright_exec::ExecEnv;
-use toolwright_exec::ExecError;
-use toolwright_exec::ExecRequest;
-use toolwright_exec::Exit;
-use toolwright_exec::Finished;
-use toolwright_exec::Output;
-use toolwright_exec::Sandbox;
-use toolwright_exec::Sink;
-use toolwright_fs::FsError;
-use toolwright_fs::Granted;
-use toolwright_fs::Located;
-use toolwright_sandbox::explain::Ending;
-use toolwright_sandbox::explain::explain;
-use toolwright_sandbox::explain::explain_program;
+use toolwright_exec::{
+    Cancel, ExecEnv, ExecError, ExecRequest, Exit, Finished, Output, Sandbox, Sink,
+};
+use toolwright_fs::{FsError, Granted, Located};
+use toolwright_sandbox::explain::{Ending, explain, explain_program};
 use toolwright_sandbox::plan::Plan;
-use toolwright_sandbox::policy::GrantError;
-use toolwright_sandbox::policy::Grants;
+use toolwright_sandbox::policy::{GrantError, Grants};
 use toolwright_sandbox::remedy::Reader;
 
-use crate::environment;
 use crate::environment::EnvironmentOptions;
-use crate::error;
 use crate::error::NativeError;
-use crate::grants;
 use crate::grants::CommandGrants;
 use crate::job::Outcome;
-use crate::options;
-use crate::sandbox;
 use crate::sandbox::SandboxRequest;
 use crate::text::Text;
+use crate::{environment, error, grants, options, sandbox};
 
 /// Under what conditions commands run.
 #[napi(object)]

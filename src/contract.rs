@@ -13,8 +13,7 @@ mod search;
 mod sidecar;
 mod target;
 
-use napi::bindgen_prelude::ToNapiValue;
-use napi::bindgen_prelude::TypeName;
+use napi::bindgen_prelude::{ToNapiValue, TypeName};
 
 use crate::error::NativeError;
 use crate::job::Outcome;

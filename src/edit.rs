@@ -3,30 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use napi::Env;
-use napi::Result;
-use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{AsyncTask, Object};
+use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_fs::FsError;
-use toolwright_fs::Granted;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
-use toolwright_patch::Detail;
-use toolwright_patch::PatchError;
+use toolwright_fs::{FsError, Granted, UpdateError, WriteOptions};
+use toolwright_patch::{Detail, PatchError};
 
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::grants::GrantedRoot;
-use crate::job;
-use crate::job::Job;
-use crate::job::Outcome;
-use crate::options;
+use crate::job::{Job, Outcome};
 use crate::options::PublishOptions;
 use crate::text::GivenText;
-use crate::write::ChangeOutcome;
-use crate::write::sha256_hex;
+use crate::write::{ChangeOutcome, sha256_hex};
+use crate::{error, job, options};
 
 /// How a patch is taken.
 #[napi(object)]

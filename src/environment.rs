@@ -1,24 +1,16 @@
 //! The environment of a command: the host's variables, as the policy lets them through.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
-use std::ffi::OsStr;
-use std::ffi::OsString;
 #[cfg(target_os = "linux")]
 use std::ffi::c_char;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi_derive::napi;
-use toolwright_exec::environment::Filter;
-use toolwright_exec::environment::Policy;
-use toolwright_exec::environment::is_for_a_shell;
+use toolwright_exec::environment::{Filter, Policy, is_for_a_shell};
 
 pub(crate) type Variables = Vec<(OsString, OsString)>;
 

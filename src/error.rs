@@ -3,8 +3,7 @@
 use std::any::Any;
 
 use napi_derive::napi;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use toolwright_fs::FsError;
 
 /// What went wrong, ready to be turned into a `ToolError`.

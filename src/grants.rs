@@ -6,13 +6,10 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 use toolwright_fs::Granted;
-use toolwright_sandbox::policy::Given;
-use toolwright_sandbox::policy::GrantError;
-use toolwright_sandbox::policy::Grants;
+use toolwright_sandbox::policy::{Given, GrantError, Grants};
 
-use crate::error;
 use crate::error::NativeError;
-use crate::sandbox;
+use crate::{error, sandbox};
 
 /// The root directory of a tool set or a context. It is known which one it is from its first use on, or
 /// from before.

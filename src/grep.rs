@@ -1,32 +1,23 @@
 //! `grep`: a regular expression searched for below the root.
 
 use std::io::ErrorKind;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_fs::FsError;
-use toolwright_fs::Located;
-use toolwright_fs::Root;
-use toolwright_search::GrepError;
-use toolwright_search::GrepRequest;
+use toolwright_fs::{FsError, Located, Root};
+use toolwright_search::{GrepError, GrepRequest};
 
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::grants::GrantedRoot;
-use crate::job;
 use crate::job::Outcome;
-use crate::options;
 use crate::text::Text;
+use crate::{error, job, options};
 
 /// What became of a `grep`.
 #[napi(object, object_from_js = false)]

@@ -1,24 +1,14 @@
 //! Work off the JavaScript thread that cannot take the process down with it.
 
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use napi::Env;
-use napi::Result;
-use napi::Task;
-use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::Object;
-use napi::bindgen_prelude::ToNapiValue;
-use napi::bindgen_prelude::TypeName;
-use napi::bindgen_prelude::spawn;
+use napi::bindgen_prelude::{AsyncTask, Object, ToNapiValue, TypeName, spawn};
+use napi::{Env, Result, Task};
 
 use crate::error::NativeError;
-use crate::pace;
-use crate::pace::LastResort;
-use crate::pace::Turn;
-use crate::settle;
-use crate::threads;
+use crate::pace::{LastResort, Turn};
 use crate::threads::Ending;
+use crate::{pace, settle, threads};
 
 /// An outcome object: it can say that the work panicked.
 pub(crate) trait Outcome: ToNapiValue + TypeName + Send + 'static {

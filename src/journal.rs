@@ -11,29 +11,18 @@ mod rows;
 mod writes;
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
-use serde_json::json;
-use toolwright_journal::Access;
-use toolwright_journal::Journal;
-use toolwright_journal::JournalError;
-use toolwright_journal::Location;
-use toolwright_journal::Options;
-use toolwright_journal::Synchronous;
-use toolwright_journal::TaskId;
-use toolwright_journal::TaskLock;
-
-use crate::job;
-use crate::options;
 use outcome::JournalOutcome;
+use serde_json::json;
+use toolwright_journal::{
+    Access, Journal, JournalError, Location, Options, Synchronous, TaskId, TaskLock,
+};
+
+use crate::{job, options};
 
 /// How a journal is opened.
 #[napi(object)]

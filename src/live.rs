@@ -4,13 +4,10 @@
 //! environment ends (the process exits, a worker is terminated), its commands are stopped first.
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::Weak;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
-use napi::Env;
-use napi::Result;
+use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_exec::Cancel;
 

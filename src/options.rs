@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use napi_derive::napi;
-use toolwright_fs::Durability;
-use toolwright_fs::WriteOptions;
+use toolwright_fs::{Durability, WriteOptions};
 
 /// How a changed file is published.
 #[napi(object)]

@@ -7,13 +7,9 @@
 //! for long holds nobody up.
 
 use std::collections::VecDeque;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::threads::Work;
 

@@ -3,25 +3,17 @@
 
 use std::sync::Arc;
 
-use napi::Env;
-use napi::JsString;
-use napi::Result;
-use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::Buffer;
-use napi::bindgen_prelude::Either;
+use napi::bindgen_prelude::{AsyncTask, Buffer, Either};
+use napi::{Env, JsString, Result};
 use napi_derive::napi;
-use toolwright_fs::FsError;
-use toolwright_fs::LineRange;
+use toolwright_fs::{FsError, LineRange};
 
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::grants::GrantedRoot;
-use crate::job;
-use crate::job::Job;
-use crate::job::Outcome;
-use crate::options;
+use crate::job::{Job, Outcome};
 use crate::text::Text;
+use crate::{error, job, options};
 
 /// What became of a `read`.
 #[napi(object, object_from_js = false)]

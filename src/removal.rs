@@ -1,18 +1,15 @@
 //! Removing the directories of sessions, off the JavaScript thread.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
 
 use crate::error::NativeError;
-use crate::job;
 use crate::job::Outcome;
-use crate::options;
+use crate::{job, options};
 
 /// What became of a removal.
 #[napi(object)]

@@ -1,35 +1,23 @@
 //! How commands are confined: options from JavaScript, and the report of what holds.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_exec::Notice;
-use toolwright_sandbox::limits;
-use toolwright_sandbox::plan::Files;
-use toolwright_sandbox::plan::Limits;
-use toolwright_sandbox::plan::Network;
-use toolwright_sandbox::plan::Plan;
-use toolwright_sandbox::policy;
-use toolwright_sandbox::policy::GrantError;
-use toolwright_sandbox::policy::ReadScope;
-use toolwright_sandbox::policy::Resolved;
-use toolwright_sandbox::report::Level;
-use toolwright_sandbox::report::Row;
+use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::policy::{GrantError, ReadScope, Resolved};
+use toolwright_sandbox::report::{Level, Row};
+use toolwright_sandbox::{limits, policy};
 
 use crate::cancel::CancelHandle;
 use crate::error::NativeError;
-use crate::grants;
 use crate::grants::CommandGrants;
-use crate::job;
 use crate::job::Outcome;
-use crate::options;
+use crate::{grants, job, options};
 
 /// What commands may do. What is left out is as the documentation of `sandbox` says.
 #[napi(object)]

@@ -4,25 +4,14 @@
 //! JavaScript thread, which takes longer than handing a short command to its worker does.
 
 use std::cell::RefCell;
-use std::ffi::c_char;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use napi::Env;
-use napi::Error;
-use napi::Result;
-use napi::Status;
-use napi::bindgen_prelude::FromNapiValue;
-use napi::bindgen_prelude::Object;
-use napi::bindgen_prelude::ToNapiValue;
-use napi::sys;
+use napi::bindgen_prelude::{FromNapiValue, Object, ToNapiValue};
+use napi::{Env, Error, Result, Status, sys};
 
 /// What settles one promise, on the thread of its environment.
 type Settling = Box<dyn FnOnce(sys::napi_env)>;

@@ -3,13 +3,10 @@
 use std::ptr;
 use std::sync::OnceLock;
 
-use napi::Env;
-use napi::bindgen_prelude::FromNapiValue;
-use napi::bindgen_prelude::JsObjectValue;
-use napi::bindgen_prelude::ToNapiValue;
-use napi::bindgen_prelude::TypeName;
-use napi::bindgen_prelude::ValidateNapiValue;
-use napi::sys;
+use napi::bindgen_prelude::{
+    FromNapiValue, JsObjectValue, ToNapiValue, TypeName, ValidateNapiValue,
+};
+use napi::{Env, sys};
 
 use crate::error::NativeError;
 

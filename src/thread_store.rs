@@ -13,32 +13,19 @@ mod values;
 mod workers;
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use napi::Env;
-use napi::Result;
+use input::{ListedPart, ThreadCommit};
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
-use serde_json::json;
-use toolwright_threads::Access;
-use toolwright_threads::CallFilter;
-use toolwright_threads::Location;
-use toolwright_threads::Options;
-use toolwright_threads::Store;
-use toolwright_threads::Synchronous;
-use toolwright_threads::ThreadError;
-use toolwright_threads::Upload;
-use toolwright_threads::Worker;
-
-use crate::job;
-use crate::options;
-use input::ListedPart;
-use input::ThreadCommit;
 use outcome::ThreadOutcome;
+use serde_json::json;
+use toolwright_threads::{
+    Access, CallFilter, Location, Options, Store, Synchronous, ThreadError, Upload, Worker,
+};
+
+use crate::{job, options};
 
 /// How a store of threads is opened.
 #[napi(object)]

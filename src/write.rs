@@ -4,26 +4,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use napi::Env;
-use napi::Result;
-use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{AsyncTask, Object};
+use napi::{Env, Result};
 use napi_derive::napi;
-use sha2::Digest;
-use sha2::Sha256;
-use toolwright_fs::Granted;
-use toolwright_fs::WriteOptions;
+use sha2::{Digest, Sha256};
+use toolwright_fs::{Granted, WriteOptions};
 
 use crate::cancel::CancelHandle;
-use crate::error;
 use crate::error::NativeError;
 use crate::grants::GrantedRoot;
-use crate::job;
-use crate::job::Job;
-use crate::job::Outcome;
-use crate::options;
+use crate::job::{Job, Outcome};
 use crate::options::PublishOptions;
 use crate::text::GivenText;
+use crate::{error, job, options};
 
 /// What became of a `write` or an `edit`.
 #[napi(object)]

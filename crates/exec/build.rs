@@ -3,12 +3,10 @@
 //! It is built by the same Cargo into a directory of its own (the one of this build is locked), and
 //! always optimised: it is executed by tests too, and its size is part of the addon's.
 
-use std::{
-    env,
-    error::Error,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::env;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const PACKAGE: &str = "toolwright-sandbox";
 

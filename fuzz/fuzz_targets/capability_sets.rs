@@ -8,14 +8,9 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_policy::Access;
-use toolwright_policy::Declared;
-use toolwright_policy::Effective;
-use toolwright_policy::Host;
-use toolwright_policy::RequirementSet;
-use toolwright_policy::Union;
-use toolwright_policy::Variables;
-use toolwright_policy::shell;
+use toolwright_policy::{
+    Access, Declared, Effective, Host, RequirementSet, Union, Variables, shell,
+};
 
 fn compile(set: RequirementSet, variables: &Variables) -> Option<Union> {
     Union::compile(&[Declared { origin: "fuzz".to_owned(), set }], variables).ok()

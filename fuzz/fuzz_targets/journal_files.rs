@@ -8,19 +8,12 @@
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_journal::Access;
-use toolwright_journal::Finish;
-use toolwright_journal::Intent;
-use toolwright_journal::Journal;
-use toolwright_journal::Location;
-use toolwright_journal::Options;
-use toolwright_journal::Order;
-use toolwright_journal::Outcome;
-use toolwright_journal::TaskId;
+use toolwright_journal::{
+    Access, Finish, Intent, Journal, Location, Options, Order, Outcome, TaskId,
+};
 
 fn call(node: &str, seq: i64) -> Intent {
     Intent {
@@ -61,9 +54,12 @@ fn sound() -> &'static (Vec<u8>, Vec<u8>) {
         for node in ["file", "log"] {
             let journal = open(&path, Access::ReadWrite).expect("opened");
             for seq in 1..=20 {
-                let outcome = Outcome::Success { output_json: Some(format!("{:?}", "x".repeat(300))) };
+                let outcome =
+                    Outcome::Success { output_json: Some(format!("{:?}", "x".repeat(300))) };
                 let begun = journal.begin(call(node, seq)).expect("begun");
-                journal.finish(begun, Finish { outcome, finished_at_ms: seq, whole: false }).expect("done");
+                journal
+                    .finish(begun, Finish { outcome, finished_at_ms: seq, whole: false })
+                    .expect("done");
             }
             if node == "log" {
                 let read = |suffix| fs::read(beside(&path, suffix)).expect("there");
@@ -75,7 +71,8 @@ fn sound() -> &'static (Vec<u8>, Vec<u8>) {
 }
 
 fn directory(name: &str) -> std::path::PathBuf {
-    let base = if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
+    let base =
+        if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
     let directory = base.join(format!("toolwright-fuzz-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).expect("made");
@@ -90,7 +87,8 @@ fuzz_target!(|data: &[u8]| {
     } else {
         let (mut file, mut log) = sound().clone();
         for change in data.chunks_exact(4) {
-            let place = usize::from(u16::from_le_bytes([change[0], change[1]])) << 8 | usize::from(change[2]);
+            let place = usize::from(u16::from_le_bytes([change[0], change[1]])) << 8
+                | usize::from(change[2]);
             let target = if place >> 23 == 1 { &mut log } else { &mut file };
             let length = target.len();
             target[(place & 0x7f_ffff) % length] = change[3];
@@ -105,11 +103,14 @@ fuzz_target!(|data: &[u8]| {
         let _ = journal.list_run("run", Order::Reverse);
         let _ = journal.tail(0, 100);
         let _ = journal.recover();
-        let _ = journal.record(call("new", 1), Finish {
-            outcome: Outcome::Success { output_json: None },
-            finished_at_ms: 1,
-            whole: false,
-        });
+        let _ = journal.record(
+            call("new", 1),
+            Finish {
+                outcome: Outcome::Success { output_json: None },
+                finished_at_ms: 1,
+                whole: false,
+            },
+        );
         let _ = journal.close();
     }
     assert!(started.elapsed() < Duration::from_secs(10), "it took {:?}", started.elapsed());

@@ -4,17 +4,12 @@
 
 #![no_main]
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_fs::Resolver;
-use toolwright_fs::Root;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::read;
-use toolwright_fs::write;
+use toolwright_fs::{Resolver, Root, WriteOptions, read, write};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// One directory for all runs, emptied between them; in memory where there is such a place.

@@ -9,14 +9,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_policy::Action;
-use toolwright_policy::Host;
-use toolwright_policy::Resource;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
-use toolwright_policy::Subject;
-use toolwright_policy::Variables;
+use toolwright_policy::{Action, Host, Resource, Rule, Rules, Source, Subject, Variables};
 
 const PERMISSIONS: [&str; 6] = ["*", "fs.read", "fs.write", "bash", "net.fetch", "todo"];
 
@@ -34,7 +27,8 @@ fuzz_target!(|data: &[u8]| {
             source: [Source::Manifest, Source::Project, Source::Session][index % 3],
         })
         .collect();
-    let variables = Variables { workspace: vec!["/w".into(), "/v/a b".into()], ..Variables::default() };
+    let variables =
+        Variables { workspace: vec!["/w".into(), "/v/a b".into()], ..Variables::default() };
     let path = format!("/{resource}");
     let subjects = [
         Subject { capability: "fs.read", resource: Resource::Path(Path::new(&path)) },

@@ -7,18 +7,13 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_search::GlobRequest;
-use toolwright_search::GrepRequest;
-use toolwright_search::glob;
-use toolwright_search::grep;
+use toolwright_search::{GlobRequest, GrepRequest, glob, grep};
 
 static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = std::env::temp_dir().join(format!("toolwright-fuzz-{}", std::process::id()));

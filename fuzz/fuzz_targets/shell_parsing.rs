@@ -3,16 +3,10 @@
 
 #![no_main]
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_policy::shell::CommandLine;
-use toolwright_policy::shell::Dialect;
-use toolwright_policy::shell::bash_only;
-use toolwright_policy::shell::parse;
-use toolwright_policy::shell::parse_as;
-use toolwright_policy::shell::suggest;
+use toolwright_policy::shell::{CommandLine, Dialect, bash_only, parse, parse_as, suggest};
 
 /// Takes a line apart as a session does: for bash, for a plain shell, and for one that is not known.
 fn taken_apart(line: &str, dialect: Option<Dialect>) -> CommandLine {

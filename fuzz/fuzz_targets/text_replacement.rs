@@ -6,8 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_patch::ReplaceError;
-use toolwright_patch::replace;
+use toolwright_patch::{ReplaceError, replace};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&[a, b, c, d, e, f], rest)) = data.split_first_chunk() else { return };
@@ -24,7 +23,9 @@ fuzz_target!(|data: &[u8]| {
                 assert!(replaced.bytes.len() as u64 <= limit);
                 assert!(replaced.replacements > 0 && (all || replaced.replacements == 1));
             }
-            Err(ReplaceError::TooLarge { bytes, limit: told }) => assert!(bytes > told && told == limit),
+            Err(ReplaceError::TooLarge { bytes, limit: told }) => {
+                assert!(bytes > told && told == limit)
+            }
             Err(error) => {
                 assert!(error.to_string().len() <= 2_000, "{error}");
                 assert!(!error.hint().is_empty());

@@ -2,31 +2,19 @@
 
 use std::sync::atomic::AtomicBool;
 
-use napi::Env;
-use napi::JsString;
-use napi::Result;
-use napi::bindgen_prelude::AsyncTask;
-use napi::bindgen_prelude::Buffer;
-use napi::bindgen_prelude::Either;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{AsyncTask, Buffer, Either, Object};
+use napi::{Env, JsString, Result};
 use napi_derive::napi;
-use toolwright_fs::Durability;
-use toolwright_fs::FsError;
-use toolwright_fs::Held;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
+use toolwright_fs::{Durability, FsError, Held, UpdateError, WriteOptions};
 
-use super::Unfinished;
-use super::file_error;
 use super::target::OpenedTarget;
+use super::{Unfinished, file_error};
 use crate::cancel::CancelHandle;
 use crate::error::NativeError;
-use crate::job;
-use crate::job::Job;
-use crate::job::Outcome;
-use crate::options;
+use crate::job::{Job, Outcome};
 use crate::text::GivenText;
 use crate::write::sha256_hex;
+use crate::{job, options};
 
 /// How a changed file is published.
 #[napi(object)]

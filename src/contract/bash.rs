@@ -1,56 +1,33 @@
 //! A command line through a shell, under a policy of its own.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_exec::Cancel;
-use toolwright_exec::ExecEnv;
-use toolwright_exec::ExecError;
-use toolwright_exec::ExecRequest;
-use toolwright_exec::Exit;
-use toolwright_exec::Finished;
-use toolwright_exec::Head;
-use toolwright_exec::Sandbox;
-use toolwright_exec::Split;
-use toolwright_exec::StoppedBy;
-use toolwright_exec::Streams;
-use toolwright_sandbox::explain::Ending;
-use toolwright_sandbox::explain::explain;
-use toolwright_sandbox::explain::explain_line;
-use toolwright_sandbox::plan::Granted;
-use toolwright_sandbox::plan::Plan;
+use toolwright_exec::{
+    Cancel, ExecEnv, ExecError, ExecRequest, Exit, Finished, Head, Sandbox, Split, StoppedBy,
+    Streams,
+};
+use toolwright_sandbox::explain::{Ending, explain, explain_line};
+use toolwright_sandbox::plan::{Granted, Plan};
 use toolwright_sandbox::policy::Resolved;
 use toolwright_sandbox::remedy::Reader;
 
 use super::file_error;
-use super::policy::ContractGrants;
-use super::policy::Policy;
-use super::sidecar::Lazy;
-use super::sidecar::SidecarMade;
-use super::sidecar::SidecarRequest;
-use super::target::Opened;
-use super::target::OpenedTarget;
+use super::policy::{ContractGrants, Policy};
+use super::sidecar::{Lazy, SidecarMade, SidecarRequest};
+use super::target::{Opened, OpenedTarget};
 use crate::cancel::CancelHandle;
-use crate::environment;
-use crate::environment::EnvironmentOptions;
-use crate::environment::Variables;
+use crate::environment::{EnvironmentOptions, Variables};
 use crate::error::NativeError;
-use crate::grants;
-use crate::job;
 use crate::job::Outcome;
-use crate::live;
-use crate::options;
-use crate::sandbox;
 use crate::sandbox::SandboxRequest;
+use crate::{environment, grants, job, live, options, sandbox};
 
 /// What to run, and what it may do.
 #[napi(object)]

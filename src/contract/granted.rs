@@ -1,22 +1,14 @@
 //! Directories that the host of a session has granted by name.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi_derive::napi;
-use toolwright_fs::FsError;
-use toolwright_fs::Granted;
-use toolwright_fs::Keeping;
-use toolwright_fs::Root;
-use toolwright_fs::Roots;
+use toolwright_fs::{FsError, Granted, Keeping, Root, Roots};
 use toolwright_sandbox::plan;
-use toolwright_sandbox::policy::GrantError;
-use toolwright_sandbox::policy::Way;
-use toolwright_sandbox::policy::refuse_led_out;
+use toolwright_sandbox::policy::{GrantError, Way, refuse_led_out};
 
-use super::policy::ContractPolicyRequest;
-use super::policy::Policy;
+use super::policy::{ContractPolicyRequest, Policy};
 
 /// How a host calls a directory.
 #[napi(object)]

@@ -2,11 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolwright_policy::CompileError;
-use toolwright_policy::Declared;
-use toolwright_policy::Effective;
-use toolwright_policy::Union;
-use toolwright_policy::Variables;
+use toolwright_policy::{CompileError, Declared, Effective, Union, Variables};
 
 use super::policy::Policy;
 

@@ -1,30 +1,21 @@
 //! Capabilities: compiled once for a session, asked for every call.
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::Value;
 use toolwright_fs::Granted;
-use toolwright_policy::Access;
-use toolwright_policy::CompileError;
-use toolwright_policy::Declared;
-use toolwright_policy::Effective;
-use toolwright_policy::Host;
-use toolwright_policy::RequirementSet;
-use toolwright_policy::Variables;
-use toolwright_policy::shell;
-use toolwright_sandbox::policy::Closed;
-use toolwright_sandbox::policy::GrantError;
-use toolwright_sandbox::policy::stores;
+use toolwright_policy::{
+    Access, CompileError, Declared, Effective, Host, RequirementSet, Variables, shell,
+};
+use toolwright_sandbox::policy::{Closed, GrantError, stores};
 
 use super::granted;
 use super::granted::ContractGranted;
-use super::own_set::OwnSet;
-use super::own_set::effective;
+use super::own_set::{OwnSet, effective};
 use super::rules::dialect;
 use crate::error::NativeError;
 use crate::options;

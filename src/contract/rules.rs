@@ -5,19 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use napi_derive::napi;
-use toolwright_policy::Action;
-use toolwright_policy::CompileError;
-use toolwright_policy::Decided;
-use toolwright_policy::Resource;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
-use toolwright_policy::Subject;
-use toolwright_policy::shell;
 use toolwright_policy::shell::Dialect;
+use toolwright_policy::{
+    Action, CompileError, Decided, Resource, Rule, Rules, Source, Subject, shell,
+};
 
-use super::policy::ContractVariables;
-use super::policy::compile_failed;
+use super::policy::{ContractVariables, compile_failed};
 use crate::error::NativeError;
 
 /// A permission rule.

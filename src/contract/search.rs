@@ -10,40 +10,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use napi::Env;
-use napi::Result;
-use napi::bindgen_prelude::ClassInstance;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{ClassInstance, Object};
+use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_fs::FsError;
-use toolwright_fs::HeldKind;
-use toolwright_fs::Opener;
-use toolwright_policy::Access;
-use toolwright_policy::Action;
-use toolwright_policy::Decided;
-use toolwright_policy::Rules;
-use toolwright_search::Found;
-use toolwright_search::GrepError;
-use toolwright_search::Hit;
-use toolwright_search::Named;
-use toolwright_search::Scope;
-use toolwright_search::Unsearched;
+use toolwright_fs::{FsError, HeldKind, Opener};
+use toolwright_policy::{Access, Action, Decided, Rules};
+use toolwright_search::{Found, GrepError, Hit, Named, Scope, Unsearched};
+use values::{
+    ContractGlobOutcome, ContractGlobRequest, ContractGrepMatch, ContractGrepOutcome,
+    ContractGrepRequest,
+};
 
-use super::Unfinished;
-use super::file_error;
 use super::rules::ContractRules;
 use super::sidecar::SidecarRequest;
-use super::target::Opened;
-use super::target::OpenedTarget;
+use super::target::{Opened, OpenedTarget};
+use super::{Unfinished, file_error};
 use crate::cancel::CancelHandle;
 use crate::error::NativeError;
-use crate::job;
-use crate::options;
-use values::ContractGlobOutcome;
-use values::ContractGlobRequest;
-use values::ContractGrepMatch;
-use values::ContractGrepOutcome;
-use values::ContractGrepRequest;
+use crate::{job, options};
 
 /// What records take at most where nothing else is said.
 const MOST_BYTES: usize = 64 << 20;

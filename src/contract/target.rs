@@ -1,28 +1,20 @@
 //! Files and directories that are opened, allowed, held open, and then acted on.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use toolwright_fs::FsError;
-use toolwright_fs::Held;
-use toolwright_fs::HeldKind;
-use toolwright_fs::Roots;
+use toolwright_fs::{FsError, Held, HeldKind, Roots};
 use toolwright_policy::Access;
 
-use super::Unfinished;
-use super::file_error;
-use super::policy::ContractPolicy;
-use super::policy::Policy;
-use super::policy::denied;
+use super::policy::{ContractPolicy, Policy, denied};
+use super::{Unfinished, file_error};
 use crate::cancel::CancelHandle;
 use crate::error::NativeError;
 use crate::job;
-use crate::job::Job;
-use crate::job::Outcome;
+use crate::job::{Job, Outcome};
 
 /// A file or directory, or none, held open.
 #[napi]

@@ -3,15 +3,9 @@
 #![expect(clippy::unused_self, reason = "a method is found where the keys are")]
 
 use napi_derive::napi;
-use toolwright_journal::Mask;
-use toolwright_journal::Ordinals;
-use toolwright_journal::TaskId;
-use toolwright_journal::keys;
-use toolwright_journal::masked;
+use toolwright_journal::{Mask, Ordinals, TaskId, keys, masked};
 
-use super::JournalTask;
-use super::integer;
-use super::number;
+use super::{JournalTask, integer, number};
 
 /// What identifies one call among all calls of its task.
 #[napi(object)]

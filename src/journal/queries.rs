@@ -1,22 +1,13 @@
 //! Reading what was recorded, and undoing it.
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
 use serde_json::json;
-use toolwright_journal::Call;
-use toolwright_journal::Claim;
-use toolwright_journal::JournalError;
-use toolwright_journal::Order;
-use toolwright_journal::RunSummary;
-use toolwright_journal::TaskId;
+use toolwright_journal::{Call, Claim, JournalError, Order, RunSummary, TaskId};
 
-use super::JournalTask;
-use super::NativeJournal;
-use super::integer;
 use super::outcome::JournalOutcome;
-use super::rows;
+use super::{JournalTask, NativeJournal, integer, rows};
 use crate::options;
 
 #[napi]

@@ -1,9 +1,7 @@
 //! Rows as text: one JSON text is taken by a JavaScript engine several times faster than objects.
 
-use serde_json::Value;
-use serde_json::json;
-use toolwright_journal::Call;
-use toolwright_journal::Status;
+use serde_json::{Value, json};
+use toolwright_journal::{Call, Status};
 
 /// The rows of one text: it is parsed in a few milliseconds.
 const AT_ONCE: usize = 1000;

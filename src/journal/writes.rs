@@ -2,24 +2,14 @@
 
 use std::sync::Arc;
 
-use napi::Env;
-use napi::Result;
-use napi::bindgen_prelude::Either;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{Either, Object};
+use napi::{Env, Result};
 use napi_derive::napi;
 use serde_json::Value;
-use toolwright_journal::AtOnce;
-use toolwright_journal::CallRef;
-use toolwright_journal::Finish;
-use toolwright_journal::Intent;
-use toolwright_journal::Journal;
-use toolwright_journal::JournalError;
-use toolwright_journal::TaskId;
+use toolwright_journal::{AtOnce, CallRef, Finish, Intent, Journal, JournalError, TaskId};
 
-use super::NativeJournal;
-use super::integer;
-use super::number;
 use super::outcome::from_journal;
+use super::{NativeJournal, integer, number};
 use crate::error::NativeError;
 use crate::job;
 use crate::job::Outcome;

@@ -1,25 +1,17 @@
 //! Attachments: bytes in, in parts; bytes out, without a copy.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use napi::Env;
-use napi::Result;
-use napi::bindgen_prelude::Object;
-use napi::bindgen_prelude::Uint8Array;
+use napi::bindgen_prelude::{Object, Uint8Array};
+use napi::{Env, Result};
 use napi_derive::napi;
 use serde_json::json;
-use toolwright_threads::NewAttachment;
-use toolwright_threads::ThreadError;
-use toolwright_threads::Upload;
+use toolwright_threads::{NewAttachment, ThreadError, Upload};
 
-use super::NativeThreadStore;
 use super::outcome::ThreadOutcome;
-use super::rows;
-use super::unpoisoned;
-use crate::job;
-use crate::options;
+use super::{NativeThreadStore, rows, unpoisoned};
+use crate::{job, options};
 
 /// An attachment without its bytes.
 #[napi(object)]

@@ -1,13 +1,7 @@
 //! What JavaScript gives, made what the crate takes.
 
 use napi_derive::napi;
-use toolwright_threads::CallEnd;
-use toolwright_threads::Changes;
-use toolwright_threads::EndStatus;
-use toolwright_threads::NewCall;
-use toolwright_threads::NewMessage;
-use toolwright_threads::Part;
-use toolwright_threads::Status;
+use toolwright_threads::{CallEnd, Changes, EndStatus, NewCall, NewMessage, Part, Status};
 
 use crate::options;
 

@@ -3,8 +3,7 @@
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use serde_json::Value;
-use toolwright_threads::SqliteError;
-use toolwright_threads::ThreadError;
+use toolwright_threads::{SqliteError, ThreadError};
 
 use crate::error;
 use crate::error::NativeError;

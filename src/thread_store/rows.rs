@@ -1,11 +1,7 @@
 //! Rows as JSON, under the names of `ts/standard-agents/store`.
 
-use serde_json::Value;
-use serde_json::json;
-use toolwright_threads::AttachmentRef;
-use toolwright_threads::Call;
-use toolwright_threads::Message;
-use toolwright_threads::Thread;
+use serde_json::{Value, json};
+use toolwright_threads::{AttachmentRef, Call, Message, Thread};
 
 pub(crate) fn thread(thread: &Thread) -> Value {
     json!({

@@ -1,14 +1,12 @@
 //! Values by key.
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_threads::Range;
 
-use super::NativeThreadStore;
-use super::input;
 use super::outcome::ThreadOutcome;
+use super::{NativeThreadStore, input};
 
 /// Which values.
 #[napi(object)]

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use napi::Env;
-use napi::Result;
 use napi::bindgen_prelude::Object;
+use napi::{Env, Result};
 use napi_derive::napi;
 use serde_json::json;
-use toolwright_threads::ThreadError;
-use toolwright_threads::Worker;
+use toolwright_threads::{ThreadError, Worker};
 
-use super::NativeThreadStore;
 use super::outcome::ThreadOutcome;
-use super::rows;
-use super::unpoisoned;
+use super::{NativeThreadStore, rows, unpoisoned};
 use crate::job;
 
 #[napi]

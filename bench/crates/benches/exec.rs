@@ -1,6 +1,7 @@
 //! Commands from start to end, as they are and confined.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use divan::{Bencher, black_box};
 use tempfile::TempDir;

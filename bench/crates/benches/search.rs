@@ -1,10 +1,8 @@
 //! Searches of generated trees that are in memory.
 
-use std::{
-    fs::File,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use divan::Bencher;
 use tempfile::TempDir;

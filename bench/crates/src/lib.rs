@@ -1,6 +1,8 @@
 //! What the benchmarks of the crates work on: a text, patches for it, and a tree of files.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 /// Lines of context on either side of a hunk.
 const CONTEXT: usize = 3;

@@ -6,12 +6,11 @@
 //! a little of it. The benchmark measures it beside the others, so that a ratio which is out of reach on a
 //! machine is told apart from one that is missed.
 
-use std::{
-    os::unix::process::CommandExt,
-    process::{Command, Stdio},
-};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
-use napi::{Env, Error, Result, Task, bindgen_prelude::AsyncTask};
+use napi::bindgen_prelude::AsyncTask;
+use napi::{Env, Error, Result, Task};
 use napi_derive::napi;
 
 /// A program to run.

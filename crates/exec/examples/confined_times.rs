@@ -4,10 +4,8 @@
 
 #![expect(clippy::print_stdout, reason = "it reports to a person")]
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use toolwright_exec::{ExecRequest, Sandbox, run};
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};

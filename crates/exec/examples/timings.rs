@@ -7,13 +7,11 @@
 //! All variants of a row are measured in turn, in changing order, in one process. With ballast the
 //! process is made that large first: the cost of a start must not grow with it.
 
-use std::{
-    io::{self, Read, Write},
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use toolwright_exec::{Cancel, Chunk, ExecRequest, Sink, Streams, run, run_streaming};
 

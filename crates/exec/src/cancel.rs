@@ -1,13 +1,9 @@
 //! Stopping a command, and waking the thread that follows it.
 
-use std::{
-    fmt, io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 use rustix::io::Errno;
 

@@ -1,6 +1,7 @@
 //! Bounded capture: the beginning and the end of a stream of any length, in flat memory.
 
-use std::{collections::VecDeque, io};
+use std::collections::VecDeque;
+use std::io;
 
 /// From this limit on, output that was cut keeps its end too, after a line that says what is
 /// missing. Below it the line would be most of the output.
@@ -162,7 +163,8 @@ pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::*};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     use super::*;
 

@@ -2,16 +2,12 @@
 //! directory, the program and its interpreter, so the places are looked at afterwards, in the order
 //! in which the child would have met them. The answer is an explanation, never a permission.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
-use rustix::{
-    fs::{Access, access},
-    io::Errno,
-};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 use crate::error::SpawnReason;
 

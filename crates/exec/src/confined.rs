@@ -15,22 +15,20 @@ mod supervisor;
 mod tests;
 mod worker;
 
+use std::collections::BTreeMap;
+use std::io::PipeWriter;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Instant;
+
 pub(crate) use leader::ConfinedLeader;
-pub(crate) use pool::take_worker;
-pub(crate) use pool::{Standing, standing};
+pub(crate) use pool::{Standing, standing, take_worker};
 pub(crate) use pools::{let_go, with_room};
-
-use std::{
-    collections::BTreeMap, io::PipeWriter, os::unix::ffi::OsStrExt, path::Path, time::Instant,
-};
-
 use rustix::io::Errno;
 use toolwright_sandbox::wire::{Request, frame_length, run_frame};
 
-use crate::{
-    error::{ExecError, SpawnReason},
-    request::{ExecEnv, ExecRequest, Sandbox},
-};
+use crate::error::{ExecError, SpawnReason};
+use crate::request::{ExecEnv, ExecRequest, Sandbox};
 
 /// Starts the command; what becomes of it is the leader's to tell. `writers` is for stdout, and for
 /// stderr where that is apart.

@@ -4,11 +4,9 @@
 //! The tree is read when the command ends or is ended, and now and then while it runs, so that what
 //! has lost its parent by then has been seen with it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    process,
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -10,10 +10,8 @@
 mod inject;
 mod secret;
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 /// What a command gets to see.
 #[derive(Debug, Clone, PartialEq, Eq)]

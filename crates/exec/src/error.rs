@@ -1,15 +1,15 @@
 //! What can keep a command from running to its end. A command that ends with a code or a signal of
 //! its own is no error here.
 
-use std::{fmt, io, path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{fmt, io};
 
 use toolwright_sandbox::remedy::{Reader, Remedy};
 
-use crate::{
-    capture::Output,
-    missing::Missing,
-    request::{ExecRequest, Streams},
-};
+use crate::capture::Output;
+use crate::missing::Missing;
+use crate::request::{ExecRequest, Streams};
 
 /// A command that was not run, or was not let run to its end.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,8 @@
 //! How a command ended.
 
-use std::{borrow::Cow, os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::borrow::Cow;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 use rustix::process::Signal;
 

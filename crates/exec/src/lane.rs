@@ -1,20 +1,14 @@
 //! The pipes of a command, and what is read from them.
 
-use std::{
-    io::{self, PipeReader},
-    time::{Duration, Instant},
-};
+use std::io::{self, PipeReader};
+use std::time::{Duration, Instant};
 
-use rustix::{
-    buffer::spare_capacity,
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-};
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
-use crate::{
-    capture::{Capture, Output},
-    sink::{Feed, Sink, Stream},
-};
+use crate::capture::{Capture, Output};
+use crate::sink::{Feed, Sink, Stream};
 
 /// One read. A pipe holds as much by default. A larger one was measured and gains nothing with the
 /// reader in poll, and counts against a quota of the user, beyond which all their new pipes are tiny.

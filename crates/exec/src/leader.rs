@@ -5,21 +5,15 @@
 //! dropping a leader kills, then reaps. What has left the group is killed with it where it is searched
 //! for: see [`Descendants`].
 
-use std::{
-    io,
-    os::fd::OwnedFd,
-    process::{Child, ExitStatus},
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::fd::OwnedFd;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::{
-        Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process,
-        waitid,
-    },
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process, waitid,
 };
 
 use crate::descendants::{Descendants, SEARCHED};

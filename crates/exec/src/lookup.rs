@@ -1,11 +1,9 @@
 //! Finds a program by name, before anything is started: `posix_spawn` with a changed `PATH` is not
 //! something the standard library does, it forks instead.
 
-use std::{
-    env,
-    ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
-};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use toolwright_sandbox::{
-    remedy::{Reader, Remedy},
-    step::FailedStep,
-};
+use toolwright_sandbox::remedy::{Reader, Remedy};
+use toolwright_sandbox::step::FailedStep;
 
 /// A layer that is missing and that the command is not run without.
 #[derive(Debug, Clone, PartialEq, Eq)]

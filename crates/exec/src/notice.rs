@@ -1,11 +1,9 @@
 //! What a person who runs a host should know and has not asked for: said on stderr, each once in the
 //! life of the process.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Something to be said.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,7 @@
 //! What holds around commands on this system.
 
-use toolwright_sandbox::{
-    plan::Plan,
-    report::{Level, Report, Row},
-};
+use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::report::{Level, Report, Row};
 
 use crate::cancel::CancelSource;
 

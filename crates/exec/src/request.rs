@@ -1,16 +1,16 @@
 //! What to run, and the checks that need no system call.
 
-use std::{
-    ffi::OsString,
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use toolwright_sandbox::plan::Plan;
 
-use crate::{cancel::CancelSource, error::ExecError};
+use crate::cancel::CancelSource;
+use crate::error::ExecError;
 
 const NUL: &str = "holds a NUL byte";
 

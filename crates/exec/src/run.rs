@@ -1,27 +1,22 @@
 //! One command from start to end.
 
-use std::{
-    io,
-    os::fd::AsFd,
-    path::PathBuf,
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use rustix::io::Errno;
 use toolwright_sandbox::step::FailedStep;
 
-use crate::{
-    cancel::CancelSource,
-    capture::Output,
-    error::ExecError,
-    exit::Exit,
-    lane::{Lanes, Others},
-    request::ExecRequest,
-    running::{News, NotRun, Running},
-    sink::Sink,
-    spawn::{BUSY_PAUSES, not_started, spawn},
-};
+use crate::cancel::CancelSource;
+use crate::capture::Output;
+use crate::error::ExecError;
+use crate::exit::Exit;
+use crate::lane::{Lanes, Others};
+use crate::request::ExecRequest;
+use crate::running::{News, NotRun, Running};
+use crate::sink::Sink;
+use crate::spawn::{BUSY_PAUSES, not_started, spawn};
 
 /// How long a child that still holds the pipe may write after the command has ended, as `tee` in
 /// `>(tee log)` does. Not waited for when nobody holds the pipe.
@@ -228,7 +223,8 @@ impl Session<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, sync::atomic::AtomicBool};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
     use crate::leader::ChildLeader;

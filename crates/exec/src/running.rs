@@ -1,6 +1,8 @@
 //! A command that has been started, in whichever way.
 
-use std::{io, os::fd::BorrowedFd, process::ExitStatus};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::process::ExitStatus;
 
 use toolwright_sandbox::step::FailedStep;
 

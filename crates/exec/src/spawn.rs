@@ -1,32 +1,26 @@
 //! Starts the command.
 
-use std::{
-    ffi::OsString,
-    io::{self, PipeReader, PipeWriter},
-    os::unix::process::CommandExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::{
-    fs::{Access, access},
-    io::Errno,
-};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use toolwright_sandbox::step::FailedStep;
 
+use crate::classify::{classify, is_bad_cwd};
 #[cfg(target_os = "linux")]
 use crate::confined;
-use crate::{
-    classify::{classify, is_bad_cwd},
-    error::{ExecError, SpawnReason},
-    leader::ChildLeader,
-    lookup::{Lookup, lookup},
-    missing::Missing,
-    request::{ExecEnv, ExecRequest, Sandbox, Streams},
-    running::Running,
-};
+use crate::error::{ExecError, SpawnReason};
+use crate::leader::ChildLeader;
+use crate::lookup::{Lookup, lookup};
+use crate::missing::Missing;
+use crate::request::{ExecEnv, ExecRequest, Sandbox, Streams};
+use crate::running::Running;
 
 /// A program that was just written may for a moment still be open for writing: in another child of
 /// the host, between its start and its `exec`. Tried again after these pauses.

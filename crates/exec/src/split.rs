@@ -5,11 +5,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{
-    cancel::{CancelSource, Waker},
-    capture::whole_characters,
-    sink::{Chunk, Sink, Stream},
-};
+use crate::cancel::{CancelSource, Waker};
+use crate::capture::whole_characters;
+use crate::sink::{Chunk, Sink, Stream};
 
 /// Takes the whole of an output whose beginning did not hold it.
 pub trait Overflow {

@@ -1,13 +1,10 @@
 //! The temporary directory of confined commands, where no mount hides that of the host.
 
-use std::{
-    env, fs, io,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-    process,
-    sync::{Mutex, OnceLock, PoisonError},
-    time::UNIX_EPOCH,
-};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::UNIX_EPOCH;
+use std::{env, fs, io, process};
 
 static MADE: OnceLock<PathBuf> = OnceLock::new();
 static MAKING: Mutex<()> = Mutex::new(());

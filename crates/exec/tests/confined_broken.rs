@@ -4,17 +4,12 @@
 
 mod support;
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::{
-    all_as_another_user, done_alone, is_alive,
-    place::{Place, WORKER, signal, supervisor, supervisors, workers},
-    soon, strings, text,
-};
+use support::place::{Place, WORKER, signal, supervisor, supervisors, workers};
+use support::{all_as_another_user, done_alone, is_alive, soon, strings, text};
 use toolwright_exec::{Cancel, ExecError, ExecRequest, run};
 
 const SHORT: Duration = Duration::from_millis(400);

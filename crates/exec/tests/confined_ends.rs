@@ -4,17 +4,12 @@
 
 mod support;
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use support::{
-    LATE, all_as_another_user,
-    place::{Place, has_namespaces},
-    soon, strings, text,
-};
+use support::place::{Place, has_namespaces};
+use support::{LATE, all_as_another_user, soon, strings, text};
 use toolwright_exec::{Cancel, CancelSource, ExecError, ExecRequest, Exit, Finished, Streams, run};
 
 const SHORT: Duration = Duration::from_millis(200);

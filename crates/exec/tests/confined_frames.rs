@@ -4,30 +4,19 @@
 
 mod support;
 
-use std::{
-    io::{PipeReader, Read, pipe},
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::{
-            net::UnixStream,
-            process::{CommandExt, ExitStatusExt},
-        },
-    },
-    process::{Child, Command, ExitStatus, Stdio},
-    time::Duration,
-};
+use std::io::{PipeReader, Read, pipe};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, getuid, prlimit};
-use support::{
-    all_as_another_user,
-    place::{Place, supervisors},
-    soon,
-};
-use toolwright_sandbox::{
-    step::FailedStep,
-    wire::{
-        Inbox, Order, Reply, Request, WORKER, kill_frame, plain_frame, run_frame, send, write_order,
-    },
+use support::place::{Place, supervisors};
+use support::{all_as_another_user, soon};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{
+    Inbox, Order, Reply, Request, WORKER, kill_frame, plain_frame, run_frame, send, write_order,
 };
 
 #[test]

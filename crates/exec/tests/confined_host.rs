@@ -4,30 +4,20 @@
 
 mod support;
 
-use std::{
-    env, fs,
-    os::fd::OwnedFd,
-    process::{Child, Command},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
-use rustix::{
-    io::dup,
-    process::{
-        Pid, Resource, Signal, getpid, getrlimit, getuid, kill_process, set_child_subreaper,
-        setrlimit,
-    },
+use rustix::io::dup;
+use rustix::process::{
+    Pid, Resource, Signal, getpid, getrlimit, getuid, kill_process, set_child_subreaper, setrlimit,
 };
+use support::place::{Place, has_namespaces, processes, supervisors, workers};
 use support::{
-    all_as_another_user, children, descriptors, done_alone, factor, pids,
-    place::{Place, has_namespaces, processes, supervisors, workers},
-    soon, stat, text,
+    all_as_another_user, children, descriptors, done_alone, factor, pids, soon, stat, text,
 };
 use toolwright_exec::{ExecError, Exit, SpawnReason};
 

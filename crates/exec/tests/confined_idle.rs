@@ -4,13 +4,12 @@
 
 mod support;
 
-use std::{sync::Barrier, thread, time::Duration};
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
 
-use support::{
-    all_as_another_user, descriptors, done_alone,
-    place::{Place, supervisors},
-    soon,
-};
+use support::place::{Place, supervisors};
+use support::{all_as_another_user, descriptors, done_alone, soon};
 use toolwright_exec::let_go;
 
 #[test]

@@ -4,17 +4,14 @@
 
 mod support;
 
-use std::{
-    env, fs,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
+use support::place::{Place, has_namespaces, supervisors, workers};
 use support::{
-    all_as_another_user, children, descriptors, done_alone, factor, memory, pids,
-    place::{Place, has_namespaces, supervisors, workers},
-    soon, stat, strings,
+    all_as_another_user, children, descriptors, done_alone, factor, memory, pids, soon, stat,
+    strings,
 };
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Streams, run};
 

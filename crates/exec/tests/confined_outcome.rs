@@ -4,15 +4,15 @@
 
 mod support;
 
-use std::{
-    ffi::OsString,
-    fs::{self, File},
-    os::{fd::AsRawFd, unix::ffi::OsStringExt},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use support::{all_as_another_user, place::Place, strings, text};
+use support::place::Place;
+use support::{all_as_another_user, strings, text};
 use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Exit, Streams, run};
 
 #[test]

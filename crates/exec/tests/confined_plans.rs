@@ -4,20 +4,14 @@
 
 mod support;
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::Duration,
-};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{fs, thread};
 
-use support::{
-    all_as_another_user, descriptors, done_alone,
-    place::{Place, WORKER, has_namespaces, supervisors, workers},
-    soon, text,
-};
+use support::place::{Place, WORKER, has_namespaces, supervisors, workers};
+use support::{all_as_another_user, descriptors, done_alone, soon, text};
 use toolwright_exec::{ExecError, SpawnReason, report};
 use toolwright_sandbox::report::Level;
 

@@ -4,18 +4,12 @@
 
 mod support;
 
-use std::{
-    fs,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{fs, thread};
 
-use support::{
-    all_as_another_user,
-    place::{Place, has_namespaces},
-    soon, text,
-};
+use support::place::{Place, has_namespaces};
+use support::{all_as_another_user, soon, text};
 
 /// How long a command waits before it makes use of what the host has done: many times what it takes to
 /// be covered again, on a machine that does much else.

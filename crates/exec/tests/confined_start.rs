@@ -4,22 +4,19 @@
 
 mod support;
 
-use std::{
-    fs::{self, File},
-    os::{
-        fd::AsRawFd,
-        unix::fs::{PermissionsExt, symlink},
-    },
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use SpawnReason::{
     BadCwd, Busy, Hidden, MissingInterpreter, NotExecutable, NotFound, PermissionDenied, TooLong,
     UnknownFormat,
 };
-use support::{all_as_another_user, place::Place, strings, text};
+use support::place::Place;
+use support::{all_as_another_user, strings, text};
 use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Exit, Finished, SpawnReason, run};
 
 #[test]

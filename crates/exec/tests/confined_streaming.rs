@@ -4,14 +4,12 @@
 
 mod support;
 
-use std::{
-    fs,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use support::{LATE, done_alone, factor, memory, place::Place, strings};
+use support::place::Place;
+use support::{LATE, done_alone, factor, memory, strings};
 use toolwright_exec::{
     Cancel, CancelSource, Chunk, ExecError, ExecRequest, Exit, Finished, Sink, Stream, Streams,
     run_streaming,

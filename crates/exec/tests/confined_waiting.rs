@@ -4,21 +4,15 @@
 
 mod support;
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use rustix::process::Signal;
-use support::{
-    all_as_another_user, done_alone, factor, is_alive,
-    place::{Place, signal, supervisors, workers},
-    soon, strings, text,
-};
+use support::place::{Place, signal, supervisors, workers};
+use support::{all_as_another_user, done_alone, factor, is_alive, soon, strings, text};
 use toolwright_exec::{ExecError, ExecRequest, run};
 
 const SHORT: Duration = Duration::from_millis(400);

@@ -4,18 +4,13 @@
 
 mod support;
 
-use std::{
-    collections::HashSet,
-    sync::Barrier,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::HashSet;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use support::{
-    all_as_another_user, done_alone,
-    place::{Place, WORKER, has_namespaces},
-    strings,
-};
+use support::place::{Place, WORKER, has_namespaces};
+use support::{all_as_another_user, done_alone, strings};
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, run};
 
 #[test]

@@ -4,12 +4,10 @@
 
 mod support;
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use support::{LATE, LONG, is_alive, pids, sh, soon, strings, text, timed_out};
 use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Exit, Streams, run};

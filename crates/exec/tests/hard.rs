@@ -4,12 +4,10 @@
 
 mod support;
 
-use std::{
-    path::Path,
-    sync::atomic::AtomicBool,
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use support::{
     LATE, LONG, children, done_alone, in_dir, is_alive, members, pids, sh, soon, strings, text,
@@ -134,7 +132,9 @@ fn it_changes_its_group() {
 
 #[test]
 fn a_file_that_is_still_being_written_is_waited_for() {
-    use std::{fs, io::Write, os::unix::fs::OpenOptionsExt};
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
     let dir = tempfile::tempdir().expect("dir");
     let path = dir.path().join("late");
     let open = || fs::OpenOptions::new().create(true).append(true).mode(0o755).open(&path);

@@ -4,13 +4,10 @@
 
 mod support;
 
-use std::{
-    env, fs,
-    path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use support::{
     LONG, children, descriptors, done_alone, factor, in_dir, memory, sh, soon, strings, with,

@@ -4,12 +4,10 @@
 
 mod support;
 
-use std::{
-    fs::{self, File},
-    os::fd::AsRawFd,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use support::{LONG, in_dir, sh, text, with};
 use toolwright_exec::{ExecEnv, ExecError, Exit, SpawnReason};

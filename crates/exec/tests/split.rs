@@ -1,11 +1,9 @@
 //! Both streams apart at their beginning, and the whole elsewhere.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use toolwright_exec::{
     Cancel, ExecError, ExecRequest, Head, Overflow, Split, StoppedBy, Streams, run_streaming,

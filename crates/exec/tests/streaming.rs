@@ -4,11 +4,9 @@
 
 mod support;
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use support::{LATE, is_alive, pids, soon, strings};
 use toolwright_exec::{

@@ -3,11 +3,9 @@
 use std::ffi::CStr;
 use std::fs::File;
 
-use rustix::fs::Mode;
-use rustix::fs::XattrFlags;
+use rustix::fs::{Mode, XattrFlags};
 use rustix::io::Errno;
-use rustix::process::Gid;
-use rustix::process::Uid;
+use rustix::process::{Gid, Uid};
 
 use crate::Refusal;
 

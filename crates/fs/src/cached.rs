@@ -29,26 +29,16 @@ pub fn read_cached<T>(
 
 #[cfg(target_os = "linux")]
 pub(crate) mod linux {
-    use std::cell::Cell;
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::io::IoSliceMut;
-    use std::os::fd::AsFd;
-    use std::os::fd::BorrowedFd;
-    use std::os::fd::OwnedFd;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
     use std::path::Path;
 
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
-    use rustix::fs::ResolveFlags;
-    use rustix::fs::Stat;
+    use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
     use rustix::io::ReadWriteFlags;
 
-    use crate::FileKind;
-    use crate::Granted;
-    use crate::open::Identity;
-    use crate::open::READ;
-    use crate::path;
-    use crate::reserved;
+    use crate::open::{Identity, READ};
+    use crate::{FileKind, Granted, path, reserved};
 
     /// More takes so long to copy that another thread is the better place for it.
     pub(crate) const MOST: u64 = 256 << 10;

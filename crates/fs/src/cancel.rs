@@ -1,7 +1,6 @@
 //! Cancellation: a flag that long work looks at between its steps.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::FsError;
 

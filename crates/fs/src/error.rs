@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::errno::errno_name;
-use crate::errno::reason_of;
+use crate::errno::{errno_name, reason_of};
 use crate::file_kind::FileKind;
 use crate::granted::Replaced;
 

@@ -4,30 +4,16 @@
 //! one, or a link, in its place. So what was granted is identified when it is granted, and each use
 //! compares: the directory is the same, or it is refused with [`FsError::RootChanged`].
 
-use std::fs;
-use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
-use std::sync::Weak;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::{fs, io};
 
-use rustix::fs::CWD;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags};
 
-use crate::FileIdentity;
-use crate::FsError;
-use crate::Resolver;
-use crate::Root;
 use crate::locate::name_of;
-use crate::path;
 use crate::root::PLACE;
+use crate::{FileIdentity, FsError, Resolver, Root, path};
 
 /// Whether a directory is kept open between its uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

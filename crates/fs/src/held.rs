@@ -10,39 +10,26 @@ mod opener;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 
 pub use find::Roots;
 pub use opener::Opener;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
-use crate::FileKind;
-use crate::FsError;
-use crate::Granted;
-use crate::Range;
-use crate::Resolver;
-use crate::Root;
-use crate::UpdateError;
-use crate::Updated;
-use crate::WriteOptions;
 use crate::cancel::checkpoint;
-use crate::locate::name_of;
-use crate::locate::unnamed;
-use crate::publish;
-use crate::range;
+use crate::locate::{name_of, unnamed};
 use crate::root::PLACE;
 use crate::target::Target;
 use crate::update::update_target;
-use crate::walk;
 use crate::walk::CreatedDirectories;
 use crate::write::write_target;
+use crate::{
+    FileKind, FsError, Granted, Range, Resolver, Root, UpdateError, Updated, WriteOptions, publish,
+    range, walk,
+};
 
 /// How often a write begins anew when its file is exchanged under it.
 const MOST_ATTEMPTS: usize = 32;

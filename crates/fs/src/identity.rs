@@ -1,7 +1,6 @@
 //! Which file a path is.
 
-use std::fs::File;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;

@@ -3,15 +3,12 @@
 use std::fs::File;
 use std::sync::atomic::AtomicBool;
 
-use memchr::memchr_iter;
-use memchr::memrchr;
+use memchr::{memchr_iter, memrchr};
 use rustix::io::Errno;
 
-use crate::FsError;
-use crate::Root;
 use crate::cancel::checkpoint;
-use crate::range::is_binary;
-use crate::range::whole_characters;
+use crate::range::{is_binary, whole_characters};
+use crate::{FsError, Root};
 
 /// Bytes read between two looks at the cancel flag.
 const STRIDE: usize = 256 << 10;

@@ -3,27 +3,15 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::AtFlags;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::FileKind;
-use crate::FsError;
-use crate::Root;
-use crate::open::Links;
-use crate::open::READ;
-use crate::reserved;
-use crate::walk;
-use crate::walk::Missing;
-use crate::walk::Place;
+use crate::open::{Links, READ};
+use crate::walk::{Missing, Place};
+use crate::{FileKind, FsError, Root, reserved, walk};
 
 /// An existing file or directory below a root.
 #[derive(Debug)]

@@ -1,29 +1,17 @@
 //! Opening what lies below a root: files, directories, and the parent of a name.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::FileKind;
-use crate::FsError;
-use crate::Resolver;
-use crate::Root;
-use crate::path;
 use crate::protect::Protection;
-use crate::reserved;
 use crate::root::PLACE;
-use crate::walk;
-use crate::walk::CreatedDirectories;
-use crate::walk::Missing;
-use crate::walk::Place;
+use crate::walk::{CreatedDirectories, Missing, Place};
+use crate::{FileKind, FsError, Resolver, Root, path, reserved, walk};
 
 /// How often a file that is replaced between being looked at and being opened is tried again.
 const MAX_REPLACED: usize = 64;
@@ -270,15 +258,11 @@ fn opened(shown: &str, file: OwnedFd) -> Result<(OwnedFd, rustix::fs::Stat), FsE
 
 #[cfg(target_os = "linux")]
 mod kernel {
-    use std::os::fd::BorrowedFd;
-    use std::os::fd::OwnedFd;
+    use std::os::fd::{BorrowedFd, OwnedFd};
     use std::path::Path;
     use std::sync::OnceLock;
 
-    use rustix::fs::CWD;
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
-    use rustix::fs::ResolveFlags;
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
     use rustix::io::Errno;
 
     use super::Links;

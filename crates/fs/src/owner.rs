@@ -4,9 +4,7 @@
 //! every temporary file says which process made it, so that a later call can tell a leftover from
 //! the work of a running neighbour.
 
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
 /// A process, named so that no later process and no process of another container is mistaken for

@@ -6,19 +6,13 @@
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::CWD;
 
-use crate::FsError;
-use crate::Root;
-use crate::locate;
-use crate::path;
 use crate::path::Step;
-use crate::walk;
 use crate::walk::MAX_LINKS;
+use crate::{FsError, Root, locate, path, walk};
 
 mod git;
 

@@ -3,26 +3,17 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
+use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::Durability;
-use crate::FsError;
 use crate::cancel::checkpoint;
-use crate::error::AFTER_PUBLISHING;
-use crate::error::IN_PLACE;
-use crate::replaced;
+use crate::error::{AFTER_PUBLISHING, IN_PLACE};
+use crate::{Durability, FsError, replaced};
 
 /// Bytes written between two looks at the cancel flag.
 const STRIDE: usize = 1 << 20;

@@ -6,9 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
-use crate::FsError;
-use crate::Root;
 use crate::cancel::checkpoint;
+use crate::{FsError, Root};
 
 /// Bytes read between two looks at the cancel flag.
 const STRIDE: u64 = 1 << 20;

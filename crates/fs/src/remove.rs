@@ -6,22 +6,13 @@
 //! reached by a path: each directory is opened in the one above it, and no link is followed; what was
 //! opened is what is changed. A directory that lies too deep is moved up to the top first.
 
-use std::ffi::CStr;
-use std::ffi::CString;
-use std::ffi::OsStr;
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
-use rustix::fs::AtFlags;
-use rustix::fs::CWD;
-use rustix::fs::Dir;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub(crate) mod abandoned;

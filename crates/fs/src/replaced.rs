@@ -8,13 +8,9 @@
 //! closes that are on their way, and tries again.
 
 use std::fs::File;
-use std::mem;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::thread;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{mem, thread};
 
 /// Beyond these, whoever has replaced a file closes it: the disk is slower than the writers.
 const MOST: u64 = 32;

@@ -1,21 +1,14 @@
 //! The root: one directory descriptor that everything else is resolved below.
 
 use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use rustix::fs::CWD;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::FsError;
-use crate::path;
+use crate::{FsError, path};
 
 /// How paths are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,15 +4,9 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::FsError;
 use crate::cancel::checkpoint;

@@ -3,12 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::CWD;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags};
 
 /// A file that is filled up to a limit. What is left of it is whoever's who owns the directory.
 #[derive(Debug)]

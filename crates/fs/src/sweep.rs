@@ -18,27 +18,15 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
-use std::time::SystemTime;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::AtFlags;
-use rustix::fs::Dir;
-use rustix::fs::FlockOperation;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::open::Identity;
 use crate::publish;
-use crate::temporary::Fingerprint;
-use crate::temporary::NameHash;
-use crate::temporary::PREFIX;
-use crate::temporary::Residue;
-use crate::temporary::Swap;
+use crate::temporary::{Fingerprint, NameHash, PREFIX, Residue, Swap};
 
 /// Files of owners that cannot be judged from here (another container on the same volume) go when
 /// they are this old.

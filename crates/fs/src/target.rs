@@ -1,36 +1,23 @@
 //! The file that a write or an edit is about to replace.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::Access;
-use rustix::fs::AtFlags;
-use rustix::fs::Mode;
+use rustix::fs::{Access, AtFlags, Mode};
 use rustix::io::Errno;
 
-use crate::Durability;
-use crate::FileKind;
-use crate::FsError;
-use crate::Refusal;
-use crate::Root;
-use crate::WriteOptions;
-use crate::attributes;
 use crate::cancel::checkpoint;
-use crate::open;
 use crate::open::Identity;
 use crate::protect::Protection;
-use crate::publish;
-use crate::reserved;
-use crate::serial::Key;
-use crate::serial::Turn;
-use crate::sweep;
+use crate::serial::{Key, Turn};
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
+use crate::{
+    Durability, FileKind, FsError, Refusal, Root, WriteOptions, attributes, open, publish,
+    reserved, sweep,
+};
 
 /// A name in an open directory, with the turn of this call on it.
 #[derive(Debug)]

@@ -8,21 +8,14 @@
 //!   target. `NEW` is the fingerprint of the new file, `OUT` of the one that should come out of the
 //!   exchange; `TARGET` is the hash of the target's name.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::AtFlags;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::owner::Owner;

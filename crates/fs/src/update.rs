@@ -4,31 +4,17 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::AtFlags;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::FsError;
-use crate::Refusal;
-use crate::Root;
-use crate::WriteOptions;
 use crate::cancel::checkpoint;
 use crate::open::Identity;
-use crate::publish;
 use crate::publish::OpenDirectory;
-use crate::read::holds;
-use crate::read::read_open;
-use crate::replaced;
+use crate::read::{holds, read_open};
 use crate::root::PLACE;
-use crate::target;
-use crate::target::Old;
-use crate::target::Target;
-use crate::target::Way;
-use crate::temporary::Fingerprint;
-use crate::temporary::NameHash;
-use crate::temporary::Swap;
-use crate::temporary::Temporary;
+use crate::target::{Old, Target, Way};
+use crate::temporary::{Fingerprint, NameHash, Swap, Temporary};
+use crate::{FsError, Refusal, Root, WriteOptions, publish, replaced, target};
 
 /// Why an update did not happen: the file system's reason, or the transformation's own.
 #[derive(Debug, thiserror::Error)]

@@ -6,27 +6,18 @@
 //! front of the remaining steps, and the walk goes on from where it stands. `..` goes back to the
 //! descriptor the walk came from and cannot go above the root.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::AtFlags;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::FileKind;
-use crate::FsError;
-use crate::Root;
-use crate::path;
 use crate::path::Step;
 use crate::protect::Protection;
 use crate::root::PLACE;
+use crate::{FileKind, FsError, Root, path};
 
 /// The kernel's own limit on links in one resolution.
 pub(crate) const MAX_LINKS: usize = 40;

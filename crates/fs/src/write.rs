@@ -6,17 +6,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::FsError;
-use crate::Refusal;
-use crate::Root;
 use crate::cancel::checkpoint;
-use crate::publish;
 use crate::publish::OpenDirectory;
-use crate::replaced;
-use crate::target;
-use crate::target::Target;
-use crate::target::Way;
+use crate::target::{Target, Way};
 use crate::walk::CreatedDirectories;
+use crate::{FsError, Refusal, Root, publish, replaced, target};
 
 /// What a finished call has survived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

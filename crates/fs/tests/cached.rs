@@ -6,21 +6,15 @@
     reason = "a failed unwrap is a failed test"
 )]
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use tempfile::TempDir;
-use toolwright_fs::Granted;
-use toolwright_fs::Root;
-use toolwright_fs::read;
-use toolwright_fs::read_cached;
+use toolwright_fs::{Granted, Root, read, read_cached};
 
 /// Known, as far as it can be.
 fn granted(path: impl AsRef<Path>) -> Granted {

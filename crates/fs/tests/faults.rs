@@ -3,30 +3,17 @@
 
 mod support;
 
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::process::Resource;
-use rustix::process::Rlimit;
-use support::NEVER;
-use support::Tree;
-use support::is_root;
-use support::snapshot;
-use support::tenth_of;
-use toolwright_fs::Durability;
-use toolwright_fs::FsError;
-use toolwright_fs::Refusal;
-use toolwright_fs::Root;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::read;
-use toolwright_fs::update;
-use toolwright_fs::write;
+use rustix::process::{Resource, Rlimit};
+use support::{NEVER, Tree, is_root, snapshot, tenth_of};
+use toolwright_fs::{
+    Durability, FsError, Refusal, Root, UpdateError, WriteOptions, read, update, write,
+};
 
 const IN_PLACE: WriteOptions = WriteOptions {
     durability: Durability::Fsync,

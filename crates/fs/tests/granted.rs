@@ -6,25 +6,13 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::CWD;
-use rustix::fs::RenameFlags;
-use support::NEVER;
-use support::RESOLVERS;
-use support::tenth_of;
+use rustix::fs::{CWD, RenameFlags};
+use support::{NEVER, RESOLVERS, tenth_of};
 use tempfile::TempDir;
-use toolwright_fs::FsError;
-use toolwright_fs::Granted;
-use toolwright_fs::Keeping;
-use toolwright_fs::Replaced;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::led_out_of;
-use toolwright_fs::read;
-use toolwright_fs::write;
+use toolwright_fs::{FsError, Granted, Keeping, Replaced, WriteOptions, led_out_of, read, write};
 
 struct Scene {
     base: TempDir,

@@ -3,24 +3,11 @@
 
 mod support;
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::fifo;
-use support::is_root;
-use toolwright_fs::FsError;
-use toolwright_fs::Held;
-use toolwright_fs::HeldKind;
-use toolwright_fs::Range;
-use toolwright_fs::Resolver;
-use toolwright_fs::Roots;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
+use support::{NEVER, RESOLVERS, Tree, fifo, is_root};
+use toolwright_fs::{FsError, Held, HeldKind, Range, Resolver, Roots, UpdateError, WriteOptions};
 
 fn roots(workspace: &[&Path], others: &[&Path], resolver: Resolver) -> Roots {
     let all = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect::<Vec<_>>();

@@ -3,13 +3,10 @@
 mod support;
 
 use proptest::prelude::*;
-use support::NEVER;
-use support::Tree;
+use support::{NEVER, Tree};
 #[cfg(target_os = "linux")]
 use toolwright_fs::Granted;
-use toolwright_fs::Held;
-use toolwright_fs::Range;
-use toolwright_fs::Roots;
+use toolwright_fs::{Held, Range, Roots};
 
 #[cfg(target_os = "linux")]
 fn granted(tree: &Tree) -> Granted {

@@ -4,22 +4,12 @@
 
 mod support;
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::CWD;
-use rustix::fs::RenameFlags;
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::tenth_of;
-use toolwright_fs::Held;
-use toolwright_fs::HeldKind;
-use toolwright_fs::Resolver;
-use toolwright_fs::Roots;
-use toolwright_fs::WriteOptions;
+use rustix::fs::{CWD, RenameFlags};
+use support::{NEVER, RESOLVERS, Tree, tenth_of};
+use toolwright_fs::{Held, HeldKind, Resolver, Roots, WriteOptions};
 
 /// What is exchanged, and the path that it makes ambiguous.
 const SWAPS: [(&str, &str, &str); 4] = [

@@ -5,26 +5,13 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use support::NEVER;
-use support::Random;
-use support::Tree;
-use support::checked;
-use support::self_checking;
-use support::tenth_of;
-use toolwright_fs::Durability;
-use toolwright_fs::Root;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::update;
-use toolwright_fs::write;
+use support::{NEVER, Random, Tree, checked, self_checking, tenth_of};
+use toolwright_fs::{Durability, Root, WriteOptions, update, write};
 
 const FILES: [&str; 4] = ["small", "medium", "large", "new/in/a/directory"];
 

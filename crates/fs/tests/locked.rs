@@ -5,18 +5,12 @@
 mod support;
 
 use std::fs::File;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
-use support::NEVER;
-use support::Tree;
-use toolwright_fs::FsError;
-use toolwright_fs::UpdateError;
-use toolwright_fs::Updated;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::update;
+use support::{NEVER, Tree};
+use toolwright_fs::{FsError, UpdateError, Updated, WriteOptions, update};
 
 fn appended(tree: &Tree, wait: Duration, cancel: &AtomicBool) -> Result<Updated, UpdateError<()>> {
     let options = WriteOptions { wait, ..WriteOptions::default() };

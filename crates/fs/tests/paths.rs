@@ -3,19 +3,11 @@
 
 mod support;
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use toolwright_fs::FileKind;
-use toolwright_fs::FsError;
-use toolwright_fs::Root;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::read;
-use toolwright_fs::write;
+use support::{NEVER, RESOLVERS, Tree};
+use toolwright_fs::{FileKind, FsError, Root, WriteOptions, read, write};
 
 fn read_text(root: &Root, path: &str) -> Result<String, FsError> {
     read(root, path, 1 << 20, &NEVER).map(|bytes| String::from_utf8(bytes).unwrap())

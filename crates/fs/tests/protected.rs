@@ -4,20 +4,11 @@
 mod support;
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::snapshot;
-use toolwright_fs::FsError;
-use toolwright_fs::Root;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::update;
-use toolwright_fs::write;
+use support::{NEVER, RESOLVERS, Tree, snapshot};
+use toolwright_fs::{FsError, Root, UpdateError, WriteOptions, update, write};
 
 const GIT: [&str; 2] = [".git/hooks", ".git/config"];
 

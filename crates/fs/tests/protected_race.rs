@@ -4,27 +4,14 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
-use rustix::fs::CWD;
-use rustix::fs::RenameFlags;
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::snapshot;
-use support::tenth_of;
-use toolwright_fs::FsError;
-use toolwright_fs::Root;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::update;
-use toolwright_fs::write;
+use rustix::fs::{CWD, RenameFlags};
+use support::{NEVER, RESOLVERS, Tree, snapshot, tenth_of};
+use toolwright_fs::{FsError, Root, UpdateError, WriteOptions, update, write};
 
 fn options(protected: &[&str]) -> WriteOptions {
     let protected = protected.iter().map(PathBuf::from).collect();

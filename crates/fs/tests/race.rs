@@ -6,30 +6,14 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use rustix::fs::CWD;
-use rustix::fs::RenameFlags;
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::snapshot;
-use support::tenth_of;
-use toolwright_fs::FsError;
-use toolwright_fs::Resolver;
-use toolwright_fs::Root;
-use toolwright_fs::UpdateError;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::read;
-use toolwright_fs::update;
-use toolwright_fs::write;
+use rustix::fs::{CWD, RenameFlags};
+use support::{NEVER, RESOLVERS, Tree, snapshot, tenth_of};
+use toolwright_fs::{FsError, Resolver, Root, UpdateError, WriteOptions, read, update, write};
 
 fn exchange(a: &Path, b: &Path) {
     rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();

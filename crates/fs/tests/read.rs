@@ -5,16 +5,11 @@ mod support;
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use support::NEVER;
-use support::Tree;
-use toolwright_fs::FsError;
-use toolwright_fs::Root;
-use toolwright_fs::read;
+use support::{NEVER, Tree};
+use toolwright_fs::{FsError, Root, read};
 
 fn slash() -> Root {
     Root::open(Path::new("/")).unwrap()

@@ -1,19 +1,13 @@
 //! Removing what commands have left, whatever they did to keep it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use rustix::fs::CWD;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use toolwright_fs::remove_abandoned;
-use toolwright_fs::remove_tree;
+use rustix::fs::{CWD, Mode, OFlags};
+use toolwright_fs::{remove_abandoned, remove_tree};
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mode");

@@ -1,6 +1,9 @@
 //! Files that the process has reserved: no call reads, replaces or even opens them, under any name.
 
-use std::{fs, os::unix::fs::symlink, path::Path, sync::atomic::AtomicBool};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::{FsError, Granted, Held, Resolver, Root, Roots, WriteOptions};
 use toolwright_reserved::Reservation;

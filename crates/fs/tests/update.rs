@@ -3,30 +3,14 @@
 
 mod support;
 
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::checked;
-use support::self_checking;
-use support::tenth_of;
-use toolwright_fs::Durability;
-use toolwright_fs::FsError;
-use toolwright_fs::Root;
-use toolwright_fs::UpdateError;
-use toolwright_fs::Updated;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::update;
-use toolwright_fs::write;
+use support::{NEVER, RESOLVERS, Tree, checked, self_checking, tenth_of};
+use toolwright_fs::{Durability, FsError, Root, UpdateError, Updated, WriteOptions, update, write};
 
 const LIMIT: u64 = 1 << 20;
 

@@ -3,28 +3,15 @@
 
 mod support;
 
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
-use support::NEVER;
-use support::RESOLVERS;
-use support::Tree;
-use support::checked;
-use support::is_root;
-use support::self_checking;
-use support::tenth_of;
-use toolwright_fs::Durability;
-use toolwright_fs::FsError;
-use toolwright_fs::Root;
-use toolwright_fs::WriteOptions;
-use toolwright_fs::read;
-use toolwright_fs::write;
+use support::{NEVER, RESOLVERS, Tree, checked, is_root, self_checking, tenth_of};
+use toolwright_fs::{Durability, FsError, Root, WriteOptions, read, write};
 
 fn put(root: &Root, path: &str, bytes: &[u8]) -> Result<(), FsError> {
     write(root, path, bytes, &WriteOptions::default(), &NEVER)

@@ -9,12 +9,10 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use toolwright_journal::{
     Finish, Intent, Journal, Location, Options, Order, Outcome, Synchronous, TaskId, keys,

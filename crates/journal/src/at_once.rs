@@ -4,9 +4,9 @@
 //! somebody else writes, or the disk is waited for, is it given back, to be written by a thread that
 //! may wait.
 
-use crate::{
-    CallRef, Finish, Intent, Journal, JournalError, Synchronous, statements::End, writer::Work,
-};
+use crate::statements::End;
+use crate::writer::Work;
+use crate::{CallRef, Finish, Intent, Journal, JournalError, Synchronous};
 
 /// What became of a row.
 #[derive(Debug)]

@@ -5,21 +5,17 @@
 //! and before it is listed. A process that is killed loses those of its last milliseconds, which is
 //! why a call with a side effect never comes here.
 
-use std::{
-    collections::VecDeque,
-    mem,
-    path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use toolwright_sqlite::Checkpoint;
 
-use crate::{
-    JournalError,
-    writer::{Work, Writer},
-};
+use crate::JournalError;
+use crate::writer::{Work, Writer};
 
 /// The most rows of one transaction: other processes wait so long.
 const BATCH: usize = 256;

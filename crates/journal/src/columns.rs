@@ -4,10 +4,8 @@
 //! effect journal; it names columns wherever it writes, so that ours, which are nullable and begin
 //! with `tw_`, do not disturb it.
 
-use rusqlite::{
-    Row,
-    types::{Value, ValueRef},
-};
+use rusqlite::Row;
+use rusqlite::types::{Value, ValueRef};
 
 use crate::call::{Call, Status, TaskId};
 

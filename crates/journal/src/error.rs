@@ -1,11 +1,9 @@
 //! The one error type of this crate: what happened, in which journal, and what to do next.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use toolwright_sqlite::SqliteError;
 

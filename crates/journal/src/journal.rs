@@ -1,30 +1,22 @@
 //! The journal: opening, writing, closing. Reading is in [`queries`](crate::queries) and the files
 //! named after what they read.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::SystemTime,
-};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use rusqlite::Connection;
-use toolwright_sqlite::{
-    Checkpoint, LockFile, OpenFiles, Patience, Readers, Source, Unclosed,
-    connection::{self, absolute, beside},
-};
+use toolwright_sqlite::connection::{self, absolute, beside};
+use toolwright_sqlite::{Checkpoint, LockFile, OpenFiles, Patience, Readers, Source, Unclosed};
 
+use crate::behind::Behind;
+use crate::owner::Candidate;
+use crate::statements::End;
+use crate::writer::{Work, Writer};
 use crate::{
-    Access, CallRef, Finish, Intent, JournalError, Location, Options, TaskId,
-    behind::Behind,
-    columns,
-    owner::Candidate,
-    schema,
-    statements::End,
-    writer::{Work, Writer},
+    Access, CallRef, Finish, Intent, JournalError, Location, Options, TaskId, columns, schema,
 };
 
 /// Recorded calls, in a file that several processes share or in memory. Used from any number of

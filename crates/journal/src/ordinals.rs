@@ -1,9 +1,7 @@
 //! Which of an attempt's calls with the same arguments is this one?
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 /// Counts the calls of one attempt of a task, for [`keys`](crate::keys::call_idempotency_key): the
 /// first payment of 5 euros is number 1 in every attempt, the second number 2.

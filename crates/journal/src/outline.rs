@@ -3,11 +3,9 @@
 //! Thousands of calls of an attempt may have given 200 KB each. Whoever warns of them, undoes them or
 //! counts them needs none of that, and who needs an output asks for the rows by their numbers.
 
-use crate::{
-    Call, Journal, JournalError, Order, TaskId,
-    columns::TABLE,
-    queries::{calls_of, run_clause},
-};
+use crate::columns::TABLE;
+use crate::queries::{calls_of, run_clause};
+use crate::{Call, Journal, JournalError, Order, TaskId};
 
 /// Rows of about so many bytes are read at once, where all of each row is asked for.
 pub const AT_ONCE_BYTES: usize = 32 << 20;

@@ -6,19 +6,16 @@
 //! locks were removed) pid, start time and boot decide, and where these mean nothing (another
 //! machine, another pid namespace) nothing is decided.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::{Connection, Row, named_params};
-use toolwright_sqlite::{
-    Held, Identity, LockFile,
-    lock_file::{self, unused_name},
-};
+use toolwright_sqlite::lock_file::{self, unused_name};
+use toolwright_sqlite::{Held, Identity, LockFile};
 
-use crate::{
-    JournalError,
-    columns::{integer_at, text_at},
-    process::Process,
-};
+use crate::JournalError;
+use crate::columns::{integer_at, text_at};
+use crate::process::Process;
 
 const PREFIX: &str = "owner-";
 

@@ -2,12 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, Params};
 
-use crate::{
-    Call, CallRef, Journal, JournalError, Ordinals, TaskId,
-    columns::{self, TABLE, integer_at, integers, text_at},
-    keys::args_hash,
-    outline::TASK,
-};
+use crate::columns::{self, TABLE, integer_at, integers, text_at};
+use crate::keys::args_hash;
+use crate::outline::TASK;
+use crate::{Call, CallRef, Journal, JournalError, Ordinals, TaskId};
 
 /// A run in a few numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,8 @@
 use rusqlite::named_params;
 use toolwright_sqlite::lock_file;
 
-use crate::{
-    Journal, JournalError,
-    owner::{self, Verdict},
-};
+use crate::owner::{self, Verdict};
+use crate::{Journal, JournalError};
 
 /// What [`Journal::recover`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::{Call, Journal, JournalError, Status, TaskId, keys::args_hash};
+use crate::keys::args_hash;
+use crate::{Call, Journal, JournalError, Status, TaskId};
 
 /// The result of an identical call.
 #[derive(Debug, Clone, PartialEq)]

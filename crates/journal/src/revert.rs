@@ -2,9 +2,10 @@
 
 use rusqlite::named_params;
 
-use crate::{
-    Call, Journal, JournalError, Order, Status, columns::TABLE, journal::now_ms, queries::calls_of,
-};
+use crate::columns::TABLE;
+use crate::journal::now_ms;
+use crate::queries::calls_of;
+use crate::{Call, Journal, JournalError, Order, Status};
 
 /// The answer to who wants to undo a call.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,12 +7,11 @@
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
-use toolwright_sqlite::{Patience, connection::no_table};
+use toolwright_sqlite::Patience;
+use toolwright_sqlite::connection::no_table;
 
-use crate::{
-    JournalError,
-    columns::{COLUMNS, TABLE, text_at},
-};
+use crate::JournalError;
+use crate::columns::{COLUMNS, TABLE, text_at};
 
 /// Who writes to this journal: one row for each time it was opened and written to.
 const OWNERS: &str = "_toolwright_owners";

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
-use crate::{
-    JournalError,
-    call::{CallRef, Finish, Intent, Outcome, Status},
-    keys::task_hash,
-    truncate::{Fitted, fit_json},
-};
+use crate::JournalError;
+use crate::call::{CallRef, Finish, Intent, Outcome, Status};
+use crate::keys::task_hash;
+use crate::truncate::{Fitted, fit_json};
 
 /// What is written of an outcome, cut to the limit.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Two attempts of one task never run at the same time on one journal.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use toolwright_sqlite::{LockFile, lock_file::note_of};
+use toolwright_sqlite::LockFile;
+use toolwright_sqlite::lock_file::note_of;
 
-use crate::{Journal, JournalError, TaskId, keys::task_hash};
+use crate::keys::task_hash;
+use crate::{Journal, JournalError, TaskId};
 
 /// The right to run an attempt of a task. Given back on drop, and by the kernel when the process
 /// ends, however it ends.

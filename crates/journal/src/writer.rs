@@ -5,24 +5,19 @@
 //! in one transaction, by the same thread or, after that, by the first of those who wait. So nobody
 //! is overtaken for ever, and waiting for the disk is shared.
 
-use std::{
-    mem,
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, Thread},
-};
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{self, Thread};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use toolwright_sqlite::{LogGrowth, OpenFiles, Patience, connection::log_pages};
+use toolwright_sqlite::connection::log_pages;
+use toolwright_sqlite::{LogGrowth, OpenFiles, Patience};
 
-use crate::{
-    JournalError,
-    call::{CallRef, Intent},
-    statements::{self, End, Written},
-};
+use crate::JournalError;
+use crate::call::{CallRef, Intent};
+use crate::statements::{self, End, Written};
 
 /// What is to be written.
 #[derive(Debug)]

@@ -4,7 +4,9 @@
 
 mod support;
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use support::{Place, effect, success, task};
 use toolwright_journal::{Access, Journal, JournalError, Location, Options, Order, Synchronous};

@@ -3,12 +3,10 @@
 
 mod support;
 
-use std::{
-    fs,
-    path::Path,
-    sync::mpsc,
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use support::{Place, Random, effect, filled, success, task, tenth_of, told};
 use toolwright_journal::{Access, Journal, JournalError, Location, Options, Order};

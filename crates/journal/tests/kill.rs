@@ -4,13 +4,11 @@
 
 mod support;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{BufRead, BufReader, Read, Write},
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use support::{Place, Random, effect, integrity, open, reading, success, task, tenth_of};
 use toolwright_journal::{Certainty, Journal, Order, Status};

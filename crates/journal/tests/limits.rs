@@ -3,7 +3,10 @@
 
 mod support;
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use support::{Place, effect, filled, integrity, open, reading, success, task, told};
 use toolwright_journal::{Journal, JournalError, Location, Options, Order, Status, Synchronous};

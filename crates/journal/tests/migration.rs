@@ -3,7 +3,8 @@
 
 mod support;
 
-use std::{path::Path, process::Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 use support::{Place, effect, open, success, task};
 use toolwright_journal::{Access, Certainty, Journal, Location, Options, Order, Status};

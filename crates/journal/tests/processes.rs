@@ -3,14 +3,12 @@
 
 mod support;
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{BufRead, BufReader, Write},
-    path::Path,
-    process::{Child, Stdio},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 use support::{Place, effect, ended, open, reading, success, task, tenth_of};

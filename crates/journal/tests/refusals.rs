@@ -3,12 +3,10 @@
 
 mod support;
 
-use std::{
-    fs::{self, OpenOptions, Permissions},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use support::{Place, Random, effect, filled, integrity, open, reading, success, task, told};
 use toolwright_journal::{Access, Journal, JournalError, Location, Options, Order, Status};

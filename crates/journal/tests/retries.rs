@@ -4,9 +4,9 @@
 mod support;
 
 use support::{Place, effect, ended, failure, reading, success, task};
+use toolwright_journal::keys::{args_hash, call_idempotency_key};
 use toolwright_journal::{
     Certainty, Claim, Intent, Journal, Location, Options, Ordinals, Outcome, Status,
-    keys::{args_hash, call_idempotency_key},
 };
 
 fn both(test: impl Fn(&Journal)) {

@@ -3,15 +3,11 @@
 
 mod support;
 
-use std::{
-    collections::BTreeSet,
-    sync::{
-        Barrier,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use support::{Place, effect, reading, success, task};
 use toolwright_journal::{

@@ -76,10 +76,7 @@ pub use advice::Detail;
 pub use applied::{Applied, Place};
 pub use error::PatchError;
 pub use explain::Stale;
-pub use replace::Candidate;
-pub use replace::ReplaceError;
-pub use replace::Replaced;
-pub use replace::replace;
+pub use replace::{Candidate, ReplaceError, Replaced, replace};
 
 use crate::hunk::{Patch, old_lines};
 use crate::lines::Lines;

@@ -10,10 +10,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use memchr::memmem::Finder;
-
-use crate::excerpt::excerpt;
-use crate::excerpt::quoted;
 pub use nearest::Candidate;
+
+use crate::excerpt::{excerpt, quoted};
 
 /// So many places are counted; there may be more.
 const MOST_COUNTED: usize = 1000;

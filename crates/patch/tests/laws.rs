@@ -3,9 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
 
-use std::env;
-use std::fs;
 use std::process::Command;
+use std::{env, fs};
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -2,8 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use proptest::prelude::*;
-use toolwright_patch::ReplaceError;
-use toolwright_patch::Replaced;
+use toolwright_patch::{ReplaceError, Replaced};
 
 /// More than any test's texts come to.
 const LIMIT: u64 = 1 << 20;

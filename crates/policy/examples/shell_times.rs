@@ -1,8 +1,7 @@
 //! How long hostile and usual command lines take: `cargo run --release -p toolwright-policy --example shell_times`.
 #![expect(clippy::print_stdout, reason = "it is what this program is for")]
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use toolwright_policy::shell::parse;
 

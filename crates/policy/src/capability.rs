@@ -4,20 +4,15 @@
 //! parent of a subagent are further sets; what is in force is allowed by all of them. Patterns are
 //! not intersected with each other, which would be inexact: each set is asked.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::ArgPattern;
-use crate::CompileError;
-use crate::Host;
-use crate::RequirementSet;
-use crate::ShellRequirement;
-use crate::Variables;
-use crate::host_pattern;
 use crate::host_pattern::HostPattern;
-use crate::path_pattern;
 use crate::path_pattern::PathGlob;
 use crate::shell::SimpleCommand;
+use crate::{
+    ArgPattern, CompileError, Host, RequirementSet, ShellRequirement, Variables, host_pattern,
+    path_pattern,
+};
 
 /// What is done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

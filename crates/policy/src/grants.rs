@@ -3,12 +3,10 @@
 //! The kernel confines a process to directories, not to patterns: only patterns that stand for a
 //! directory and everything below it become grants. Narrower ones grant a process nothing.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::Access;
-use crate::Effective;
 use crate::capability::both;
+use crate::{Access, Effective};
 
 /// What a process may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

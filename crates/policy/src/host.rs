@@ -1,8 +1,6 @@
 //! Hosts, as they are compared.
 
-use std::net::IpAddr;
-use std::net::Ipv4Addr;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A host as it is compared: lower case, in punycode, without a dot at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,8 @@
 use std::net::IpAddr;
 
 use crate::Host;
-use crate::error::Problem;
-use crate::error::quoted;
-use crate::host::is_private_v4;
-use crate::host::normal;
-use crate::host::split_port;
+use crate::error::{Problem, quoted};
+use crate::host::{is_private_v4, normal, split_port};
 use crate::path_pattern::Specificity;
 
 /// A pattern for hosts.

@@ -21,27 +21,12 @@ pub mod shell;
 mod variables;
 mod wildcards;
 
-pub use capability::Access;
-pub use capability::Declared;
-pub use capability::Effective;
-pub use capability::Union;
+pub use capability::{Access, Declared, Effective, Union};
 pub use error::CompileError;
 pub use grants::Grants;
-pub use host::Host;
-pub use host::is_private_address;
-pub use requirements::ArgPattern;
-pub use requirements::FsRequirements;
-pub use requirements::NetRequirements;
-pub use requirements::Prefix;
-pub use requirements::RequirementSet;
-pub use requirements::ShellRequirement;
-pub use requirements::Wildcard;
-pub use rules::Action;
-pub use rules::Decided;
-pub use rules::Resource;
-pub use rules::Rule;
-pub use rules::Rules;
-pub use rules::Source;
-pub use rules::Subject;
-pub use rules::Verdict;
+pub use host::{Host, is_private_address};
+pub use requirements::{
+    ArgPattern, FsRequirements, NetRequirements, Prefix, RequirementSet, ShellRequirement, Wildcard,
+};
+pub use rules::{Action, Decided, Resource, Rule, Rules, Source, Subject, Verdict};
 pub use variables::Variables;

@@ -1,15 +1,10 @@
 //! Patterns for paths: `*` stays within a name, `**` crosses directories.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::error::Problem;
-use crate::error::quoted;
+use crate::error::{Problem, quoted};
 use crate::glob::Glob;
-use crate::variables::Anchored;
-use crate::variables::Base;
-use crate::variables::Variables;
-use crate::variables::anchor;
+use crate::variables::{Anchored, Base, Variables, anchor};
 
 /// How specific a match is; more is more specific.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

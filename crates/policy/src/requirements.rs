@@ -1,7 +1,6 @@
 //! What a manifest or a tool requires, as it was written.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::CompileError;
 

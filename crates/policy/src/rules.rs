@@ -10,14 +10,11 @@ mod pattern;
 use std::cmp::Ordering;
 use std::path::Path;
 
-use crate::CompileError;
-use crate::Host;
-use crate::Variables;
-use crate::path_pattern::Specificity;
-use crate::shell;
-use crate::shell::Dialect;
-use crate::shell::SimpleCommand;
 use pattern::Pattern;
+
+use crate::path_pattern::Specificity;
+use crate::shell::{Dialect, SimpleCommand};
+use crate::{CompileError, Host, Variables, shell};
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

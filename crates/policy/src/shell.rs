@@ -27,16 +27,9 @@ mod wrappers;
 
 use std::collections::HashSet;
 
-pub use bash_only::BashOnly;
-pub use bash_only::bash_only;
-
-use crate::error::quoted;
-use limits::DEEPEST_LINE;
+pub use bash_only::{BashOnly, bash_only};
 pub use limits::LINE_LIMIT;
-use limits::MOST_LINE_BYTES;
-use limits::MOST_LINES;
-use limits::Steps;
-use limits::TOO_DEEP;
+use limits::{DEEPEST_LINE, MOST_LINE_BYTES, MOST_LINES, Steps, TOO_DEEP};
 pub use recent::parse_once;
 pub use suggest::suggest;
 pub use syntax::Dialect;
@@ -44,6 +37,8 @@ use syntax::Script;
 use walk::Collected;
 pub use words::quote;
 use wrappers::Inside;
+
+use crate::error::quoted;
 
 /// What stands in front of a command and is none.
 const KEYWORDS: [&str; 12] =

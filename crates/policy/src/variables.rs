@@ -1,11 +1,9 @@
 //! Variables, and how a pattern's text comes down to patterns without variables and braces.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::error::Problem;
-use crate::error::quoted;
+use crate::error::{Problem, quoted};
 
 /// What the variables stand for: absolute directories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

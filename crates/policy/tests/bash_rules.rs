@@ -8,14 +8,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use shell_scene::Scene;
-use toolwright_policy::Action;
-use toolwright_policy::Resource;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
-use toolwright_policy::Subject;
-use toolwright_policy::Variables;
 use toolwright_policy::shell::Dialect;
+use toolwright_policy::{Action, Resource, Rule, Rules, Source, Subject, Variables};
 
 const PROGRAMS: [&str; 2] = ["ls", "rm"];
 

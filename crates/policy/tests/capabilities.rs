@@ -1,21 +1,13 @@
 //! Requirement sets: what they allow, what they refuse, and what is an error when they are compiled.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use serde_json::Value;
-use serde_json::json;
-use toolwright_policy::Access;
-use toolwright_policy::CompileError;
-use toolwright_policy::Declared;
-use toolwright_policy::Effective;
-use toolwright_policy::Host;
-use toolwright_policy::RequirementSet;
-use toolwright_policy::Union;
-use toolwright_policy::Variables;
-use toolwright_policy::shell;
+use serde_json::{Value, json};
+use toolwright_policy::{
+    Access, CompileError, Declared, Effective, Host, RequirementSet, Union, Variables, shell,
+};
 
 fn roots(workspace: &[&str]) -> Variables {
     Variables {

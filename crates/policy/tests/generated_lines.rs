@@ -5,16 +5,12 @@
 
 mod line_generator;
 
-use std::env;
-use std::fs;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use line_generator::Generator;
-use rustix::time::ClockId;
-use rustix::time::clock_gettime;
-use toolwright_policy::shell::LINE_LIMIT;
-use toolwright_policy::shell::parse;
+use rustix::time::{ClockId, clock_gettime};
+use toolwright_policy::shell::{LINE_LIMIT, parse};
 
 /// No line takes longer, of the processor's time: what else the machine does is not counted.
 const LONGEST: Duration = Duration::from_millis(200);

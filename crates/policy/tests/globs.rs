@@ -4,22 +4,14 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use globset::GlobBuilder;
 use proptest::prelude::*;
 use serde_json::json;
-use toolwright_policy::Access;
-use toolwright_policy::Action;
-use toolwright_policy::Declared;
-use toolwright_policy::Effective;
-use toolwright_policy::RequirementSet;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
-use toolwright_policy::Union;
-use toolwright_policy::Variables;
+use toolwright_policy::{
+    Access, Action, Declared, Effective, RequirementSet, Rule, Rules, Source, Union, Variables,
+};
 
 fn workspace() -> Variables {
     Variables { workspace: vec!["/w".into()], ..Variables::default() }

@@ -5,19 +5,10 @@ use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
 use serde_json::json;
-use toolwright_policy::Action;
-use toolwright_policy::Declared;
-use toolwright_policy::Effective;
-use toolwright_policy::Host;
-use toolwright_policy::RequirementSet;
-use toolwright_policy::Resource;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
-use toolwright_policy::Subject;
-use toolwright_policy::Union;
-use toolwright_policy::Variables;
-use toolwright_policy::is_private_address;
+use toolwright_policy::{
+    Action, Declared, Effective, Host, RequirementSet, Resource, Rule, Rules, Source, Subject,
+    Union, Variables, is_private_address,
+};
 
 fn set(pattern: &str) -> Result<Effective, String> {
     let set = RequirementSet::parse("test", &json!({ "net": { "hosts": [pattern] } })).unwrap();

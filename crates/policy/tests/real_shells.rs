@@ -7,10 +7,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use shell_scene::Scene;
-use toolwright_policy::shell::CommandLine;
-use toolwright_policy::shell::Dialect;
-use toolwright_policy::shell::parse;
-use toolwright_policy::shell::parse_as;
+use toolwright_policy::shell::{CommandLine, Dialect, parse, parse_as};
 
 const PROGRAMS: [&str; 3] = ["aa", "bb", "evil"];
 

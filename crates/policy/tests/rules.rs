@@ -5,16 +5,8 @@ mod support;
 
 use std::path::Path;
 
-use support::action;
-use support::call;
-use support::compiled;
-use support::rule;
-use support::variables;
-use toolwright_policy::Action;
-use toolwright_policy::Resource;
-use toolwright_policy::Rules;
-use toolwright_policy::Subject;
-use toolwright_policy::Variables;
+use support::{action, call, compiled, rule, variables};
+use toolwright_policy::{Action, Resource, Rules, Subject, Variables};
 
 /// Number, rules, calls with what becomes of them.
 type Example = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);

@@ -5,12 +5,8 @@
 mod support;
 
 use proptest::prelude::*;
-use support::call;
-use support::variables;
-use toolwright_policy::Action;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
+use support::{call, variables};
+use toolwright_policy::{Action, Rule, Rules, Source};
 
 fn any_rule() -> impl Strategy<Value = Rule> {
     let source = prop_oneof![Just(Source::Manifest), Just(Source::Project), Just(Source::Session)];

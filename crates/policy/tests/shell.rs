@@ -1,14 +1,10 @@
 //! Command lines: what would run, what is not known, and that hostile ones are answered in time.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use toolwright_policy::shell::CommandLine;
-use toolwright_policy::shell::LINE_LIMIT;
-use toolwright_policy::shell::parse;
-use toolwright_policy::shell::suggest;
+use toolwright_policy::shell::{CommandLine, LINE_LIMIT, parse, suggest};
 
 fn texts(line: &str) -> Vec<String> {
     parse(line).commands.into_iter().map(|command| command.text).collect()

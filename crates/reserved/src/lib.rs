@@ -11,19 +11,14 @@
 //! Files are known by device and inode, so that another name of one is known too. With nothing
 //! reserved, asking costs a load from memory.
 
-use std::{
-    ffi::OsStr,
-    fs::Metadata,
-    os::{
-        fd::OwnedFd,
-        unix::{ffi::OsStrExt, fs::MetadataExt},
-    },
-    path::{Path, PathBuf},
-    sync::{
-        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How many reservations there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);

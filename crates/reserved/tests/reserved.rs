@@ -1,6 +1,9 @@
 //! What is reserved, for how long, and by which of its names.
 
-use std::{fs, os::fd::OwnedFd, os::unix::fs::MetadataExt, path::Path};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 fn numbers(path: &Path) -> (u64, u64) {
     let metadata = fs::metadata(path).expect("there");

@@ -10,11 +10,9 @@ use std::path::{Component, Path, PathBuf};
 
 pub use network::{Ending, explain_line, explain_program};
 
-use crate::{
-    layers::refuses_without_mounts,
-    plan::{Files, Network, Plan},
-    remedy::{Reader, Remedy},
-};
+use crate::layers::refuses_without_mounts;
+use crate::plan::{Files, Network, Plan};
+use crate::remedy::{Reader, Remedy};
 
 /// Words of libc, of Node, Python, Go and of common programs, for a network that is not there.
 const NETWORK: [&str; 14] = [

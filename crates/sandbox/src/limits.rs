@@ -18,15 +18,12 @@ mod score;
 
 use std::io;
 
-pub use self::{
-    group::{Group, Groups, Held},
-    score::Expendable,
-};
-use self::{resource::Bounds, score::Score};
-use crate::{
-    layers::{Bound, Layers},
-    plan::Limits,
-};
+pub use self::group::{Group, Groups, Held};
+use self::resource::Bounds;
+pub use self::score::Expendable;
+use self::score::Score;
+use crate::layers::{Bound, Layers};
+use crate::plan::Limits;
 
 /// The limits where the caller has none.
 ///

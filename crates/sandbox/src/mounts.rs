@@ -19,24 +19,21 @@ mod watch;
 
 use std::path::Path;
 
-use rustix::{
-    fs::Mode,
-    io::Errno,
-    mount::{MountPropagationFlags, mount_change},
-    process::{chdir, umask},
-};
-
-use crate::plan::Plan;
 use error::At;
+pub use error::{GRANTED, MountError};
 use kernel::Attributes;
 use layout::Layout;
 use placeholder::Placeholder;
 use placement::Placement;
-use renew::Renewal;
-
-pub use error::{GRANTED, MountError};
 pub use proc::{close_proc, worker_proc};
+use renew::Renewal;
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::{chdir, umask};
 pub use watch::Watch;
+
+use crate::plan::Plan;
 
 /// A built tree, and what it left with the host.
 #[derive(Debug, Default)]

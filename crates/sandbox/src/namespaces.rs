@@ -11,20 +11,15 @@ mod worker;
 
 use std::fs;
 
-use rustix::{
-    io::Errno,
-    process::geteuid,
-    thread::{ThreadNameSpaceType, UnshareFlags, unshare_unsafe},
-};
-
-use crate::{
-    layers::{Layer, Layers, is_shortage},
-    plan::{Network, Plan},
-};
-use holder::Holder;
-
 pub use capabilities::{Kept, drop_capabilities};
+use holder::Holder;
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use rustix::thread::{ThreadNameSpaceType, UnshareFlags, unshare_unsafe};
 pub use worker::{Forked, make_worker};
+
+use crate::layers::{Layer, Layers, is_shortage};
+use crate::plan::{Network, Plan};
 
 /// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as they can
 /// be had. Where [`Layers::shortage`] tells of one afterwards, this is no finding, and the process of

@@ -1,11 +1,9 @@
 //! From what a caller wrote to a [`Plan`].
 
-use std::{
-    ffi::{OsStr, OsString},
-    fs,
-    path::{Component, Path, PathBuf},
-    sync::Arc,
-};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use crate::plan::{Files, Limits, Network, Plan};
 

@@ -2,10 +2,8 @@
 
 use std::io;
 
-use crate::{
-    layers::{Bound, Layer, Layers},
-    plan::{Files, Network, Plan},
-};
+use crate::layers::{Bound, Layer, Layers};
+use crate::plan::{Files, Network, Plan};
 
 /// How well something is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,22 +20,16 @@ mod reading;
 mod system;
 pub(crate) mod trial;
 
-use std::{
-    io,
-    os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
-use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2},
-    io::Errno,
-};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
 
 use self::system::Handled;
-use crate::{
-    layers::Layer,
-    plan::{FileIdentity, Files, Network, Plan},
-};
+use crate::layers::Layer;
+use crate::plan::{FileIdentity, Files, Network, Plan};
 
 /// The private directories that come with the mounts.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];

@@ -16,12 +16,10 @@
 //! runs code for whoever connects (debuggers, notebooks, container services), so
 //! [`Network::PrivateLoopback`] has none, and it takes [`Network::HostLoopback`] to reach that one.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
-    fmt::Write,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use crate::plan::{Files, Network, Plan};
 

@@ -10,15 +10,14 @@ mod user;
 #[path = "limits/worker.rs"]
 mod worker;
 
-use std::{fs, io, time::Duration};
+use std::time::Duration;
+use std::{fs, io};
 
 use child::{User, in_child, users};
 use command::command;
-use toolwright_sandbox::{
-    layers::{Bound, Layers},
-    limits::{Groups, Held, Prepared, prepare},
-    plan::Limits,
-};
+use toolwright_sandbox::layers::{Bound, Layers};
+use toolwright_sandbox::limits::{Groups, Held, Prepared, prepare};
+use toolwright_sandbox::plan::Limits;
 use user::{as_user, become_user};
 use worker::{Namespaces, in_namespaces};
 

@@ -4,23 +4,17 @@
 #[path = "rules/child.rs"]
 mod child;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use child::{in_child, users};
-use rustix::{
-    mount::{MountFlags, MountPropagationFlags, mount, mount_change},
-    process::Pid,
-    thread::{UnshareFlags, unshare_unsafe},
-};
-use toolwright_sandbox::{
-    layers::{Layer, Layers},
-    limits::{Group, Groups},
-    plan::Limits,
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::process::Pid;
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::limits::{Group, Groups};
+use toolwright_sandbox::plan::Limits;
 
 const LIMITS: Limits = Limits {
     processes: Some(40),

@@ -8,15 +8,14 @@ mod command;
 #[path = "rules/user.rs"]
 mod user;
 
-use std::{fs, io, process::Command};
+use std::process::Command;
+use std::{fs, io};
 
 use child::{in_child, users};
 use command::command;
-use toolwright_sandbox::{
-    layers::{Bound, Layers},
-    limits::{Held, defaults, prepare},
-    plan::Limits,
-};
+use toolwright_sandbox::layers::{Bound, Layers};
+use toolwright_sandbox::limits::{Held, defaults, prepare};
+use toolwright_sandbox::plan::Limits;
 use user::as_user;
 
 #[test]

@@ -2,12 +2,11 @@
 
 mod mounts_stage;
 
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::{ffi::OsStrExt, fs::symlink},
-    path::Path,
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use mounts_stage::{Stage, confined, directory, directory_in, each_user, is_root, users, write};
 use toolwright_sandbox::plan::{Files, Plan};

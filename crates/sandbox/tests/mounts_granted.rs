@@ -2,7 +2,8 @@
 
 mod mounts_stage;
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use mounts_stage::{Stage, confined, directory, directory_in, each_user, give, write};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Plan};

@@ -4,14 +4,13 @@
 
 mod mounts_stage;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    thread::sleep,
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
-use mounts_stage::{Stage, confined, each_user, give, stepped::Stepped};
+use mounts_stage::stepped::Stepped;
+use mounts_stage::{Stage, confined, each_user, give};
 use toolwright_sandbox::plan::Plan;
 
 fn git(root: &Path) -> Plan {

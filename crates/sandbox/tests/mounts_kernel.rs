@@ -2,7 +2,8 @@
 
 mod mounts_stage;
 
-use std::{fs, os::unix::fs::MetadataExt};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use mounts_stage::{Stage, confined, directory, each_user, is_root};
 use toolwright_sandbox::plan::{Files, Plan};

@@ -2,11 +2,9 @@
 
 mod mounts_stage;
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, chown, symlink},
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
 
 use mounts_stage::{Stage, confined, each_user, write};
 use toolwright_sandbox::plan::Plan;

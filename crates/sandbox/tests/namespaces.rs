@@ -2,15 +2,15 @@
 
 mod mounts_stage;
 
-use std::{fs, net::TcpListener, os::unix::net::UnixListener};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 
 use mounts_stage::{NOBODY, Stage, confined, directory, each_user, is_root, users};
 use rustix::process::{Pid, Resource, WaitOptions, getrlimit, setrlimit, waitpid};
-use toolwright_sandbox::{
-    layers::{Layer, Layers},
-    namespaces::{self, Forked},
-    plan::{Network, Plan},
-};
+use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::namespaces::{self, Forked};
+use toolwright_sandbox::plan::{Network, Plan};
 
 #[test]
 fn all_of_them_hold() {

@@ -8,27 +8,23 @@ mod plans;
 #[path = "rules/user.rs"]
 mod user;
 
-use std::{
-    ffi::CString,
-    fs::{self, File, OpenOptions},
-    io,
-    os::{
-        fd::AsRawFd,
-        unix::{
-            ffi::OsStrExt,
-            fs::{OpenOptionsExt, symlink},
-        },
-    },
-    path::{Path, PathBuf},
-};
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 use child::users;
 use plans::{give, plan, tree};
-use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, RenameFlags, linkat, mknodat, openat, renameat_with},
-    io::Errno,
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, RenameFlags, linkat, mknodat, openat, renameat_with,
 };
-use toolwright_sandbox::{layers::Layer, plan::Files, rules::prepare};
+use rustix::io::Errno;
+use toolwright_sandbox::layers::Layer;
+use toolwright_sandbox::plan::Files;
+use toolwright_sandbox::rules::prepare;
 use user::as_user;
 
 /// Something that changes a directory made by [`fill`].

@@ -8,25 +8,19 @@ mod plans;
 #[path = "rules/user.rs"]
 mod user;
 
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use child::{User, users};
 use plans::{give, plan, tree};
-use rustix::{
-    fs::{CWD, RenameFlags, renameat_with},
-    process::Signal,
-};
-use toolwright_sandbox::{
-    layers::Layer,
-    plan::{Files, Plan},
-    rules::{Ruleset, prepare},
-};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::process::Signal;
+use toolwright_sandbox::layers::Layer;
+use toolwright_sandbox::plan::{Files, Plan};
+use toolwright_sandbox::rules::{Ruleset, prepare};
 use user::as_user;
 
 fn files(dir: &Path, names: &[&str]) {

@@ -8,22 +8,20 @@ mod plans;
 #[path = "rules/user.rs"]
 mod user;
 
-use std::{
-    fs, io,
-    net::{TcpListener, TcpStream},
-    os::linux::net::SocketAddrExt,
-    os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::net::{TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{fs, io};
 
 use child::users;
 use plans::{give, plan, tree};
-use rustix::{
-    io::Errno,
-    process::{Pid, Signal, kill_process, test_kill_process},
-};
-use toolwright_sandbox::{layers::Layer, plan::Network, rules::prepare};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use toolwright_sandbox::layers::Layer;
+use toolwright_sandbox::plan::Network;
+use toolwright_sandbox::rules::prepare;
 use user::as_user;
 
 /// A process of the same user that is outside. Killed when dropped.

@@ -8,20 +8,17 @@ mod plans;
 #[path = "rules/user.rs"]
 mod user;
 
-use std::{
-    fs, io,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use child::users;
 use plans::{give, plan, tree};
-use proptest::{
-    prelude::*,
-    sample::Index,
-    test_runner::{Config, TestRunner},
-};
-use toolwright_sandbox::{plan::Plan, rules::prepare};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::rules::prepare;
 use user::as_user;
 
 fn can_read(path: &Path) -> bool {

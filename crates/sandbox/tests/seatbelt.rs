@@ -3,19 +3,16 @@
 #[path = "seatbelt/profile.rs"]
 mod profile;
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    os::unix::ffi::OsStringExt,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 
 use profile::Profile;
-use proptest::{collection::vec, prelude::*};
-use toolwright_sandbox::{
-    plan::{Files, Limits, Network, Plan},
-    seatbelt::{PROGRAM, arguments},
-};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::seatbelt::{PROGRAM, arguments};
 
 const TEMPORARY: &str = "/private/var/folders/x/T/toolwright";
 

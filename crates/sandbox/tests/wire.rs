@@ -2,26 +2,23 @@
 
 #![cfg(target_os = "linux")]
 
-use std::{
-    ffi::OsString,
-    fs::File,
-    io::Write,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::{ffi::OsStringExt, net::UnixStream},
-    },
-    path::PathBuf,
-};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
-use proptest::{collection::vec, option, prelude::*};
-use toolwright_sandbox::{
-    layers::{Bound, Layer, Layers},
-    plan::{FileIdentity, Files, Granted, Limits, Network, Plan},
-    step::FailedStep,
-    wire::{
-        FRAME_HEADER, Inbox, Order, Progress, Reply, Request, Told, kill_frame, plain_frame,
-        read_order, read_request_frame, run_frame, send, write_order,
-    },
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use toolwright_sandbox::layers::{Bound, Layer, Layers};
+use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{
+    FRAME_HEADER, Inbox, Order, Progress, Reply, Request, Told, kill_frame, plain_frame,
+    read_order, read_request_frame, run_frame, send, write_order,
 };
 
 fn path() -> impl Strategy<Value = PathBuf> {

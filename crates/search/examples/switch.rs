@@ -9,13 +9,11 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
-use std::{
-    error::Error,
-    fs::{self, File},
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-    time::Instant,
-};
+use std::error::Error;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use toolwright_search::{GlobRequest, GrepRequest, Spread, glob_spread, grep_spread};

@@ -9,16 +9,14 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
-use std::{
-    error::Error,
-    ffi::OsString,
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::atomic::AtomicBool,
-    time::Instant,
-};
+use std::error::Error;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use toolwright_search::{GlobRequest, GrepRequest, glob, grep};

@@ -7,23 +7,17 @@
 //! in order; and a thread that has more than a little to hand over waits for its turn. The first
 //! in order never waits, so somebody always goes on.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::{
-        Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use crate::{
-    findings::Findings,
-    output::{Output, Skipped},
-    tree::Task,
-    watch::{Stopped, Watch},
-};
+use crate::findings::Findings;
+use crate::output::{Output, Skipped};
+use crate::tree::Task;
+use crate::watch::{Stopped, Watch};
 
 /// The findings held for their turn take no more than this, and a little per thread.
 const HELD: usize = 4 << 20;

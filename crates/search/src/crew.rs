@@ -1,20 +1,14 @@
 //! The threads of a search. It begins with one; a tree that turns out to be large gets more.
 
-use std::{
-    num::NonZero,
-    panic::resume_unwind,
-    sync::{
-        OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use crate::{
-    board::Board,
-    desk::Desk,
-    tree::{Task, Tree, Visit},
-};
+use crate::board::Board;
+use crate::desk::Desk;
+use crate::tree::{Task, Tree, Visit};
 
 /// A bound for machines with many processors: a search must not take all of them. Not measured.
 const MOST_THREADS: usize = 8;

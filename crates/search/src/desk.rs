@@ -1,17 +1,13 @@
 //! Where one thread of a search writes down what it finds, before it is handed over in order.
 
-use std::{
-    cell::{Cell, RefCell},
-    io::Write,
-    path::Path,
-};
+use std::cell::{Cell, RefCell};
+use std::io::Write;
+use std::path::Path;
 
-use crate::{
-    board::{Board, Key},
-    findings::Findings,
-    records,
-    watch::Stopped,
-};
+use crate::board::{Board, Key};
+use crate::findings::Findings;
+use crate::records;
+use crate::watch::Stopped;
 
 /// So much is held before it is handed over, or waits for its turn to be.
 const HELD: usize = 64 << 10;

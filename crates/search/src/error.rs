@@ -1,7 +1,8 @@
 //! What can go wrong with a search as a whole. What goes wrong with one file met on the way is
 //! named at the end of the text and stops nothing.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 /// A search that could not be made, or did not come to its end.
 #[derive(Debug, thiserror::Error)]

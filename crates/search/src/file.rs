@@ -1,25 +1,21 @@
 //! The search of one file after the other, by one thread.
 
-use std::{
-    cell::Cell,
-    fs::File,
-    io::{self, Seek},
-    path::Path,
-};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
 
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::{FileType, fstat};
 
-use crate::{
-    crew::Errand,
-    desk::Desk,
-    grep::{GrepRequest, LINE_LIMIT, OpenFile},
-    listing::{displayed, has_moved},
-    sink::Printing,
-    tree::Visit,
-    watch::{ReadEnd, Stopped, Watch, Watched},
-};
+use crate::crew::Errand;
+use crate::desk::Desk;
+use crate::grep::{GrepRequest, LINE_LIMIT, OpenFile};
+use crate::listing::{displayed, has_moved};
+use crate::sink::Printing;
+use crate::tree::Visit;
+use crate::watch::{ReadEnd, Stopped, Watch, Watched};
 
 /// Files up to this size are searched in one piece. In it the searcher looks for binary data as it
 /// does in the first block of a larger file, which is as long.

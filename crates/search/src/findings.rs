@@ -1,10 +1,8 @@
 //! What one piece of the search has found and not yet handed over: whole lines, by file.
 
-use std::{
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use crate::output::{Output, Skipped};
 

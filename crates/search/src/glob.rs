@@ -1,26 +1,22 @@
 //! The names of files, from the request to the text.
 
-use std::{
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-    time::Instant,
-};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::{
-    beginnings::Beginnings,
-    board::{Board, Outcome},
-    crew::{Errand, Spread, drive},
-    desk::Desk,
-    error::GrepError,
-    grep::{OpenFile, Place, place, refused},
-    ignores::Ignores,
-    listing::ListError,
-    tree::{Tree, Visit},
-    watch::{Stopped, Watch},
-};
+use crate::beginnings::Beginnings;
+use crate::board::{Board, Outcome};
+use crate::crew::{Errand, Spread, drive};
+use crate::desk::Desk;
+use crate::error::GrepError;
+use crate::grep::{OpenFile, Place, place, refused};
+use crate::ignores::Ignores;
+use crate::listing::ListError;
+use crate::tree::{Tree, Visit};
+use crate::watch::{Stopped, Watch};
 
 /// Which files to name, and where.
 #[derive(Clone, Copy)]

@@ -1,22 +1,24 @@
 //! One search, from the request to the text.
 
-use std::{fs::File, io, path::Path, sync::atomic::AtomicBool, time::Instant};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use grep_searcher::BinaryDetection;
 
-use crate::{
-    board::{Board, Outcome},
-    crew::{Spread, drive},
-    desk::Desk,
-    error::GrepError,
-    file::{FileSearch, Form, Unread, WalkSearch},
-    glob::Chosen,
-    ignores::Ignores,
-    listing::{ListError, displayed},
-    matcher::matcher,
-    tree::Tree,
-    watch::{Stopped, Watch},
-};
+use crate::board::{Board, Outcome};
+use crate::crew::{Spread, drive};
+use crate::desk::Desk;
+use crate::error::GrepError;
+use crate::file::{FileSearch, Form, Unread, WalkSearch};
+use crate::glob::Chosen;
+use crate::ignores::Ignores;
+use crate::listing::{ListError, displayed};
+use crate::matcher::matcher;
+use crate::tree::Tree;
+use crate::watch::{Stopped, Watch};
 
 /// The longest line that is searched. A file with a longer one is searched up to it and named at
 /// the end of the text.

@@ -5,21 +5,15 @@
 //! repository, up to its top. Git's global excludes come last. Hidden names are passed over unless
 //! a rule says `!name`. Patterns that the caller brings (`rg -g`) come before all of these.
 
-use std::{
-    path::Path,
-    sync::{Arc, OnceLock},
-};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use ignore::{
-    Match,
-    gitignore::{Gitignore, GitignoreBuilder},
-};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::{
-    glob::Chosen,
-    grep::OpenFile,
-    rules::{Present, Rules, content, open_plainly},
-};
+use crate::glob::Chosen;
+use crate::grep::OpenFile;
+use crate::rules::{Present, Rules, content, open_plainly};
 
 /// So many rules can be in force at once. Each costs some kilobytes of automaton, and a tree may
 /// nest hundreds of ignore files; a file that would exceed this is no ignore file.

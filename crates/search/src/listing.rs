@@ -1,21 +1,17 @@
 //! What is in a directory, listed through the descriptor that the opener returns, so a walk stays
 //! inside the root however the tree changes under it.
 
-use std::{
-    ffi::{CStr, OsStr},
-    fs::{self, File},
-    io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::ffi::{CStr, OsStr};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, statat};
 
-use crate::{
-    grep::OpenFile,
-    rules::Present,
-    watch::{Stopped, Watch},
-};
+use crate::grep::OpenFile;
+use crate::rules::Present;
+use crate::watch::{Stopped, Watch};
 
 /// In a listing the watch is asked once for so many names.
 const NAMES_PER_CHECK: usize = 1024;

@@ -2,7 +2,8 @@
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::{error::GrepError, kept::Kept};
+use crate::error::GrepError;
+use crate::kept::Kept;
 
 /// A lazy DFA starts afresh when its cache is full, so this bounds memory and changes no result.
 /// ripgrep's own bound, 1 GB, is for a program that has the machine to itself.

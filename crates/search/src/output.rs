@@ -1,9 +1,7 @@
 //! The text that is handed back: whole lines up to a limit, and what is said after them.
 
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use crate::structured::Unsearched;
 

@@ -3,7 +3,10 @@
 //! A record is the path, a NUL byte, the number of the line, a NUL byte, and the line with a newline;
 //! in the path a newline is written as two bytes.
 
-use std::{borrow::Cow, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 const ESCAPE: u8 = 1;
 

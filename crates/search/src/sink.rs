@@ -3,11 +3,14 @@
 //! ripgrep's own printer asks the file system for the full path of every file that has a match, below
 //! the host's working directory, in case somebody wants a hyperlink.
 
-use std::{io, os::unix::ffi::OsStrExt, path::Path};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use grep_searcher::{Searcher, Sink, SinkFinish, SinkMatch};
 
-use crate::{desk::Desk, file::Form};
+use crate::desk::Desk;
+use crate::file::Form;
 
 /// The lines of one file. Ends the search when nothing more is wanted.
 pub(crate) struct Printing<'a> {

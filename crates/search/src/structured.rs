@@ -1,30 +1,26 @@
 //! Searches that give records, count what they have searched, and pass over what the caller does
 //! not let them see.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-    time::Instant,
-};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use grep_searcher::BinaryDetection;
 
-use crate::{
-    board::{Board, Outcome},
-    crew::{Errand, Spread, drive},
-    desk::Desk,
-    error::GrepError,
-    file::{FileSearch, Form, Unread, WalkSearch},
-    glob::Chosen,
-    grep::{GrepRequest, OpenFile, Place, place, refused},
-    ignores::Ignores,
-    listing::ListError,
-    matcher::matcher,
-    records::{self, Hit},
-    tree::{Tree, Visit},
-    watch::{Stopped, Watch},
-};
+use crate::board::{Board, Outcome};
+use crate::crew::{Errand, Spread, drive};
+use crate::desk::Desk;
+use crate::error::GrepError;
+use crate::file::{FileSearch, Form, Unread, WalkSearch};
+use crate::glob::Chosen;
+use crate::grep::{GrepRequest, OpenFile, Place, place, refused};
+use crate::ignores::Ignores;
+use crate::listing::ListError;
+use crate::matcher::matcher;
+use crate::records::{self, Hit};
+use crate::tree::{Tree, Visit};
+use crate::watch::{Stopped, Watch};
 
 /// A thread takes so many files at once, if they follow each other in one directory.
 const FILES_PER_TASK: usize = 16;

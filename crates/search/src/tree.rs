@@ -4,21 +4,17 @@
 //! A search of one thread keeps them on a stack, one of several on a [`Board`](crate::board); both
 //! are lazy, and a search that is full after the first file has listed one directory.
 
-use std::{
-    ffi::OsStr,
-    ops::Range,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::{
-    desk::Desk,
-    grep::OpenFile,
-    ignores::{Ignores, Scope},
-    listing::{ListError, Listing, has_moved},
-    watch::{Stopped, Watch},
-};
+use crate::desk::Desk;
+use crate::grep::OpenFile;
+use crate::ignores::{Ignores, Scope};
+use crate::listing::{ListError, Listing, has_moved};
+use crate::watch::{Stopped, Watch};
 
 /// What is done with a file that the walk does not pass over.
 pub(crate) trait Visit {

@@ -1,11 +1,9 @@
 //! The cancel flag and the deadline, and a reader that obeys both.
 
-use std::{
-    cell::Cell,
-    io::{self, Read},
-    sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
-};
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Why a search ends before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

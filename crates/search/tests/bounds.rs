@@ -4,15 +4,13 @@
 
 mod support;
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    os::unix::fs::symlink,
-    path::Path,
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use rustix::fs::{CWD, RenameFlags, renameat_with};

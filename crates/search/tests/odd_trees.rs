@@ -5,22 +5,16 @@
 
 mod support;
 
-use std::{
-    ffi::OsStr,
-    fs::{self, Permissions},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{PermissionsExt, symlink},
-        process::CommandExt,
-    },
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use support::{
-    Tree,
-    rg::{SPREADS, assert_same, compare, compare_names, oracle, ours, rg},
-};
+use support::Tree;
+use support::rg::{SPREADS, assert_same, compare, compare_names, oracle, ours, rg};
 
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let convert = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };

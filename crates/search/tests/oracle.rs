@@ -4,13 +4,14 @@
 
 mod support;
 
-use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
 
 use proptest::prelude::*;
-use support::{
-    Tree,
-    rg::{SPREADS, compare, oracle, ours},
-};
+use support::Tree;
+use support::rg::{SPREADS, compare, oracle, ours};
 
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let convert = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };

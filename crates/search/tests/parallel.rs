@@ -4,14 +4,12 @@
 
 mod support;
 
-use std::{
-    fs::File,
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use rustix::io::Errno;

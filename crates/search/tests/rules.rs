@@ -4,13 +4,12 @@
 
 mod support;
 
-use std::{
-    fs, io,
-    os::unix::{ffi::OsStrExt, fs::symlink},
-    path::Path,
-    process::Command,
-    sync::atomic::AtomicBool,
-};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::{fs, io};
 
 use rustix::io::Errno;
 use support::{Tree, beneath};

@@ -1,7 +1,9 @@
 //! Searches that give records: limits to the number, files that are not to be seen, odd names.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::{fs::File, path::Path, sync::atomic::AtomicBool};
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -4,7 +4,10 @@
 //! left are pages that point at each other, as no database of this size has them. Steps of `SQLite` are
 //! counted, and a statement that takes more than a file of this size can need is stopped.
 
-use std::{cell::Cell, ffi::c_int, fs, path::PathBuf};
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::fs;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 

@@ -1,10 +1,8 @@
 //! Other processes write to the same file; whoever comes second tries again, for so long.
 
-use std::{
-    path::Path,
-    thread,
-    time::{Duration, Instant, SystemTime},
-};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{ErrorCode, ffi};
 

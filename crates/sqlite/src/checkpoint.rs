@@ -1,15 +1,14 @@
 //! Moving the log into the database, away from the calls that write.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
-    thread,
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::{Synchronous, connection, open_files::is_cut};
+use crate::open_files::is_cut;
+use crate::{Synchronous, connection};
 
 /// By so many pages (4 MB) the log grows before it is moved, and moved again.
 const STEP: u32 = 1000;
@@ -109,10 +108,8 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::{
-        Patience,
-        connection::{log_pages, writer},
-    };
+    use crate::Patience;
+    use crate::connection::{log_pages, writer};
 
     /// However fast one write follows another. Without holding writers up, the log begins anew only
     /// where a pause happens to be.

@@ -1,21 +1,24 @@
 //! Opening the file: for writing, for reading, for moving the log into the database.
 
-use std::{
-    cell::Cell,
-    ffi::OsString,
-    fmt::Write,
-    fs::FileType,
-    io::{self, ErrorKind},
-    os::unix::{ffi::OsStrExt, fs::FileTypeExt},
-    path::{Path, PathBuf},
-};
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs::FileType;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
-use rusqlite::{
-    Connection, OpenFlags, config::DbConfig, hooks::Wal, limits::Limit, types::ValueRef,
-};
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
 use rustix::fs::Access;
 
-use crate::{SqliteError, budget, busy::Patience, open_files::BESIDE};
+use crate::busy::Patience;
+use crate::open_files::BESIDE;
+use crate::{SqliteError, budget};
 
 /// Statements kept ready on each connection.
 const STATEMENTS: usize = 32;

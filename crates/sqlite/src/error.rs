@@ -1,11 +1,9 @@
 //! What can go wrong with a file of `SQLite`. The crates above give it their codes and words.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::{ErrorCode, ffi};
 

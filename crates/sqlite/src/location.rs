@@ -1,6 +1,9 @@
 //! Where a file is: `file:runs.db`, a plain path, or `memory:`.
 
-use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf, str::FromStr};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::str::FromStr;
 
 use crate::SqliteError;
 

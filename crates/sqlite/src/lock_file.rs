@@ -7,24 +7,18 @@
 //! byte ranges of one file (`fcntl`) would have to stay away from the database's own locks, which a
 //! process loses when it closes any descriptor of that file.
 
-use std::{
-    fs::File,
-    hash::BuildHasher,
-    io,
-    os::{
-        fd::AsFd,
-        unix::fs::{FileExt, MetadataExt},
-    },
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::hash::BuildHasher;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use rustix::{
-    fs::{CWD, FlockOperation, Mode, OFlags},
-    io::Errno,
-    path::Arg,
-};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::SqliteError;
 

@@ -10,19 +10,15 @@
 //! Whether they are still the same is asked before and after each write: `SQLite` goes on writing to a
 //! file that nobody will find again.
 
-use std::{
-    fs::{self, OpenOptions},
-    path::{Path, PathBuf},
-};
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use toolwright_reserved::Reservation;
 
-use crate::{
-    Identity, LockFile,
-    connection::beside,
-    lock_file::{identity_at, identity_of, unused_name},
-};
+use crate::connection::beside;
+use crate::lock_file::{identity_at, identity_of, unused_name};
+use crate::{Identity, LockFile};
 
 /// The names beside the file that `SQLite` gives a meaning.
 pub(crate) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];

@@ -1,20 +1,14 @@
 //! Connections for reading: as many as there are readers at once, a few of them kept.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::{
-    SqliteError,
-    busy::Patience,
-    connection::{self, Source},
-};
+use crate::SqliteError;
+use crate::busy::Patience;
+use crate::connection::{self, Source};
 
 /// How many are kept for the next reader.
 const KEPT: usize = 4;

@@ -1,7 +1,8 @@
 //! How long the operations of a store take: `cargo run --release --example thread_times [FILE]`.
 #![expect(clippy::print_stdout, reason = "it is a program that prints")]
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use toolwright_threads::{
     CallEnd, Changes, EndStatus, NewAttachment, NewCall, NewMessage, Options, Store, ThreadError,

@@ -2,14 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use crate::{
-    Part, Store, ThreadError,
-    error::Failure,
-    messages::taken,
-    names::check_id,
-    store::{now_ms, now_us},
-    threads,
-};
+use crate::error::Failure;
+use crate::messages::taken;
+use crate::names::check_id;
+use crate::store::{now_ms, now_us};
+use crate::{Part, Store, ThreadError, threads};
 
 /// A call to queue.
 #[derive(Debug, Clone)]

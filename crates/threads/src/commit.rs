@@ -1,8 +1,9 @@
 //! What belongs together, in one transaction.
 
+use crate::names::check_path;
 use crate::{
     Call, CallEnd, Message, NewCall, NewMessage, Store, ThreadError, calls, files, messages,
-    names::check_path, threads,
+    threads,
 };
 
 /// What is committed at once: all of it or nothing.

@@ -1,13 +1,12 @@
 //! Attachments as files.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::{Root, WriteOptions};
 
-use crate::{Store, ThreadError, names::check_path};
+use crate::names::check_path;
+use crate::{Store, ThreadError};
 
 impl Store {
     /// Writes an attachment into `directory`, under the last part of its path. The directory is

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::{
-    AttachmentRef, Store, ThreadError, error::Failure, names::check_path, threads::number,
-};
+use crate::error::Failure;
+use crate::names::check_path;
+use crate::threads::number;
+use crate::{AttachmentRef, Store, ThreadError};
 
 /// The size of an attachment whose bytes are still coming.
 pub(crate) const UNFINISHED: i64 = -1;

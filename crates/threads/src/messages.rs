@@ -2,7 +2,10 @@
 
 use rusqlite::{Connection, Row, ffi};
 
-use crate::{Part, Store, ThreadError, error::Failure, names::check_id, store::now_ms, threads};
+use crate::error::Failure;
+use crate::names::check_id;
+use crate::store::now_ms;
+use crate::{Part, Store, ThreadError, threads};
 
 /// A message to append.
 #[derive(Debug, Clone)]

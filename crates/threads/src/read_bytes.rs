@@ -2,7 +2,10 @@
 
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
-use crate::{CHUNK, Store, ThreadError, error::Failure, names::check_path, threads::number};
+use crate::error::Failure;
+use crate::names::check_path;
+use crate::threads::number;
+use crate::{CHUNK, Store, ThreadError};
 
 /// Where the bytes of an attachment are.
 struct Place {

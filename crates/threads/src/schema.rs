@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
-use toolwright_sqlite::{Patience, SqliteError, connection::no_table};
+use toolwright_sqlite::connection::no_table;
+use toolwright_sqlite::{Patience, SqliteError};
 
 /// A table: its name, its columns, and what else is written with it.
 struct Table {

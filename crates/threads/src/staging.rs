@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use toolwright_sqlite::{LockFile, SqliteError, lock_file};
 use uuid::Uuid;
 
-use crate::{Store, ThreadError, store::unpoisoned, threads};
+use crate::store::unpoisoned;
+use crate::{Store, ThreadError, threads};
 
 const PREFIX: &str = "stager-";
 const TRIES: usize = 100;

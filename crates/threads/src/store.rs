@@ -1,22 +1,21 @@
 //! The store: opening, reading, writing, closing. What is read and written is in the files named
 //! after it.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::{Duration, Instant, SystemTime},
-};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use toolwright_sqlite::connection::{self, absolute, beside, log_pages};
 use toolwright_sqlite::{
     Checkpoint, Location, LockFile, LogGrowth, OpenFiles, Patience, Readers, Source, SqliteError,
     Unclosed,
-    connection::{self, absolute, beside, log_pages},
 };
 
-use crate::{Access, Options, ThreadError, error::Failure, schema, staging};
+use crate::error::Failure;
+use crate::{Access, Options, ThreadError, schema, staging};
 
 /// Threads in a file that several processes share, or in memory. Used from any number of threads of
 /// the process at once.

@@ -2,12 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::{
-    Store, ThreadError,
-    error::Failure,
-    names::check_id,
-    store::{Shared, now_ms},
-};
+use crate::error::Failure;
+use crate::names::check_id;
+use crate::store::{Shared, now_ms};
+use crate::{Store, ThreadError};
 
 /// A thread in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]

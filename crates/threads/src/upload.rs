@@ -1,21 +1,16 @@
 //! The bytes of an attachment on their way into the store: at most two chunks of them in memory.
 
-use base64::{
-    DecodeError, Engine,
-    engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
-};
-use rusqlite::{Connection, types::ToSqlOutput, types::ValueRef};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::{DecodeError, Engine};
+use rusqlite::Connection;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use uuid::Uuid;
 
-use crate::{
-    AttachmentRef, CHUNK, NewAttachment, Store, ThreadError, dimensions,
-    error::Failure,
-    files,
-    names::{ending, is_text},
-    staging,
-    store::{Shared, now_ms},
-    threads::{no_thread, number},
-};
+use crate::error::Failure;
+use crate::names::{ending, is_text};
+use crate::store::{Shared, now_ms};
+use crate::threads::{no_thread, number};
+use crate::{AttachmentRef, CHUNK, NewAttachment, Store, ThreadError, dimensions, files, staging};
 
 /// An attachment whose bytes come in parts. Dropped before [`Upload::finish`], it leaves nothing.
 #[derive(Debug)]

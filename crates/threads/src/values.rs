@@ -1,10 +1,14 @@
 //! Values by key. A store keeps texts; what they mean is the caller's.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt::Write};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write;
 
-use rusqlite::{OptionalExtension, params_from_iter, types::Value};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, params_from_iter};
 
-use crate::{Store, ThreadError, threads::number};
+use crate::threads::number;
+use crate::{Store, ThreadError};
 
 /// Which values.
 #[derive(Debug, Clone, Default)]

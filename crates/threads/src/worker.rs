@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
-use toolwright_sqlite::{LockFile, SqliteError, lock_file::note_of};
+use toolwright_sqlite::lock_file::note_of;
+use toolwright_sqlite::{LockFile, SqliteError};
 
-use crate::{
-    Call, Store, ThreadError,
-    calls::{self, Status},
-    store::{Shared, now_ms, unpoisoned},
-    threads::{no_thread, number},
-};
+use crate::calls::{self, Status};
+use crate::store::{Shared, now_ms, unpoisoned};
+use crate::threads::{no_thread, number};
+use crate::{Call, Store, ThreadError};
 
 /// The right to work on a thread. Given back on drop, and by the kernel when the process ends,
 /// however it ends.

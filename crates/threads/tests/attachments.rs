@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use toolwright_threads::{
     AttachmentRef, CHUNK, Changes, NewAttachment, Options, Store, ThreadError,

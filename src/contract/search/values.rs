@@ -3,8 +3,7 @@
 use napi_derive::napi;
 
 use crate::contract::Unfinished;
-use crate::contract::sidecar::SidecarMade;
-use crate::contract::sidecar::SidecarRequest;
+use crate::contract::sidecar::{SidecarMade, SidecarRequest};
 use crate::error::NativeError;
 
 /// What to search for.

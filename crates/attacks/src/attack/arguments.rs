@@ -1,6 +1,9 @@
 //! What an attack is told.
 
-use std::{ffi::CString, io, net::SocketAddr, str::FromStr};
+use std::ffi::CString;
+use std::io;
+use std::net::SocketAddr;
+use std::str::FromStr;
 
 use crate::outcome::{Named, Refused};
 

@@ -1,13 +1,11 @@
 //! Other namespaces, other roots, and devices.
 
-use std::{fs, io::Read};
+use std::fs;
+use std::io::Read;
 
-use crate::{
-    arguments::Arguments,
-    internet::socket,
-    internet::{family, wire_address},
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::internet::{family, socket, wire_address};
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("namespace", namespace),

@@ -1,15 +1,11 @@
 //! Making, changing, replacing and reading files that are somewhere else.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{Read, Write},
-    os::unix::fs as unix_fs,
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs as unix_fs;
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, Refused, check, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, Refused, check, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("create", create),

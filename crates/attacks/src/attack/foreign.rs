@@ -15,13 +15,12 @@ pub(crate) const ATTACKS: &[Attack] = &[];
 
 #[cfg(target_arch = "x86_64")]
 mod gates {
-    use std::{arch::asm, io};
+    use std::arch::asm;
+    use std::io;
 
-    use crate::{
-        arguments::Arguments,
-        internet::{family, wire_address},
-        outcome::{Outcome, Refused, check, system_call},
-    };
+    use crate::arguments::Arguments;
+    use crate::internet::{family, wire_address};
+    use crate::outcome::{Outcome, Refused, check, system_call};
 
     const WRITE: u32 = 4;
     const OPEN: u32 = 5;

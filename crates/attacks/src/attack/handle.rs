@@ -1,9 +1,7 @@
 //! Files opened by their number in the file system, past every path.
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] =
     &[("handle-of", handle_of), ("handle-write", handle_write), ("handle-read", handle_read)];

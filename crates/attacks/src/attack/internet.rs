@@ -1,18 +1,14 @@
 //! Internet sockets: every way to get a word to a listener, or to be one.
 
-use std::{
-    io::Write,
-    net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
-    os::fd::{FromRawFd, OwnedFd, RawFd},
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("tcp", tcp),

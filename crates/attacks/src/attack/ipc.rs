@@ -1,9 +1,7 @@
 //! Shared memory, semaphores and message queues of the host.
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Outcome, check, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Outcome, check, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("shm-read", shm_read),

@@ -1,9 +1,7 @@
 //! The kernel itself: its settings, and the doors to it that have let others in before.
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Outcome, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Outcome, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("bpf-map", bpf_map),

@@ -1,9 +1,7 @@
 //! The keys that the kernel keeps for a user.
 
-use crate::{
-    arguments::{Arguments, c_string},
-    outcome::{Attack, Outcome, Refused, system_call},
-};
+use crate::arguments::{Arguments, c_string};
+use crate::outcome::{Attack, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] =
     &[("key-read", key_read), ("key-add", key_add), ("key-remove", key_remove)];

@@ -1,19 +1,13 @@
 //! Starts another program in a setting that Node cannot make.
 
-use std::{
-    fs::File,
-    io::{self, Seek, Write},
-    os::{
-        fd::{AsRawFd, FromRawFd},
-        unix::process::CommandExt,
-    },
-    process::Command,
-};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, say, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, say, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[("as", as_user), ("hold", hold), ("parent", parent)];
 

@@ -1,17 +1,13 @@
 //! More than a fair share.
 
-use std::{
-    fs::File,
-    io::Write,
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io::Write;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::{
-    arguments::Arguments,
-    internet::owned,
-    outcome::{Attack, Named, Outcome, Refused, check, system_call},
-};
+use crate::arguments::Arguments;
+use crate::internet::owned;
+use crate::outcome::{Attack, Named, Outcome, Refused, check, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("processes", processes),

@@ -3,13 +3,12 @@
 //! `MARK` is there to be found among the arguments of those that are left. With `end` the first
 //! process ends at once; with `stay` it stays until it is killed.
 
-use std::{thread, time::Duration};
+use std::thread;
+use std::time::Duration;
 
-use crate::{
-    arguments::Arguments,
-    limits::fork,
-    outcome::{Attack, Outcome, Refused, say, system_call},
-};
+use crate::arguments::Arguments;
+use crate::limits::fork;
+use crate::outcome::{Attack, Outcome, Refused, say, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[("linger", linger)];
 

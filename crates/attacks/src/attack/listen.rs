@@ -1,12 +1,10 @@
 //! `attack listen FAMILY TYPE PROTOCOL ADDRESS`: waits for what should not come, for the kinds of
 //! sockets that Node does not have, and prints what it gets.
 
-use crate::{
-    arguments::Arguments,
-    internet::{owned, socket, wire_address},
-    outcome::{Attack, Outcome, say, system_call},
-    unix::path_address,
-};
+use crate::arguments::Arguments;
+use crate::internet::{owned, socket, wire_address};
+use crate::outcome::{Attack, Outcome, say, system_call};
+use crate::unix::path_address;
 
 pub(crate) const ATTACKS: &[Attack] = &[("listen", listen)];
 

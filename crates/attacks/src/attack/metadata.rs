@@ -1,11 +1,10 @@
 //! Modes, owners, times, attributes: what may be changed without opening a file for writing.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("chmod", chmod),

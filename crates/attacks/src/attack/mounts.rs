@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("mount-over", mount_over),

@@ -1,10 +1,8 @@
 //! What the kernel tells and takes over netlink.
 
-use crate::{
-    arguments::Arguments,
-    internet::socket,
-    outcome::{Attack, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::internet::socket;
+use crate::outcome::{Attack, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] =
     &[("interfaces", interfaces), ("listening", listening), ("add-address", add_address)];

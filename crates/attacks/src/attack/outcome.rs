@@ -1,9 +1,7 @@
 //! How an attack ends.
 
-use std::{
-    fmt,
-    io::{self, Write},
-};
+use std::fmt;
+use std::io::{self, Write};
 
 use crate::arguments::Arguments;
 

@@ -1,16 +1,12 @@
 //! Sockets below the transport, and of families that have nothing to do with the internet.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::{
-    arguments::{Arguments, c_string},
-    internet::{family, socket, wire_address},
-    outcome::{Attack, Outcome, Refused, check, system_call},
-};
+use crate::arguments::{Arguments, c_string};
+use crate::internet::{family, socket, wire_address};
+use crate::outcome::{Attack, Outcome, Refused, check, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("raw", raw),

@@ -1,14 +1,10 @@
 //! The memory, the descriptors and the counters of another process.
 
-use std::{
-    fs::{File, OpenOptions},
-    os::unix::fs::FileExt,
-};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("ptrace-attach", ptrace_attach),

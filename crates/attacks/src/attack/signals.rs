@@ -2,10 +2,8 @@
 
 use std::{fs, io};
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("kill", kill),

@@ -1,12 +1,11 @@
 //! Attacks on whoever runs the commands: the parent, or the first process of the namespace.
 
-use std::{fs, io, os::unix::fs::FileExt};
+use std::os::unix::fs::FileExt;
+use std::{fs, io};
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-    priority,
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
+use crate::priority;
 
 pub(crate) const ATTACKS: &[Attack] = &[("siege", siege)];
 

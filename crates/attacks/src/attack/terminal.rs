@@ -1,9 +1,7 @@
 //! The terminal in which somebody else works.
 
-use crate::{
-    arguments::Arguments,
-    outcome::{Attack, Outcome, system_call},
-};
+use crate::arguments::Arguments;
+use crate::outcome::{Attack, Outcome, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[("terminal-write", write), ("terminal-inject", inject)];
 

@@ -1,9 +1,7 @@
 //! A terminal and whoever sits before it, both in one process.
 
-use crate::{
-    arguments::c_string,
-    outcome::{Refused, system_call},
-};
+use crate::arguments::c_string;
+use crate::outcome::{Refused, system_call};
 
 pub(crate) struct Pair {
     /// What a person sees and types.

@@ -1,18 +1,12 @@
 //! Unix sockets: with a name in the file system, and abstract ones.
 
-use std::{
-    io::{self, Write},
-    os::{
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixDatagram, UnixStream},
-    },
-};
+use std::io::{self, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 
-use crate::{
-    arguments::Arguments,
-    internet::socket,
-    outcome::{Attack, Named, Outcome, Refused, system_call},
-};
+use crate::arguments::Arguments;
+use crate::internet::socket;
+use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     ("unix-stream", stream),

@@ -1,10 +1,8 @@
 //! The same through `io_uring`, whose operations no filter of system calls sees.
 
-use crate::{
-    arguments::Arguments,
-    internet::{family, wire_address},
-    outcome::{Attack, Outcome, Refused, check, system_call},
-};
+use crate::arguments::Arguments;
+use crate::internet::{family, wire_address};
+use crate::outcome::{Attack, Outcome, Refused, check, system_call};
 
 pub(crate) const ATTACKS: &[Attack] = &[("uring-connect", connect), ("uring-create", create)];
 

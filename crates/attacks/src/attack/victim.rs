@@ -3,21 +3,17 @@
 //! It has a secret (`VICTIM_SECRET` in its environment) in its memory and in a descriptor, and prints
 //! where, as JSON. To each line that comes it answers with the state it is in. It ends with its input.
 
-use std::{
-    fs::{self, File},
-    io::{self, BufRead},
-    os::fd::AsRawFd,
-};
+use std::fs::{self, File};
+use std::io::{self, BufRead};
+use std::os::fd::AsRawFd;
 
-use crate::{
-    arguments::Arguments,
-    escape::USER_AND_MOUNT,
-    ipc::{self, Message, REMOVE, SET_VALUE},
-    keyring,
-    launch::secret_file,
-    outcome::{Attack, Named, Outcome, Refused, say, system_call},
-    terminal_pair::Pair,
-};
+use crate::arguments::Arguments;
+use crate::escape::USER_AND_MOUNT;
+use crate::ipc::{self, Message, REMOVE, SET_VALUE};
+use crate::keyring;
+use crate::launch::secret_file;
+use crate::outcome::{Attack, Named, Outcome, Refused, say, system_call};
+use crate::terminal_pair::Pair;
 
 pub(crate) const ATTACKS: &[Attack] = &[("victim", victim)];
 

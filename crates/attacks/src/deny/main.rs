@@ -22,7 +22,8 @@ fn main() -> std::process::ExitCode {
 /// Comes back only with what went wrong.
 #[cfg(target_os = "linux")]
 fn run(given: &[String]) -> Result<std::convert::Infallible, String> {
-    use std::{os::unix::process::CommandExt, process::Command};
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
 
     let usage = || "usage: deny NAME[=ERROR][,NAME…] [--uid N] -- program …".to_owned();
     let split = given.iter().position(|word| word == "--").ok_or_else(usage)?;

@@ -3,7 +3,10 @@
 //! It notices by itself when what it has covered is removed or replaced by renaming over it, but not
 //! when that, or a directory above it, is moved away and another is put into its place.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, time::SystemTime};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::SystemTime;
 
 use toolwright_sandbox::plan::Plan;
 

@@ -1,20 +1,14 @@
 //! A command that a worker runs.
 
-use std::{
-    io::{self, PipeWriter},
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::process::ExitStatusExt,
-    },
-    process::ExitStatus,
-    time::Duration,
-};
+use std::io::{self, PipeWriter};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
 
 use rustix::io::Errno;
-use toolwright_sandbox::{
-    step::FailedStep,
-    wire::{Reply, kill_frame, send},
-};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Reply, kill_frame, send};
 
 use super::pool::Lease;
 use crate::running::{News, NotRun};

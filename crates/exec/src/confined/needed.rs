@@ -2,14 +2,14 @@
 
 use std::io;
 
-use toolwright_sandbox::{
-    layers::{Layer, Layers},
-    plan::{Files, Network, Plan},
-    remedy::Remedy,
-    report,
-};
+use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::plan::{Files, Network, Plan};
+use toolwright_sandbox::remedy::Remedy;
+use toolwright_sandbox::report;
 
-use crate::{missing::Missing, notice::Notice, request::Sandbox};
+use crate::missing::Missing;
+use crate::notice::Notice;
+use crate::request::Sandbox;
 
 /// The first layer that the command may not be run without and that does not hold.
 pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing> {

@@ -1,33 +1,24 @@
 //! Supervisors and idle workers, by plan.
 
-use std::{
-    io,
-    os::fd::OwnedFd,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
-
-use toolwright_sandbox::{
-    layers::{Layers, is_shortage},
-    plan::Plan,
-    step::FailedStep,
-    wire::Order,
-};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+use toolwright_sandbox::layers::{Layers, is_shortage};
+use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::Order;
 
-use super::{
-    identity::Identities,
-    needed, pools,
-    supervisor::Supervisor,
-    worker::{LONGEST, NoWorker, Worker},
-};
-use crate::{
-    cancel::CancelSource,
-    error::{ExecError, SpawnReason},
-    missing::Missing,
-    request::{ExecRequest, Sandbox},
-};
+use super::identity::Identities;
+use super::supervisor::Supervisor;
+use super::worker::{LONGEST, NoWorker, Worker};
+use super::{needed, pools};
+use crate::cancel::CancelSource;
+use crate::error::{ExecError, SpawnReason};
+use crate::missing::Missing;
+use crate::request::{ExecRequest, Sandbox};
 
 /// How long a worker waits for its next command before it leaves. A test cannot wait for as long.
 const IDLE_MS: u32 = if cfg!(test) { 500 } else { 30_000 };

@@ -3,17 +3,13 @@
 //! Each waiting worker takes two descriptors of the host, and so does each supervisor. They are given
 //! back when a supervisor ends, when its plan is of no more use, and when the host has none left.
 
-use std::{
-    collections::HashMap,
-    io,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError, Weak},
-};
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use rustix::{
-    io::Errno,
-    process::{Resource, getrlimit},
-};
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use toolwright_sandbox::plan::Plan;
 
 use super::pool::Pool;

@@ -1,12 +1,10 @@
 //! The sandbox program as a file that can be executed and not be changed.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-    os::fd::AsRawFd,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
 use toolwright_sandbox::layers::is_shortage;

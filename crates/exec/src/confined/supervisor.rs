@@ -1,21 +1,14 @@
 //! The host's end of a supervisor.
 
-use std::{
-    io,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::{net::UnixStream, process::CommandExt},
-    },
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{io, thread};
 
-use rustix::{
-    net::sockopt::{Timeout, set_socket_timeout},
-    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
-};
-
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use toolwright_sandbox::wire::{Order, WORKER, plain_frame, send, write_order};
 
 use super::program;

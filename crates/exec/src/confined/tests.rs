@@ -1,20 +1,18 @@
 //! What goes away by itself, with times that a test can wait for.
 
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use toolwright_sandbox::{
-    plan::{Files, Limits, Network, Plan},
-    wire::{Order, Reply},
-};
+use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::wire::{Order, Reply};
 
-use super::{pool::take_worker, program, supervisor::Supervisor, worker::Worker};
+use super::pool::take_worker;
+use super::program;
+use super::supervisor::Supervisor;
+use super::worker::Worker;
 use crate::request::{ExecRequest, Sandbox};
 
 const LONG: Duration = Duration::from_secs(5);

@@ -1,21 +1,15 @@
 //! The host's end of a worker.
 
-use std::{
-    io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::{Signal, pidfd_send_signal},
-};
-use toolwright_sandbox::{
-    layers::{Layers, is_shortage},
-    step::FailedStep,
-    wire::{Inbox, Progress, Reply},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Signal, pidfd_send_signal};
+use toolwright_sandbox::layers::{Layers, is_shortage};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Inbox, Progress, Reply};
 
 use crate::cancel::CancelSource;
 

@@ -7,11 +7,9 @@ pub(super) use macos::{all, read};
 
 #[cfg(target_os = "macos")]
 mod macos {
-    use std::{
-        ffi::c_int,
-        mem::{MaybeUninit, size_of, size_of_val},
-        ptr,
-    };
+    use std::ffi::c_int;
+    use std::mem::{MaybeUninit, size_of, size_of_val};
+    use std::ptr;
 
     use super::super::Process;
 

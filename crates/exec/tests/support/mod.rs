@@ -4,14 +4,11 @@
 
 pub(crate) mod place;
 
-use std::{
-    env, fs,
-    path::Path,
-    process::Command,
-    sync::atomic::AtomicBool,
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Streams, run};
 

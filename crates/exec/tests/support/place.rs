@@ -1,16 +1,11 @@
 //! A directory to run commands in, as they are or confined.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    sync::{
-        LazyLock,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{env, fs};
 
 use rustix::process::{Pid, Signal, kill_process};
 use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Sandbox, run};

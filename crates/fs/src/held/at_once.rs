@@ -3,28 +3,16 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::OFlags;
-use rustix::fs::ResolveFlags;
+use rustix::fs::{OFlags, ResolveFlags};
 
-use super::Held;
-use super::HeldKind;
-use super::place_of;
-use crate::Granted;
-use crate::Resolver;
-use crate::cached::linux::MOST;
-use crate::cached::linux::is_local;
-use crate::cached::linux::open;
-use crate::cached::linux::regular;
-use crate::cached::linux::regular_open;
-use crate::cached::linux::whole;
-use crate::open::Identity;
-use crate::open::READ;
-use crate::path;
+use super::{Held, HeldKind, place_of};
+use crate::cached::linux::{MOST, is_local, open, regular, regular_open, whole};
+use crate::open::{Identity, READ};
 use crate::root::PLACE;
+use crate::{Granted, Resolver, path};
 
 /// A file with a NUL byte so near to its beginning is no text.
 const LOOKED_AT: usize = 8192;

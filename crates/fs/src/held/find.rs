@@ -2,30 +2,17 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::OwnedFd;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::AtFlags;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Held;
-use super::HeldKind;
-use super::place_of;
-use crate::FileKind;
-use crate::FsError;
-use crate::Resolver;
-use crate::Root;
-use crate::locate::name_of;
-use crate::locate::unnamed;
-use crate::open;
-use crate::path;
+use super::{Held, HeldKind, place_of};
+use crate::locate::{name_of, unnamed};
 use crate::protect::Protection;
 use crate::root::PLACE;
+use crate::{FileKind, FsError, Resolver, Root, open, path};
 
 /// How often something that changes while it is opened is looked at again.
 const MOST_LOOKS: usize = 64;

@@ -3,19 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Component;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::FileKind;
-use crate::Root;
-use crate::open::Links;
-use crate::open::READ;
-use crate::reserved;
+use crate::open::{Links, READ};
 use crate::root::PLACE;
+use crate::{FileKind, Root, reserved};
 
 /// Opens what lies below a directory, and follows no link at all: a path says where the file is.
 #[derive(Debug)]

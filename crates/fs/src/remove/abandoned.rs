@@ -5,14 +5,10 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::TryLockError;
+use std::sync::{Mutex, TryLockError};
 use std::time::Instant;
 
-use rustix::fs::CWD;
-use rustix::fs::Dir;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
 

@@ -1,16 +1,13 @@
 //! Every state that a killed process can leave, made by hand.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-use std::os::fd::AsFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::owner::Owner;
-use crate::temporary::part_name;
-use crate::temporary::swap_name;
+use crate::temporary::{part_name, swap_name};
 
 /// A directory with residues in it, as processes leave them that die between two system calls.
 struct Scene {

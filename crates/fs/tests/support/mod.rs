@@ -8,14 +8,12 @@
     reason = "each test program uses a part of it; a failed unwrap is a failed test"
 )]
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
-use toolwright_fs::Resolver;
-use toolwright_fs::Root;
+use toolwright_fs::{Resolver, Root};
 
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 

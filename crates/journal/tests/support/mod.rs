@@ -8,10 +8,8 @@
     reason = "each test program uses a part of it; a failed unwrap is a failed test"
 )]
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tempfile::TempDir;
 use toolwright_journal::{

@@ -1,15 +1,11 @@
 //! A rule's pattern: one text that may be meant for a path, a host or a command.
 
-use super::Action;
-use super::Thing;
 use super::command_pattern::CommandPattern;
-use crate::Variables;
+use super::{Action, Thing};
 use crate::error::Problem;
-use crate::host_pattern;
 use crate::host_pattern::HostPattern;
-use crate::path_pattern;
-use crate::path_pattern::PathGlob;
-use crate::path_pattern::Specificity;
+use crate::path_pattern::{PathGlob, Specificity};
+use crate::{Variables, host_pattern, path_pattern};
 
 #[derive(Debug, Clone)]
 pub(super) enum Pattern {

@@ -1,13 +1,10 @@
 //! What bash has and a plain shell reads otherwise: `a &> f` is `a &` and then `> f` to it, so that a
 //! failed command counts as a success.
 
-use super::check;
-use super::grammar;
 use super::limits::Steps;
-use super::syntax::Command;
-use super::syntax::Kind;
-use super::syntax::Script;
+use super::syntax::{Command, Kind, Script};
 use super::words::Word;
+use super::{check, grammar};
 
 /// Something that only bash has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,17 +1,9 @@
 //! Compound commands.
 
 use super::bash_only::BashOnly;
-use super::cursor::DOUBTFUL;
-use super::cursor::Parser;
-use super::cursor::UNCLEAR;
-use super::grammar::Closer;
-use super::grammar::INCOMPLETE;
-use super::grammar::MISPLACED;
-use super::grammar::NOT_CLOSED;
-use super::syntax::Group;
-use super::syntax::Keyword;
-use super::syntax::Kind;
-use super::syntax::Parsed;
+use super::cursor::{DOUBTFUL, Parser, UNCLEAR};
+use super::grammar::{Closer, INCOMPLETE, MISPLACED, NOT_CLOSED};
+use super::syntax::{Group, Keyword, Kind, Parsed};
 use super::words::Word;
 
 impl Parser<'_, '_> {

@@ -1,15 +1,8 @@
 //! The parser's place in the text.
 
 use super::bash_only::BashOnly;
-use super::limits::DEEPEST;
-use super::limits::Steps;
-use super::limits::TOO_DEEP;
-use super::syntax::Dialect;
-use super::syntax::Group;
-use super::syntax::Keyword;
-use super::syntax::Parsed;
-use super::syntax::Problem;
-use super::syntax::Script;
+use super::limits::{DEEPEST, Steps, TOO_DEEP};
+use super::syntax::{Dialect, Group, Keyword, Parsed, Problem, Script};
 
 /// Of a line that is refused, and of one that is not.
 pub(super) const UNCLEAR: Problem = "it holds an expansion that cannot be told apart";

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use super::bash_only::BashOnly;
-use super::cursor::DOUBTFUL;
-use super::cursor::Parser;
-use super::cursor::UNCLEAR;
+use super::cursor::{DOUBTFUL, Parser, UNCLEAR};
 use super::grammar::INCOMPLETE;
 use super::syntax::Parsed;
 use super::words::Value;

@@ -1,16 +1,9 @@
 //! Lists of commands and pipelines.
 
 use super::bash_only::BashOnly;
-use super::cursor::Parser;
-use super::cursor::UNCLEAR;
+use super::cursor::{Parser, UNCLEAR};
 use super::limits::Steps;
-use super::syntax::Command;
-use super::syntax::Dialect;
-use super::syntax::Keyword;
-use super::syntax::Kind;
-use super::syntax::Parsed;
-use super::syntax::Problem;
-use super::syntax::Script;
+use super::syntax::{Command, Dialect, Keyword, Kind, Parsed, Problem, Script};
 use super::words::Word;
 
 pub(super) const INCOMPLETE: Problem = "it ends where something is still to come";

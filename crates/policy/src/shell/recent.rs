@@ -4,10 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::CommandLine;
-use super::Dialect;
-use super::parse;
-use super::parse_as;
+use super::{CommandLine, Dialect, parse, parse_as};
 
 /// So many are kept, for each thread: calls run beside one another.
 const MOST: usize = 4;

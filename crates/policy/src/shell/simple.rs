@@ -1,17 +1,9 @@
 //! Simple commands: assignments, words, redirections and here-documents.
 
 use super::bash_only::BashOnly;
-use super::cursor::DOUBTFUL;
-use super::cursor::Document;
-use super::cursor::Parser;
-use super::cursor::UNCLEAR;
-use super::cursor::ends_word;
+use super::cursor::{DOUBTFUL, Document, Parser, UNCLEAR, ends_word};
 use super::grammar::INCOMPLETE;
-use super::syntax::Command;
-use super::syntax::Kind;
-use super::syntax::Parsed;
-use super::syntax::Problem;
-use super::syntax::Redirect;
+use super::syntax::{Command, Kind, Parsed, Problem, Redirect};
 use super::words::Word;
 
 const MISPLACED_BRACKET: Problem = "a bracket stands where no command can have one";

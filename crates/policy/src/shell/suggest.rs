@@ -1,7 +1,6 @@
 //! Patterns for rules that a user may want to record.
 
-use super::Dialect;
-use super::parse_once;
+use super::{Dialect, parse_once};
 
 /// Patterns that a user may want to record for a line: one for each of its commands, or none for
 /// one that only `*` can allow.

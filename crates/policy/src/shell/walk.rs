@@ -3,18 +3,11 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::Redirection;
-use super::SimpleCommand;
-use super::limits::DEEPEST_LINE;
-use super::limits::MOST_COMMANDS;
-use super::limits::MOST_OUTPUT;
-use super::syntax::Command;
-use super::syntax::Kind;
-use super::syntax::Redirect;
-use super::syntax::Script;
+use super::limits::{DEEPEST_LINE, MOST_COMMANDS, MOST_OUTPUT};
+use super::syntax::{Command, Kind, Redirect, Script};
 use super::words::Word;
-use super::wrappers;
 use super::wrappers::Inside;
+use super::{Redirection, SimpleCommand, wrappers};
 
 /// What is found in a line and in all that is in it.
 #[derive(Debug, Default)]

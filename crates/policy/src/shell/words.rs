@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::bash_only::BashOnly;
-use super::cursor::Parser;
-use super::cursor::ends_word;
+use super::cursor::{Parser, ends_word};
 use super::grammar::INCOMPLETE;
 use super::syntax::Parsed;
 

@@ -2,14 +2,7 @@
 
 use std::path::Path;
 
-use toolwright_policy::Action;
-use toolwright_policy::Resource;
-use toolwright_policy::Rule;
-use toolwright_policy::Rules;
-use toolwright_policy::Source;
-use toolwright_policy::Subject;
-use toolwright_policy::Variables;
-use toolwright_policy::Verdict;
+use toolwright_policy::{Action, Resource, Rule, Rules, Source, Subject, Variables, Verdict};
 
 pub(crate) fn action(word: &str) -> Action {
     match word {

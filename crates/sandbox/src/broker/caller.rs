@@ -1,14 +1,10 @@
 //! The thread whose call waits: what it passed, and the socket it meant.
 
-use std::{
-    fs,
-    os::fd::{AsFd, OwnedFd, RawFd},
-};
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 
-use rustix::{
-    io::Errno,
-    process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open},
-};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 /// `PIDFD_THREAD`, since Linux 6.9: the descriptor is of a thread and not of its process.
 const OF_THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());

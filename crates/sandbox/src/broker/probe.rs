@@ -1,21 +1,17 @@
 //! Whether a broker can work here, found by letting one work.
 
-use std::{
-    io,
-    net::{Ipv4Addr, SocketAddr},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use libc::sock_filter;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    net::{AddressFamily, SocketType, bind, socket},
-    process::{
-        DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open,
-        set_dumpable_behavior, waitpid,
-    },
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType, bind, socket};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open,
+    set_dumpable_behavior, waitpid,
 };
 
 use super::{Broker, Channel, install_in_child};

@@ -1,10 +1,7 @@
 //! The filter that sends a command's calls to the broker.
 
-use crate::filter::{
-    Architecture, FilterError, Program, Rules,
-    assembler::{Assembler, At, Exception, Test, low},
-    calls,
-};
+use crate::filter::assembler::{Assembler, At, Exception, Test, low};
+use crate::filter::{Architecture, FilterError, Program, Rules, calls};
 
 /// Sends data with the first packet, to an address no one has looked at.
 const MSG_FASTOPEN: u32 = libc::MSG_FASTOPEN.unsigned_abs();
@@ -94,10 +91,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::filter::specification::{
-        Answer::{self, Allow, Ask, Errno},
-        BOTH, Request, arg, int, run,
-    };
+    use crate::filter::specification::Answer::{self, Allow, Ask, Errno};
+    use crate::filter::specification::{BOTH, Request, arg, int, run};
 
     /// What the program has to answer, said plainly. The calls are those of x86-64 and aarch64.
     fn expected(arch: Architecture, request: &Request) -> Answer {

@@ -1,15 +1,14 @@
 //! What a caller asks for.
 
-use std::{net::SocketAddr, os::fd::OwnedFd};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
-use super::{
-    address::{self, LONGEST},
-    caller::Caller,
-    listener::Notification,
-    socket::check_tcp,
-};
+use super::address::{self, LONGEST};
+use super::caller::Caller;
+use super::listener::Notification;
+use super::socket::check_tcp;
 use crate::filter::{Architecture, calls};
 
 /// The longest address that the kernel takes of a caller.

@@ -1,24 +1,18 @@
 //! The broker.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    net::SocketAddr,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::Instant,
-};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
-use rustix::{
-    event::{Timespec, epoll},
-    io::Errno,
-};
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
 
-use super::{
-    listener::Listener,
-    request::{self, Request},
-    socket::{Begun, bind_to, connect_shortly, listen_on, set_limit},
-    timer::Timer,
-};
+use super::listener::Listener;
+use super::request::{self, Request};
+use super::socket::{Begun, bind_to, connect_shortly, listen_on, set_limit};
+use super::timer::Timer;
 
 /// How many descriptors are seen to before the worker looks at its others again. Each may take a tick
 /// of the kernel's clock.

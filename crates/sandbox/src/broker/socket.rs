@@ -1,21 +1,18 @@
 //! The calls themselves, made on a caller's socket. None of them waits for anybody.
 
-use std::{
-    net::SocketAddr,
-    os::fd::{AsFd, AsRawFd, OwnedFd},
-    time::Duration,
-};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
 
-use rustix::{
-    fs::{OFlags, fcntl_getfl},
-    io::Errno,
-    net::{
-        AddressFamily, bind, connect, getsockname, ipproto, listen,
-        sockopt::{Timeout, set_socket_timeout, socket_domain, socket_protocol, socket_timeout},
-    },
+use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::io::Errno;
+use rustix::net::sockopt::{
+    Timeout, set_socket_timeout, socket_domain, socket_protocol, socket_timeout,
 };
+use rustix::net::{AddressFamily, bind, connect, getsockname, ipproto, listen};
 
-use super::{address::is_loopback, caller::last_error};
+use super::address::is_loopback;
+use super::caller::last_error;
 
 /// The shortest time the kernel knows: one tick of its clock, at most 10 ms.
 const SHORTEST: Duration = Duration::from_micros(1);
@@ -117,7 +114,8 @@ fn state(socket: &OwnedFd) -> Result<u8, Errno> {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 
-    use rustix::net::{SocketType, socket, sockopt::socket_timeout};
+    use rustix::net::sockopt::socket_timeout;
+    use rustix::net::{SocketType, socket};
 
     use super::*;
 

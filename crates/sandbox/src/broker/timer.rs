@@ -1,10 +1,8 @@
 //! A descriptor that becomes readable at a time.
 
-use std::{
-    io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 pub(super) struct Timer {
     descriptor: OwnedFd,

@@ -1,10 +1,8 @@
 //! Commands that say nothing of the network they lack: they wait for it, or end with a number.
 
 use super::sentence;
-use crate::{
-    plan::{Network, Plan},
-    remedy::{Reader, Remedy},
-};
+use crate::plan::{Network, Plan};
+use crate::remedy::{Reader, Remedy};
 
 /// How a command ended that did not say why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! Calls that depend on an argument, beside those about sockets.
 
-use super::{
-    FilterError,
-    assembler::{Assembler, At, Test, high, low},
-};
+use super::FilterError;
+use super::assembler::{Assembler, At, Test, high, low};
 
 // They put words into a terminal's input, or load a line discipline into the kernel.
 const TIOCSTI: u32 = 0x5412;

@@ -1,9 +1,7 @@
 //! Which sockets can be made.
 
-use super::{
-    FilterError, FilterPlan,
-    assembler::{Assembler, At, low},
-};
+use super::assembler::{Assembler, At, low};
+use super::{FilterError, FilterPlan};
 use crate::plan::{Files, Network};
 
 const UNIX: u32 = libc::AF_UNIX.unsigned_abs();

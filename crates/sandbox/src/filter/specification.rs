@@ -25,9 +25,8 @@ const MOST_INSTRUCTIONS: usize = 170;
 /// The longest way through it.
 const MOST_STEPS: usize = 24;
 
-pub(crate) use machine::{Answer, Request, int, run};
-
 use Answer::{Allow, Errno, Kill};
+pub(crate) use machine::{Answer, Request, int, run};
 
 fn expected(arch: Architecture, plan: FilterPlan, request: &Request) -> Answer {
     match arch {

@@ -9,25 +9,20 @@
 //! group has controllers for its children, or where the one above is delegated to us by its mark.
 //! The own group is never changed.
 
-use std::{
-    fs, io,
-    os::fd::{AsFd, OwnedFd},
-    path::Path,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fs, io};
 
-use rustix::{
-    fs::{
-        AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, getxattr, mkdirat, openat, unlinkat,
-    },
-    io::{Errno, write},
+use rustix::fs::{
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, getxattr, mkdirat, openat, unlinkat,
 };
+use rustix::io::{Errno, write};
 
-use super::{
-    hierarchy::{Version, own_group},
-    namespace,
-};
-use crate::{layers::Layers, plan::Limits};
+use super::hierarchy::{Version, own_group};
+use super::namespace;
+use crate::layers::Layers;
+use crate::plan::Limits;
 
 /// How the names of our groups begin.
 const PREFIX: &str = "toolwright-";

@@ -1,10 +1,8 @@
 //! Where the process's own control groups are.
 
-use std::{
-    ffi::OsString,
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::{Component, Path, PathBuf},
-};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
 
 /// Which interface a directory has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,15 +2,11 @@
 
 use std::{fs, io};
 
-use rustix::{
-    io::Errno,
-    process::{Resource, Rlimit, getrlimit, setrlimit},
-};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::{
-    plan::Limits,
-    rules::trial::{in_child, last_error},
-};
+use crate::plan::Limits;
+use crate::rules::trial::{in_child, last_error};
 
 /// What is set in a command's first process.
 #[derive(Debug, Clone)]

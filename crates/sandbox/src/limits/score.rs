@@ -6,10 +6,8 @@
 //! root's. So the worker takes the higher score until its command has been started. It may always go
 //! back to what it had, and so could the command, if it could write to `/proc`.
 
-use std::{
-    fs::{self, File},
-    os::unix::fs::FileExt,
-};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 
 /// What is added for a command, of 1000, which is all memory there is.
 const MORE: i32 = 500;

@@ -1,23 +1,17 @@
 //! A small `/dev`: what programs need, and nothing that reaches the machine.
 
-use std::{
-    fs,
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
-use rustix::{
-    fs::{FileType, fstat},
-    io::Errno,
-    mount::{MountFlags, mount},
-    process::geteuid,
-};
+use rustix::fs::{FileType, fstat};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount};
+use rustix::process::geteuid;
 
-use crate::mounts::{
-    error::{At, MountError},
-    kernel::{self, Attributes},
-    scratch::Scratch,
-};
+use crate::mounts::error::{At, MountError};
+use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::scratch::Scratch;
 
 const NODES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 

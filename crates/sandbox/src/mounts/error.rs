@@ -1,9 +1,7 @@
 //! Why a tree could not be built.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use thiserror::Error;

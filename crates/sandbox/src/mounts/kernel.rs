@@ -1,24 +1,18 @@
 //! The kernel's calls for mounts, as this tree uses them.
 
-use std::{
-    ffi::{CStr, CString, OsStr},
-    ops::BitOr,
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-        unix::ffi::OsStrExt,
-    },
-    path::Path,
-};
+use std::ffi::{CStr, CString, OsStr};
+use std::ops::BitOr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use rustix::{
-    fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes,
-        StatxFlags, fstat, fstatvfs, open, openat, openat2, statx,
-    },
-    io::Errno,
-    mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
-    path::Arg,
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxAttributes,
+    StatxFlags, fstat, fstatvfs, open, openat, openat2, statx,
 };
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+use rustix::path::Arg;
 
 /// What a mount forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

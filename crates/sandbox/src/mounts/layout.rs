@@ -1,16 +1,13 @@
 //! What is laid over what.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use rustix::{io::Errno, process::geteuid};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
-use crate::{
-    mounts::error::MountError,
-    plan::{Files, Plan},
-};
+use crate::mounts::error::MountError;
+use crate::plan::{Files, Plan};
 
 /// What lies at a path. In the order in which they lie on top of each other at the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,26 +8,21 @@
 
 mod making;
 
-use std::{
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    path::{Path, PathBuf},
-    thread::sleep,
-    time::Duration,
-};
-
-use rustix::{
-    fs::{
-        AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps,
-        UTIME_NOW, chmod, flock, fstat, futimens, open, openat, statat, unlinkat,
-    },
-    io::{Errno, read},
-    mount::{UnmountFlags, unmount},
-    process::geteuid,
-};
-
-use crate::mounts::kernel;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 pub(super) use making::make;
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps, UTIME_NOW,
+    chmod, flock, fstat, futimens, open, openat, statat, unlinkat,
+};
+use rustix::io::{Errno, read};
+use rustix::mount::{UnmountFlags, unmount};
+use rustix::process::geteuid;
+
+use crate::mounts::kernel;
 
 /// Whole and even seconds, which every file system can store: in the year 2001, when nothing of this
 /// existed.

@@ -1,25 +1,21 @@
 //! Puts everything into its place.
 
-use std::{
-    collections::HashSet,
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-};
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
-use rustix::{fs::stat, io::Errno, process::geteuid};
+use rustix::fs::stat;
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
-use crate::{
-    mounts::{
-        devices::Devices,
-        error::{At, GRANTED, MountError},
-        kernel::{self, Attributes},
-        layout::{Entry, Kind, Layout},
-        placeholder::Placeholder,
-        protect::Protector,
-        scratch::Scratch,
-    },
-    plan::{FileIdentity, Files, Plan},
-};
+use crate::mounts::devices::Devices;
+use crate::mounts::error::{At, GRANTED, MountError};
+use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::layout::{Entry, Kind, Layout};
+use crate::mounts::placeholder::Placeholder;
+use crate::mounts::protect::Protector;
+use crate::mounts::scratch::Scratch;
+use crate::plan::{FileIdentity, Files, Plan};
 
 /// How often a path that the host replaces at the same time is looked at again.
 const MAX_CHANGES: usize = 100;

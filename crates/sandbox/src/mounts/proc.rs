@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use rustix::{
-    io::Errno,
-    mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount},
-};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 
 use crate::mounts::error::{At, MountError};
 

@@ -4,25 +4,20 @@
 //! above it could move that away and make the path anew. So each directory on the way is bound onto
 //! itself too, as what is a mount point can neither be renamed nor removed.
 
-use std::{
-    collections::HashSet,
-    ffi::{OsStr, OsString},
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
-    path::{Component, Path, PathBuf},
-};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
-use rustix::{
-    fs::{Access, AtFlags, FileType, accessat, fstat, readlinkat},
-    io::Errno,
-    process::geteuid,
-};
+use rustix::fs::{Access, AtFlags, FileType, accessat, fstat, readlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
-use crate::mounts::{
-    error::{At, MountError},
-    kernel,
-    layout::Layout,
-    placeholder::{self, Placeholder},
-};
+use crate::mounts::error::{At, MountError};
+use crate::mounts::kernel;
+use crate::mounts::layout::Layout;
+use crate::mounts::placeholder::{self, Placeholder};
 
 /// As many links on the way as the kernel would follow.
 const MAX_LINKS: usize = 40;

@@ -5,30 +5,22 @@
 //! nor closed. A worker has given up the right to mount. The supervisor has not, and what it mounts
 //! appears with its workers: its tree is shared with them, and not theirs with it.
 
-use std::{
-    cell::Cell,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{Mode, OFlags, fstat, open},
-    io::{Errno, retry_on_intr},
-    mount::{MountPropagationFlags, mount_change},
-    process::umask,
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::umask;
 
-use crate::mounts::{
-    Tree,
-    error::{At, MountError},
-    kernel,
-    layout::{Kind, Layout},
-    placeholder::Placeholder,
-    placement,
-    protect::Protector,
-    scratch::Scratch,
-};
+use crate::mounts::error::{At, MountError};
+use crate::mounts::layout::{Kind, Layout};
+use crate::mounts::placeholder::Placeholder;
+use crate::mounts::protect::Protector;
+use crate::mounts::scratch::Scratch;
+use crate::mounts::{Tree, kernel, placement};
 
 /// Whether this process, or the one it was forked from, has shared its tree.
 static SHARED: AtomicBool = AtomicBool::new(false);

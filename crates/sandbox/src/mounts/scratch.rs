@@ -1,15 +1,11 @@
 //! The one file system of our own. Everything that is laid over the host's files is a part of it.
 
-use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::{Component, Path, PathBuf},
-};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::{
-    fs::{FileType, Mode, OFlags, mkdirat, mknodat, open, symlinkat},
-    io::Errno,
-    mount::{MountFlags, mount},
-};
+use rustix::fs::{FileType, Mode, OFlags, mkdirat, mknodat, open, symlinkat};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount};
 
 use crate::mounts::kernel::{self, Attributes};
 

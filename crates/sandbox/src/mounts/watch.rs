@@ -1,16 +1,12 @@
 //! Whether the tree is still as it was built.
 
-use std::{
-    cell::Cell,
-    os::fd::{AsFd, OwnedFd},
-    path::Path,
-};
+use std::cell::Cell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{Mode, OFlags, fstat, open},
-    io::{Errno, fcntl_dupfd_cloexec, retry_on_intr},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr};
 
 use crate::mounts::{Tree, placeholder};
 

@@ -2,12 +2,10 @@
 
 use std::io;
 
-use rustix::{
-    process::geteuid,
-    thread::{
-        CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
-        remove_capability_from_bounding_set, set_capabilities,
-    },
+use rustix::process::geteuid;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities,
 };
 
 use crate::layers::Layers;

@@ -1,20 +1,16 @@
 //! A child that holds new namespaces until they are joined.
 
-use std::{
-    ffi::{c_int, c_void},
-    io,
-    os::fd::{AsFd, FromRawFd, OwnedFd},
-    ptr::from_ref,
-};
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::ptr::from_ref;
 
-use rustix::{
-    io::{Errno, retry_on_intr},
-    process::{
-        Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
-        waitpid,
-    },
-    thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces},
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
+    waitpid,
 };
+use rustix::thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces};
 
 /// Enough for a function that makes a handful of system calls.
 const STACK: usize = 32 << 10;

@@ -2,10 +2,8 @@
 
 use std::os::fd::AsRawFd;
 
-use rustix::{
-    io::Errno,
-    net::{AddressFamily, SocketFlags, SocketType, socket_with},
-};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// `SIOCSIFFLAGS`, in the type that `ioctl` takes here.
 const SET_FLAGS: libc::Ioctl = 0x8914;

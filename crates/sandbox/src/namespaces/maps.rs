@@ -1,15 +1,11 @@
 //! Which users and groups a user namespace knows.
 
-use std::{
-    fmt::Write as _,
-    fs::{self, File, OpenOptions},
-    io::{Error, Write as _},
-};
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Error, Write as _};
 
-use rustix::{
-    io::Errno,
-    process::{Pid, getegid, geteuid},
-};
+use rustix::io::Errno;
+use rustix::process::{Pid, getegid, geteuid};
 
 /// Writes the maps of the namespace of `child`, which this process has just made.
 ///

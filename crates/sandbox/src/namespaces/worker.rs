@@ -1,17 +1,16 @@
 //! Making workers.
 
-use std::{ffi::c_int, io, thread::sleep, time::Duration};
+use std::ffi::c_int;
+use std::io;
+use std::thread::sleep;
+use std::time::Duration;
 
-use rustix::{
-    io::{Errno, read, retry_on_intr, write},
-    pipe::{PipeFlags, pipe_with},
-    process::{Pid, WaitOptions, waitpid},
-};
+use rustix::io::{Errno, read, retry_on_intr, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
-use crate::{
-    layers::{Layer, Layers, is_shortage},
-    mounts,
-};
+use crate::layers::{Layer, Layers, is_shortage};
+use crate::mounts;
 
 /// On which side of the fork the caller finds itself.
 #[derive(Debug)]

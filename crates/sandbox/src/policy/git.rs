@@ -8,14 +8,13 @@
 
 mod worktrees;
 
-use std::{
-    collections::HashSet,
-    ffi::OsStr,
-    fs::{self, OpenOptions},
-    io::Read,
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
-    path::{Path, PathBuf},
-};
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 /// The file that says where the shared part of a repository is.
 const COMMON: &str = "commondir";

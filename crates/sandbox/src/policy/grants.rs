@@ -3,12 +3,10 @@
 //! The names may lie in directories that commands write. So a name is followed when it is granted, and
 //! never again: later it is only asked whether it still is the directory it was.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{fs, io};
 
 use toolwright_fs::{FileIdentity, FsError, Granted as Directory, Replaced, led_out_of};
 

@@ -1,12 +1,9 @@
 //! The narrow read scope: the system, toolchains and the root.
 
-use std::{
-    env,
-    ffi::OsStr,
-    fs,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs};
 
 use super::{Options, Resolved};
 

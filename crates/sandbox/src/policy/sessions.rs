@@ -1,9 +1,7 @@
 //! What sessions of the tool contract keep: long outputs, and files that are not part of a workspace.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// Where the directories of all sessions of this user are, whether there are any or not.
 #[must_use]

@@ -6,16 +6,15 @@
 
 mod table;
 
-use std::{
-    collections::HashMap,
-    env,
-    ffi::{OsStr, OsString},
-    fs::{self, Metadata},
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::collections::HashMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use table::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
 

@@ -1,4 +1,6 @@
-use std::{env, os::unix::fs::symlink, sync::Arc};
+use std::env;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 use toolwright_fs::Granted as Directory;
 

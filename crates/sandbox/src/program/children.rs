@@ -3,7 +3,8 @@
 //! A process namespace ends with its worker. Where there is none, what a command had started goes to the
 //! nearest reaper above, and that is the supervisor.
 
-use std::{collections::HashMap, fs};
+use std::collections::HashMap;
+use std::fs;
 
 use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use toolwright_sandbox::limits;

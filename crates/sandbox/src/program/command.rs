@@ -1,23 +1,18 @@
 //! One command of a worker, from its start until nothing of it is left.
 
-use std::{
-    ffi::c_int,
-    io,
-    os::fd::{AsFd, BorrowedFd},
-    time::{Duration, Instant},
-};
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::{Pid, Signal, kill_process_group},
-};
-use toolwright_sandbox::{
-    broker::Broker,
-    wire::{Inbox, Progress},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use toolwright_sandbox::broker::Broker;
+use toolwright_sandbox::wire::{Inbox, Progress};
 
-use crate::{signals::forget_signals, worker::Worker};
+use crate::signals::forget_signals;
+use crate::worker::Worker;
 
 /// How long what was killed may take to be gone, where it might not all be this command's group.
 const STUBBORN: Duration = Duration::from_millis(500);

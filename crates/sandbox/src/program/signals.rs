@@ -1,9 +1,7 @@
 //! The ends of children, as a descriptor.
 
-use std::{
-    io,
-    os::fd::{FromRawFd, OwnedFd},
-};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// A descriptor for the ends of children, whose signal is blocked from now on.
 pub(crate) fn child_signals() -> io::Result<OwnedFd> {

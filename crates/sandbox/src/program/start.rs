@@ -3,14 +3,13 @@
 //! The process shares the worker's memory until it executes the program, see
 //! [`waiting`](crate::waiting).
 
-use std::{
-    ffi::{c_char, c_int},
-    io,
-    os::fd::{AsRawFd, BorrowedFd, RawFd},
-    ptr,
-};
+use std::ffi::{c_char, c_int};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::{io, ptr};
 
-use toolwright_sandbox::{broker::install_in_child, filter, step::FailedStep};
+use toolwright_sandbox::broker::install_in_child;
+use toolwright_sandbox::filter;
+use toolwright_sandbox::step::FailedStep;
 
 use crate::worker::Worker;
 

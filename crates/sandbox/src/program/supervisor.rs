@@ -1,30 +1,22 @@
 //! The supervisor: enters what can be entered once, and makes workers.
 
-use std::{
-    io,
-    os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::{Pid, getppid},
-};
-use toolwright_sandbox::{
-    layers::{Layer, Layers, is_shortage},
-    limits, mounts, namespaces,
-    plan::Files,
-    step::FailedStep,
-    wire::{Inbox, Order, Progress, Reply, WORKER, read_order, send},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, getppid};
+use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
+use toolwright_sandbox::plan::Files;
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Inbox, Order, Progress, Reply, WORKER, read_order, send};
+use toolwright_sandbox::{limits, mounts, namespaces};
 
-use crate::{
-    children::Children,
-    signals::{child_signals, forget_signals},
-    temporary::Temporary,
-    worker::{About, work},
-};
+use crate::children::Children;
+use crate::signals::{child_signals, forget_signals};
+use crate::temporary::Temporary;
+use crate::worker::{About, work};
 
 /// How long a supervisor without workers waits to be asked for one.
 const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };

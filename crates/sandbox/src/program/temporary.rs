@@ -3,17 +3,13 @@
 //! It is made below `/tmp`, for this user alone, and locked while its supervisor lives. What a
 //! supervisor that was killed has left is unlocked, and the next one removes it.
 
-use std::{
-    ffi::CString,
-    fs::{self, DirBuilder, File},
-    io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt},
-    },
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::ffi::CString;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use toolwright_fs::remove_tree;

@@ -5,29 +5,20 @@
 //! worker sleeps. Its descriptors are its own, with those of the pipes of the command: the worker
 //! never has them, so that a pipe ends with the command.
 
-use std::{
-    ffi::{c_char, c_int, c_void},
-    io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
-    ptr,
-};
+use std::ffi::{c_char, c_int, c_void};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::{io, ptr};
 
-use rustix::{
-    event::{PollFd, PollFlags, poll},
-    io::{Errno, retry_on_intr},
-    pipe::{PipeFlags, pipe_with},
-    process::{Pid, Signal, WaitOptions, kill_process, waitpid},
-};
-use toolwright_sandbox::{
-    step::FailedStep,
-    wire::{Inbox, Progress, Told, read_request_frame},
-};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Inbox, Progress, Told, read_request_frame};
 
-use crate::{
-    command::wait_for,
-    start::{Start, confine, execute, last_errno},
-    worker::Worker,
-};
+use crate::command::wait_for;
+use crate::start::{Start, confine, execute, last_errno};
+use crate::worker::Worker;
 
 /// Where the process runs until it executes the program.
 pub(crate) struct Stack(*mut c_void);

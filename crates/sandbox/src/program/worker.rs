@@ -1,30 +1,22 @@
 //! A worker: one command at a time, in a process namespace of its own where there is one.
 
-use std::{
-    io,
-    os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
-use toolwright_sandbox::{
-    broker,
-    filter::{self, FilterPlan},
-    layers::{Layer, Layers},
-    limits, mounts, namespaces,
-    plan::{FileIdentity, Files, Network},
-    rules,
-    step::FailedStep,
-    wire::{Inbox, Order, Reply, send},
-};
+use toolwright_sandbox::filter::{self, FilterPlan};
+use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::plan::{FileIdentity, Files, Network};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Inbox, Order, Reply, send};
+use toolwright_sandbox::{broker, limits, mounts, namespaces, rules};
 
-use crate::{
-    command::{Command, Heard},
-    scheduling::Scheduling,
-    signals::child_signals,
-    temporary::Variables,
-    waiting::{Became, Stack, wait_for_command},
-};
+use crate::command::{Command, Heard};
+use crate::scheduling::Scheduling;
+use crate::signals::child_signals;
+use crate::temporary::Variables;
+use crate::waiting::{Became, Stack, wait_for_command};
 
 /// What keeps a worker from being one.
 type Failure = (FailedStep, io::Error);

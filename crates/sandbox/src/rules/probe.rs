@@ -4,21 +4,18 @@
 //! filter may refuse the last of them only, and what imitates a kernel may accept everything and do
 //! nothing.
 
-use std::{
-    io,
-    net::{Ipv4Addr, SocketAddrV4},
-    os::fd::BorrowedFd,
-};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::BorrowedFd;
 
-use rustix::{
-    fs::{Mode, OFlags},
-    io::Errno,
-    net::{AddressFamily, SocketFlags, SocketType, bind, socket_with},
-    process::{Pid, getpid, test_kill_process},
-    thread::set_no_new_privs,
-};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+use rustix::process::{Pid, getpid, test_kill_process};
+use rustix::thread::set_no_new_privs;
 
-use super::{system, trial::in_child};
+use super::system;
+use super::trial::in_child;
 
 /// What was found. `None`: it could not be tried here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,21 +7,15 @@
 //! A link among the entries needs no rule, since what counts is where it leads. Granting through it
 //! would open a closed path that it leads to.
 
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    io,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::ffi::OsStrExt,
-    },
-    path::{Component, Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
-use rustix::{
-    fs::{Dir, FileType, Mode, OFlags, openat},
-    io::Errno,
-};
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use super::system;
 use crate::plan::{FileIdentity, Plan};

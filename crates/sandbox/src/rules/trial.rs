@@ -3,10 +3,8 @@
 //! The child shares our memory and we sleep while it lives, as with `vfork`, so that it costs next
 //! to nothing whatever our size.
 
-use std::{
-    ffi::{c_int, c_void},
-    io, ptr,
-};
+use std::ffi::{c_int, c_void};
+use std::{io, ptr};
 
 use rustix::io::Errno;
 

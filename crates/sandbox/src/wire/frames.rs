@@ -1,24 +1,18 @@
 //! Frames on a stream socket, with descriptors beside them.
 
-use std::{
-    collections::VecDeque,
-    io::{self, IoSlice, IoSliceMut},
-    mem::MaybeUninit,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use rustix::{
-    io::Errno,
-    net::{
-        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-        SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-    },
-};
-
-use super::{
-    message::{FRAME_HEADER, frame_length},
-    reader::Malformed,
-};
+use super::message::{FRAME_HEADER, frame_length};
+use super::reader::Malformed;
 
 /// No message carries more: the pipes of a command.
 const MOST_DESCRIPTORS: usize = 2;

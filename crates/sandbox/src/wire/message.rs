@@ -1,10 +1,8 @@
 //! What a host and a worker say to each other.
 
 use super::reader::{Malformed, Reader, Writer};
-use crate::{
-    layers::{Bound, Layer, Layers},
-    step::FailedStep,
-};
+use crate::layers::{Bound, Layer, Layers};
+use crate::step::FailedStep;
 
 /// The bytes of a frame's length.
 pub const FRAME_HEADER: usize = 4;

@@ -1,6 +1,8 @@
 //! Numbers and texts in a message.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// A message that is not one: the other end is not of this build, or has gone mad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

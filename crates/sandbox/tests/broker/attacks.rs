@@ -1,20 +1,16 @@
 //! Threads that change things while a call is looked at.
 
-use std::{
-    io::ErrorKind,
-    net::SocketAddr,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-    thread,
-};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 
-use super::{
-    calls::{
-        V4, address_by, at, bytes, call, close, connect, get, hasty_tcp, listen, outside, place,
-        server, set, tcp,
-    },
-    waiting::{Full, patient},
-    worker::{as_each_user, command},
+use super::calls::{
+    V4, address_by, at, bytes, call, close, connect, get, hasty_tcp, listen, outside, place,
+    server, set, tcp,
 };
+use super::waiting::{Full, patient};
+use super::worker::{as_each_user, command};
 
 /// The first eight bytes of an address, which are all that matters, as one word.
 fn word(address: SocketAddr) -> u64 {

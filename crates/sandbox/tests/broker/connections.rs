@@ -1,19 +1,14 @@
 //! What is allowed works as ever.
 
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, TcpStream},
-    os::fd::{FromRawFd, RawFd},
-    thread,
-};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{FromRawFd, RawFd};
+use std::thread;
 
-use super::{
-    calls::{
-        V4, V6, address_by, at, bind, call, close, connect, get, hasty_tcp, listen, server, set,
-        tcp,
-    },
-    worker::{as_each_user, command_on_older_kernel},
+use super::calls::{
+    V4, V6, address_by, at, bind, call, close, connect, get, hasty_tcp, listen, server, set, tcp,
 };
+use super::worker::{as_each_user, command_on_older_kernel};
 
 /// Answers one line with the same in capitals, twice: once for each user.
 fn echo(ip: &str) -> u16 {

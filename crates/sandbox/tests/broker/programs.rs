@@ -1,24 +1,18 @@
 //! Ordinary programs, started as a worker starts them: in a child that shares its memory.
 
-use std::{
-    ffi::CString,
-    io::{Read, Write, pipe},
-    os::fd::{AsRawFd, BorrowedFd},
-    ptr::null,
-    thread,
-};
+use std::ffi::CString;
+use std::io::{Read, Write, pipe};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::null;
+use std::thread;
 
 use libc::{c_char, c_int, c_void};
 use rustix::process::Pid;
-use toolwright_sandbox::{
-    broker::{Channel, install_in_child, probe, program},
-    filter::{Program, install},
-};
+use toolwright_sandbox::broker::{Channel, install_in_child, probe, program};
+use toolwright_sandbox::filter::{Program, install};
 
-use super::{
-    calls::server,
-    worker::{NOBODY, become_worker, fork, serve, wait},
-};
+use super::calls::server;
+use super::worker::{NOBODY, become_worker, fork, serve, wait};
 
 struct Start<'a> {
     filter: Program,

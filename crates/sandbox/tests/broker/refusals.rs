@@ -1,16 +1,15 @@
 //! What is refused, and that nothing of it arrives.
 
-use std::{io::ErrorKind, net::TcpListener};
+use std::io::ErrorKind;
+use std::net::TcpListener;
 
 use libc::{c_int, c_long};
 
-use super::{
-    calls::{
-        V4, V6, at, bind, bytes, call, connect, listen, outside, place, place_mut, server, set,
-        tcp, with,
-    },
-    worker::as_each_user,
+use super::calls::{
+    V4, V6, at, bind, bytes, call, connect, listen, outside, place, place_mut, server, set, tcp,
+    with,
 };
+use super::worker::as_each_user;
 
 const ACCESS: i64 = -(libc::EACCES as i64);
 const FAMILY: i64 = -(libc::EAFNOSUPPORT as i64);

@@ -1,20 +1,14 @@
 //! Connections that take their time.
 
-use std::{
-    net::{TcpListener, TcpStream},
-    os::fd::AsRawFd,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{
-    calls::{V4, at, bind, call, close, connect, get, listen, place, server, set, tcp},
-    worker::{as_each_user, command},
-};
+use super::calls::{V4, at, bind, call, close, connect, get, listen, place, server, set, tcp};
+use super::worker::{as_each_user, command};
 
 /// A server that takes no more connections until [`Full::open`].
 pub(crate) struct Full {

@@ -1,21 +1,17 @@
 //! A worker as the broker has it: it installs its own filter, makes the command's child, and answers
 //! while the command runs.
 
-use std::{
-    io::{Read, pipe},
-    os::fd::AsFd,
-    time::{Duration, Instant},
-};
+use std::io::{Read, pipe};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_parent_process_death_signal},
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_parent_process_death_signal,
 };
-use toolwright_sandbox::{
-    broker::{Broker, Channel, install_in_child, program},
-    filter::{FilterPlan, install, worker_filter},
-    plan::{Files, Network},
-};
+use toolwright_sandbox::broker::{Broker, Channel, install_in_child, program};
+use toolwright_sandbox::filter::{FilterPlan, install, worker_filter};
+use toolwright_sandbox::plan::{Files, Network};
 
 pub(crate) const PLAN: FilterPlan = FilterPlan {
     network: Network::HostLoopback,

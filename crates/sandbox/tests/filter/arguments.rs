@@ -3,10 +3,8 @@
 use libc::{ENOSYS, EPERM};
 use toolwright_sandbox::filter::pin_filter;
 
-use super::{
-    child::{args, is_root, leaked, users},
-    *,
-};
+use super::child::{args, is_root, leaked, users};
+use super::*;
 
 #[test]
 fn no_namespace_is_made() {

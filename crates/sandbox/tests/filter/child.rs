@@ -1,9 +1,7 @@
 //! Throw-away children that install a filter and report what the kernel answers.
 
-use std::{
-    io::{Read, pipe},
-    os::fd::{AsRawFd, IntoRawFd},
-};
+use std::io::{Read, pipe};
+use std::os::fd::{AsRawFd, IntoRawFd};
 
 use libc::{c_int, c_long};
 use toolwright_sandbox::filter::{Program, install};

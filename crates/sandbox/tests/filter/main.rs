@@ -5,10 +5,8 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
 use libc::{c_int, c_long};
-use toolwright_sandbox::{
-    filter::{FilterPlan, Program, worker_filter},
-    plan::{Files, Network},
-};
+use toolwright_sandbox::filter::{FilterPlan, Program, worker_filter};
+use toolwright_sandbox::plan::{Files, Network};
 
 mod arguments;
 mod child;

@@ -2,10 +2,8 @@
 
 use libc::{ENOSYS, EPERM};
 
-use super::{
-    child::{is_root, users},
-    *,
-};
+use super::child::{is_root, users};
+use super::*;
 
 /// Calls that no argument opens, except those of only one architecture.
 const CLOSED: &[(c_long, c_int)] = &[

@@ -1,15 +1,9 @@
 //! Ordinary programs run under the narrowest filter, and sockets in the file system stay out of reach.
 
-use std::{
-    os::{
-        fd::{AsRawFd, OwnedFd},
-        unix::{
-            net::{UnixDatagram, UnixListener},
-            process::CommandExt,
-        },
-    },
-    process::Command,
-};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use toolwright_sandbox::filter::install;
 
@@ -126,7 +120,8 @@ fn a_datagram_pair_would_reach_anybody() {
 
 /// Connects, sends and listens with one end of a new pair.
 fn attempts(kind: c_int, orphaned: bool, path: &std::path::Path) -> [i64; 3] {
-    use rustix::net::{SocketAddrUnix, addr::SocketAddrArg};
+    use rustix::net::SocketAddrUnix;
+    use rustix::net::addr::SocketAddrArg;
     let mut ends = [0; 2];
     // SAFETY: fills the array; the descriptors are owned from here on.
     let [one, other] = unsafe {

@@ -5,10 +5,8 @@ use libc::{
     SOCK_DGRAM, SOCK_NONBLOCK, SOCK_RAW, SOCK_SEQPACKET, SOCK_STREAM,
 };
 
-use super::{
-    child::{args, users},
-    *,
-};
+use super::child::{args, users};
+use super::*;
 
 /// As without the filter.
 const AS_EVER: Option<c_int> = None;

@@ -1,15 +1,11 @@
 //! Being what a worker is when it sets limits.
 
-use std::{
-    fs,
-    io::{self, Read, Write},
-};
+use std::fs;
+use std::io::{self, Read, Write};
 
-use rustix::{
-    mount::{MountFlags, MountPropagationFlags, mount, mount_change},
-    process::{getegid, geteuid},
-    thread::{UnshareFlags, unshare_unsafe},
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use toolwright_sandbox::layers::{Layer, Layers};
 
 use crate::child::in_child;

@@ -8,13 +8,12 @@
 pub(crate) mod stepped;
 mod supervisor;
 
-use std::{
-    env, fs,
-    io::{BufRead, BufReader, Read, Write},
-    os::unix::{fs::chown, process::CommandExt},
-    path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::{env, fs};
 
 use rustix::process::geteuid;
 use tempfile::TempDir;

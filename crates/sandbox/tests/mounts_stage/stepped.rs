@@ -1,13 +1,11 @@
 //! A supervisor that is stopped before each call that has to do with names or locks, as if the system
 //! let it wait there: what others do meanwhile is what could happen at any time.
 
-use std::{
-    ffi::c_long,
-    io,
-    os::unix::process::CommandExt,
-    process::{Child, Command, Stdio},
-    ptr::null_mut,
-};
+use std::ffi::c_long;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::ptr::null_mut;
 
 use toolwright_sandbox::plan::Plan;
 

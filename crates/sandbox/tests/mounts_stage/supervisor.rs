@@ -1,23 +1,20 @@
 //! What the test program is when it is started as a supervisor.
 
-use std::{
-    env,
-    ffi::OsString,
-    io::{self, BufRead, Write},
-    net::{TcpListener, TcpStream},
-    os::unix::{ffi::OsStringExt, net::UnixStream},
-    path::PathBuf,
-    process::{Command, Stdio, exit},
-    time::Instant,
-};
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, BufRead, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, Stdio, exit};
+use std::time::Instant;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
-use toolwright_sandbox::{
-    layers::Layers,
-    mounts::{self, Watch},
-    namespaces::{self, Forked},
-    plan::{FileIdentity, Files, Granted, Limits, Network, Plan},
-};
+use toolwright_sandbox::layers::Layers;
+use toolwright_sandbox::mounts::{self, Watch};
+use toolwright_sandbox::namespaces::{self, Forked};
+use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 
 use super::BROKEN;
 

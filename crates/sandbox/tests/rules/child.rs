@@ -1,12 +1,10 @@
 //! Running a part of a test in a throw-away child.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    os::fd::FromRawFd,
-    panic::{AssertUnwindSafe, catch_unwind},
-    process::Command,
-};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::fd::FromRawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 
 /// Set where a test runs in a process for itself.
 const ALONE: &str = "TOOLWRIGHT_TEST_ALONE";

@@ -1,15 +1,14 @@
 //! Plans and trees for tests.
 
-use std::{
-    fs,
-    os::unix::fs::chown,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 
-use crate::{child::User, user::NOBODY};
+use crate::child::User;
+use crate::user::NOBODY;
 
 /// A plan with a root and nothing else.
 pub(crate) fn plan(root: &Path) -> Plan {

@@ -4,12 +4,10 @@
 
 pub(crate) mod rg;
 
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
-};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use tempfile::TempDir;

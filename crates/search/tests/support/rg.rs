@@ -1,12 +1,10 @@
 //! A ripgrep 15 found through `TOOLWRIGHT_RG`, and what it says about a tree.
 
-use std::{
-    fs::File,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    sync::atomic::AtomicBool,
-};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
 
 use toolwright_search::{GlobRequest, GrepRequest, Spread, glob_spread, grep_spread};
 

@@ -1,21 +1,17 @@
 //! Commands that are run, and what they leave.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use super::super::*;
-use crate::{
-    leader::ChildLeader,
-    request::ExecRequest,
-    running::Running,
-    spawn::{Spawned, spawn},
-};
+use crate::leader::ChildLeader;
+use crate::request::ExecRequest;
+use crate::running::Running;
+use crate::spawn::{Spawned, spawn};
 
 /// Runs its arguments in a session of its own, if it is in the background.
 const AWAY: &str = if cfg!(target_os = "macos") {

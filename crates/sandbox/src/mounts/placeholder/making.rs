@@ -1,19 +1,16 @@
 //! Making what stands for an absent protected path, so that it appears complete.
 
-use std::{
-    ffi::OsStr,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::{
-    fs::{
-        AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, mkdirat, openat,
-        renameat_with, statat, unlinkat, utimensat,
-    },
-    io::{Errno, write},
-    process::{geteuid, getpid},
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, mkdirat, openat,
+    renameat_with, statat, unlinkat, utimensat,
 };
+use rustix::io::{Errno, write};
+use rustix::process::{geteuid, getpid};
 
 use super::{ITSELF, MARK, NO_FOLLOW, removal, with_write_access};
 

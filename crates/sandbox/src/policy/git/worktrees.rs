@@ -3,13 +3,11 @@
 //! A command can make directories here by the ten thousand, and no number of them may keep others from
 //! being run. So many are looked at once, and then again when one was made or removed.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::path_in;
 use crate::policy::absolute;

@@ -1,8 +1,6 @@
 use std::time::{Duration, Instant};
 
-use super::{Given, Place, put};
-
-use super::*;
+use super::{Given, Place, put, *};
 
 /// The protected paths where `.git/hooks` and `.git/config` are, without these two and the file beside them
 /// that leads elsewhere.

@@ -1,9 +1,9 @@
-use std::{os::unix::fs::symlink, thread::sleep, time::Duration};
+use std::os::unix::fs::symlink;
+use std::thread::sleep;
+use std::time::Duration;
 
-use super::{Given, Place, put};
+use super::{Given, Place, put, *};
 use crate::policy::stores::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
-
-use super::*;
 
 /// The closed paths below the place, without the two stores that every place has.
 fn closed(place: &Place, given: &Given) -> Vec<String> {
