@@ -4,6 +4,7 @@ use std::any::Any;
 
 use napi_derive::napi;
 use serde_json::{Map, Value};
+use toolwright_core::failure::{Failure, Unfinished, files};
 use toolwright_fs::FsError;
 
 /// What went wrong, ready to be turned into a `ToolError`.
@@ -33,69 +34,39 @@ impl NativeError {
         Self { code: code.to_owned(), summary, message, hint: hint.to_owned(), details: Map::new() }
     }
 
-    /// The same with another next move.
-    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
-        self.message.truncate(self.message.len() - self.hint.len());
-        self.message.push_str(hint);
-        hint.clone_into(&mut self.hint);
-        self
-    }
-
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// A panic in native work: a defect of ours, told without taking the process along.
+    /// A panic in native work: a defect of toolwright, reported without ending the process.
     pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> Self {
-        let said = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
-        let summary = format!("Internal error in native code ({said})");
-        Self::new(
-            "INTERNAL_ERROR",
-            summary.clone(),
-            &summary,
-            "This is a defect of toolwright, not of the call; please report it.",
-        )
+        Failure::from_panic(panic).into()
     }
 }
 
-/// A file that was to be read as text, and is none.
-pub(crate) fn binary_file(shown: &str, bytes: u64) -> NativeError {
-    let summary = format!("Binary file ({bytes} bytes)");
-    let place = format!("{summary}: `{shown}`");
-    let hint = "Only text can be read; look at it with a command that knows its format.";
-    NativeError::new("TOOL_FILE_BINARY", summary, &place, hint)
-        .with("path", shown)
-        .with("bytes", bytes)
+impl From<Failure> for NativeError {
+    fn from(failure: Failure) -> Self {
+        let message = failure.message();
+        let Failure { code, summary, hint, details, .. } = failure;
+        Self { code: code.as_str().to_owned(), summary, message, hint: hint.into_owned(), details }
+    }
+}
+
+/// A file that was to be read as text and is binary.
+pub(crate) fn binary_file(display_path: &str, bytes: u64) -> NativeError {
+    files::binary_file(display_path, bytes).into()
 }
 
 /// `None` for a cancellation, which is no error: the caller knows why it cancelled.
 pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {
-    if matches!(error, FsError::Cancelled) {
-        return None;
+    to_error(error.into())
+}
+
+/// `None` for a cancellation, which is no error: the caller knows why it cancelled.
+pub(crate) fn to_error(unfinished: Unfinished) -> Option<NativeError> {
+    match unfinished {
+        Unfinished::Cancelled => None,
+        Unfinished::Failed(failure) => Some(failure.into()),
     }
-    let mut native =
-        NativeError::new(error.code(), error.summary(), &error.to_string(), error.hint());
-    if let Some(path) = error.path() {
-        native = native.with("path", path);
-    }
-    if let Some(errno) = error.errno() {
-        native = native.with("errno", errno);
-    }
-    match error {
-        FsError::TooLarge { bytes, limit, .. } => {
-            native = native.with("bytes", *bytes).with("limitBytes", *limit);
-        }
-        FsError::Protected { protected, .. } => {
-            native = native.with("protected", protected.as_str());
-        }
-        FsError::RootChanged { grant, .. } => native = native.with("grant", grant.as_str()),
-        FsError::NotAFile { kind, .. } => native = native.with("kind", kind.word()),
-        _ => {}
-    }
-    Some(native)
 }

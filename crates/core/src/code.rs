@@ -1,0 +1,257 @@
+//! The public error codes: the one place where a code is text.
+//!
+//! The build writes `ts/core/codes.ts` and the index of `docs/errors.md` from this file.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($area:literal {
+        $($(#[doc = $meaning:literal])+ $name:ident = $text:literal $($acted:ident)?,)+
+    })+) => {
+        /// A stable name for a kind of failure, for programs to decide by.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($($(#[doc = $meaning])+ $name,)+)+
+        }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &[Self] = &[$($(Self::$name,)+)+];
+
+            /// The code as programs and models read it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $($(Self::$name => $text,)+)+
+                }
+            }
+
+            /// What the code says, in one sentence.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $($(Self::$name => concat!($($meaning),+).trim_ascii(),)+)+
+                }
+            }
+
+            /// The section of `docs/errors.md` that describes it.
+            #[must_use]
+            pub const fn area(self) -> &'static str {
+                match self {
+                    $($(Self::$name)|+ => $area,)+
+                }
+            }
+
+            /// Whether a built-in tool that fails with it has done nothing. A retry is not warned
+            /// of such a call. Codes that can also follow a partial effect are marked `acted`.
+            #[must_use]
+            pub const fn is_refusal(self) -> bool {
+                match self {
+                    $($(Self::$name => true $(&& codes!(@$acted))?,)+)+
+                }
+            }
+        }
+    };
+    (@acted) => { false };
+}
+
+codes! {
+    "Paths" {
+        /// The path is empty, too long, no text, or goes through too many links.
+        PathInvalid = "TOOL_PATH_INVALID",
+        /// The path leaves the root directory at some step.
+        PathEscape = "TOOL_PATH_ESCAPE",
+        /// Nothing exists at the path.
+        FileNotFound = "TOOL_FILE_NOT_FOUND",
+        /// The path names a directory or a special file.
+        NotAFile = "TOOL_NOT_A_FILE",
+        /// A component of the path is a file.
+        NotADirectory = "TOOL_NOT_A_DIRECTORY",
+        /// The operating system refuses access to the file.
+        PermissionDenied = "TOOL_PERMISSION_DENIED",
+        /// The root directory cannot be opened.
+        RootInvalid = "TOOL_ROOT_INVALID",
+        /// A granted directory is no longer the one that was granted.
+        RootChanged = "TOOL_ROOT_CHANGED",
+    }
+    "Sizes" {
+        /// The file is larger than the limit, or an edit would make it so.
+        FileTooLarge = "TOOL_FILE_TOO_LARGE",
+        /// The content to write is larger than the limit.
+        ContentTooLarge = "TOOL_CONTENT_TOO_LARGE",
+        /// The patch is larger than the limit.
+        PatchTooLarge = "TOOL_PATCH_TOO_LARGE",
+        /// The file is not text.
+        FileBinary = "TOOL_FILE_BINARY",
+    }
+    "Edits and writes" {
+        /// The patch is malformed or does not fit the file.
+        PatchFailed = "TOOL_PATCH_FAILED",
+        /// Another program changed the file during the edit.
+        // The file was exchanged and exchanged back.
+        EditConflict = "TOOL_EDIT_CONFLICT" acted,
+        /// The file does not contain the text to replace.
+        EditNoMatch = "TOOL_EDIT_NO_MATCH",
+        /// The file contains the text to replace more than once.
+        EditAmbiguous = "TOOL_EDIT_AMBIGUOUS",
+        /// Other calls kept the file busy for longer than the timeout.
+        FileBusy = "TOOL_FILE_BUSY",
+        /// The host protects the path.
+        PathProtected = "TOOL_PATH_PROTECTED",
+        /// The file cannot be replaced in one step.
+        ReplaceRefused = "TOOL_REPLACE_REFUSED",
+        /// The system failed to read or write.
+        // The file may already be replaced: synchronising its directory can still fail.
+        IoFailed = "TOOL_IO_FAILED" acted,
+    }
+    "Searches" {
+        /// The pattern is invalid, or the search could not run.
+        GrepFailed = "TOOL_GREP_FAILED",
+    }
+    "Commands" {
+        /// The command failed, or a signal killed it.
+        // The command ran.
+        CommandFailed = "TOOL_COMMAND_FAILED" acted,
+        /// The command needs the network, which is blocked.
+        NetworkDisabled = "TOOL_NETWORK_DISABLED",
+        /// The command needs a git remote while the network is blocked.
+        GitRemoteDisabled = "TOOL_GIT_REMOTE_DISABLED",
+        /// A required layer of the sandbox is not available.
+        SandboxUnavailable = "TOOL_SANDBOX_UNAVAILABLE",
+        /// The call took longer than its timeout.
+        // The command ran, and a delayed write may still happen.
+        ProcessTimeout = "PROCESS_TIMEOUT" acted,
+        /// The command could not be started.
+        ProcessFailed = "PROCESS_FAILED",
+        /// The process ended before it recorded the outcome of the call.
+        // How far the call had come is unknown.
+        ProcessDied = "PROCESS_DIED" acted,
+    }
+    "Tasks and replays" {
+        /// Earlier attempts left effects that a retry would repeat.
+        ReplayUnsafe = "REPLAY_UNSAFE",
+        /// The recorded output of a call is incomplete.
+        ReplayIncomplete = "REPLAY_INCOMPLETE",
+        /// The program's calls differ from those of the recorded run.
+        ReplayDiffers = "REPLAY_DIFFERS",
+        /// The task of the call has ended.
+        TaskEnded = "TASK_ENDED",
+    }
+    "Journals" {
+        /// The location is neither a file nor `memory:`.
+        JournalLocationInvalid = "JOURNAL_LOCATION_INVALID",
+        /// The journal does not exist and is not created.
+        JournalNotFound = "JOURNAL_NOT_FOUND",
+        /// The journal or a file beside it cannot be opened.
+        JournalOpenFailed = "JOURNAL_OPEN_FAILED",
+        /// A file of the journal was removed or replaced while it was open.
+        JournalRemoved = "JOURNAL_REMOVED",
+        /// The journal cannot be written.
+        JournalReadOnly = "JOURNAL_READ_ONLY",
+        /// The file is not a database.
+        JournalNotADatabase = "JOURNAL_NOT_A_DATABASE",
+        /// The file is damaged.
+        JournalCorrupt = "JOURNAL_CORRUPT",
+        /// The table of calls has another schema.
+        JournalSchemaMismatch = "JOURNAL_SCHEMA_MISMATCH",
+        /// No space is left for the journal.
+        JournalDiskFull = "JOURNAL_DISK_FULL",
+        /// Other processes held the journal for longer than the timeout.
+        JournalBusy = "JOURNAL_BUSY",
+        /// The journal already has a row for the call.
+        JournalDuplicateCall = "JOURNAL_DUPLICATE_CALL",
+        /// The journal has no row for the call.
+        JournalCallMissing = "JOURNAL_CALL_MISSING",
+        /// The row of the call already has its outcome.
+        JournalCallFinished = "JOURNAL_CALL_FINISHED",
+        /// Another attempt of the task is running.
+        JournalTaskLocked = "JOURNAL_TASK_LOCKED",
+        /// A lock file of the journal cannot be used.
+        JournalLockFailed = "JOURNAL_LOCK_FAILED",
+        /// A row is larger than the database can hold.
+        JournalRowTooLarge = "JOURNAL_ROW_TOO_LARGE",
+        /// Rows that are written later could not be written.
+        JournalRowsLost = "JOURNAL_ROWS_LOST",
+        /// The journal is closed.
+        JournalClosed = "JOURNAL_CLOSED",
+        /// Another failure of the system or the database.
+        JournalIoFailed = "JOURNAL_IO_FAILED",
+    }
+    "Thread stores" {
+        /// The location is neither a file nor `memory:`.
+        ThreadLocationInvalid = "THREAD_LOCATION_INVALID",
+        /// The store does not exist and is not created.
+        ThreadStoreNotFound = "THREAD_STORE_NOT_FOUND",
+        /// The store or a file beside it cannot be opened.
+        ThreadOpenFailed = "THREAD_OPEN_FAILED",
+        /// A file of the store was removed or replaced while it was open.
+        ThreadRemoved = "THREAD_REMOVED",
+        /// The store cannot be written.
+        ThreadReadOnly = "THREAD_READ_ONLY",
+        /// The file is not a database.
+        ThreadNotADatabase = "THREAD_NOT_A_DATABASE",
+        /// The file is damaged, or another program changed it.
+        ThreadCorrupt = "THREAD_CORRUPT",
+        /// The tables have another schema.
+        ThreadSchemaMismatch = "THREAD_SCHEMA_MISMATCH",
+        /// No space is left for the store.
+        ThreadDiskFull = "THREAD_DISK_FULL",
+        /// Other processes held the store for longer than the timeout.
+        ThreadBusy = "THREAD_BUSY",
+        /// A lock file of the store cannot be used.
+        ThreadLockFailed = "THREAD_LOCK_FAILED",
+        /// Another owner works on the thread.
+        ThreadLocked = "THREAD_LOCKED",
+        /// The store is closed.
+        ThreadClosed = "THREAD_CLOSED",
+        /// Another failure of the system or the database.
+        ThreadIoFailed = "THREAD_IO_FAILED",
+        /// No thread has this id.
+        ThreadNotFound = "THREAD_NOT_FOUND",
+        /// The thread has no call with this id.
+        ThreadCallNotFound = "THREAD_CALL_NOT_FOUND",
+        /// The call is not in the state that the step needs.
+        ThreadCallState = "THREAD_CALL_STATE",
+        /// The thread already has this id.
+        ThreadDuplicateId = "THREAD_DUPLICATE_ID",
+        /// The thread has no such attachment.
+        ThreadAttachmentNotFound = "THREAD_ATTACHMENT_NOT_FOUND",
+        /// An id, a name or a path is malformed.
+        ThreadNameRefused = "THREAD_NAME_REFUSED",
+        /// A key is malformed, or the call has too many.
+        ThreadKeyRefused = "THREAD_KEY_REFUSED",
+        /// The value cannot be stored.
+        ThreadValueRefused = "THREAD_VALUE_REFUSED",
+        /// The data of an attachment is not base64.
+        ThreadEncodingInvalid = "THREAD_ENCODING_INVALID",
+        /// An attachment or a text is larger than the limit.
+        ThreadTooLarge = "THREAD_TOO_LARGE",
+        /// One call led to too many queued calls.
+        ThreadQueueLimit = "THREAD_QUEUE_LIMIT",
+    }
+    "The tool contract" {
+        /// The session has no capability for the call.
+        CapabilityDenied = "CAPABILITY_DENIED",
+        /// The manifest is invalid.
+        ContractManifestInvalid = "CONTRACT_MANIFEST_INVALID",
+        /// A permission rule is invalid.
+        ContractRuleInvalid = "CONTRACT_RULE_INVALID",
+        /// A file was used after its call had ended.
+        TargetClosed = "TOOL_TARGET_CLOSED",
+    }
+    "Everything else" {
+        /// An argument or an option is invalid.
+        InvalidInput = "INVALID_INPUT",
+        /// The native addon cannot be loaded.
+        NativeUnavailable = "NATIVE_UNAVAILABLE",
+        /// Native code has a defect.
+        // A defect can show itself at any time.
+        InternalError = "INTERNAL_ERROR" acted,
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

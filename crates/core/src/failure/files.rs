@@ -1,0 +1,86 @@
+//! Failures of file operations.
+
+use toolwright_fs::FsError;
+
+use super::{Failure, Unfinished};
+use crate::code::Code;
+use crate::voice;
+
+impl From<FsError> for Unfinished {
+    fn from(error: FsError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&FsError> for Unfinished {
+    fn from(error: &FsError) -> Self {
+        let Some(code) = code_of(error) else { return Self::Cancelled };
+        let mut failure = Failure::new(code, error.summary(), error.to_string())
+            .with_hint(voice::files::hint(error));
+        if let Some(hint) = voice::files::session_hint(error) {
+            failure = failure.with_session_hint(hint);
+        }
+        if let Some(path) = error.path() {
+            failure = failure.with("path", path);
+        }
+        if let Some(errno) = error.errno() {
+            failure = failure.with("errno", errno);
+        }
+        Self::Failed(match error {
+            FsError::TooLarge { bytes, limit, .. } => {
+                failure.with("bytes", *bytes).with("limitBytes", *limit)
+            }
+            FsError::Protected { protected, .. } => failure.with("protected", protected.as_str()),
+            FsError::RootChanged { grant, .. } => failure.with("grant", grant.as_str()),
+            FsError::NotAFile { kind, .. } => failure.with("kind", kind.word()),
+            _ => failure,
+        })
+    }
+}
+
+/// `None` for a cancellation, which is no failure.
+fn code_of(error: &FsError) -> Option<Code> {
+    Some(match error {
+        FsError::PathInvalid { .. } => Code::PathInvalid,
+        FsError::Escape { .. } => Code::PathEscape,
+        FsError::Protected { .. } | FsError::Reserved { .. } => Code::PathProtected,
+        FsError::NotFound { .. } => Code::FileNotFound,
+        FsError::NotAFile { .. } => Code::NotAFile,
+        FsError::NotADirectory { .. } => Code::NotADirectory,
+        FsError::Permission { .. } => Code::PermissionDenied,
+        FsError::TooLarge { .. } => Code::FileTooLarge,
+        FsError::Conflict { .. } => Code::EditConflict,
+        FsError::Busy { .. } => Code::FileBusy,
+        FsError::NotReplaceable { .. } => Code::ReplaceRefused,
+        FsError::Root { .. } => Code::RootInvalid,
+        FsError::RootChanged { .. } => Code::RootChanged,
+        FsError::Io { .. } => Code::IoFailed,
+        FsError::Cancelled => return None,
+    })
+}
+
+/// A file that was to be read as text and is binary.
+#[must_use]
+pub fn binary_file(display_path: &str, bytes: u64) -> Failure {
+    let summary = format!("Binary file ({bytes} bytes)");
+    let place = format!("{summary}: `{display_path}`");
+    Failure::new(Code::FileBinary, summary, place)
+        .with_hint(voice::files::BINARY)
+        .with("path", display_path)
+        .with("bytes", bytes)
+}
+
+/// The directory of a command cannot be used; `hint` says how to choose another.
+#[must_use]
+pub fn working_directory(error: &FsError, hint: &'static str) -> Unfinished {
+    match error {
+        FsError::NotFound { path } => {
+            let place = format!("Directory not found: `{path}`");
+            Failure::new(Code::FileNotFound, "Directory not found", place)
+                .with_hint(hint)
+                .with("path", path.as_str())
+                .into()
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,9 @@
+//! The operations of toolwright: each is composed here, below every door.
+//!
+//! The crates below know files, patches, searches, processes and databases, and report typed errors.
+//! This crate puts them together and gives every failure its public [`code::Code`], its text and
+//! its next move. It knows nothing of JavaScript.
+
+pub mod code;
+pub mod failure;
+pub mod voice;

@@ -1,0 +1,6 @@
+//! Next moves: what a model can do about a failure, at either door.
+//!
+//! A hint names a move that its reader can make. The tools of a session take no patch, and their
+//! host sets `limits`; so they get words of their own where the others would lead nowhere.
+
+pub mod files;
