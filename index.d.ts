@@ -240,7 +240,7 @@ export declare class OpenedTarget {
    * All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
    * nothing, and `readRange` says why.
    */
-  readAtOnce(limitBytes: number): string | Buffer | null
+  tryReadCached(limitBytes: number): string | Buffer | null
   /** Makes `content` the text of the file. */
   write(content: string, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractWriteOutcome>
   /** Replaces a text in the file by another. */
@@ -960,12 +960,6 @@ export interface OpenOutcome {
  */
 export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenOutcome>
 
-/**
- * The same for `read`, when nothing has to be waited for; else nothing, and `openTarget` says why.
- * For the JavaScript thread: the way to another one takes longer than this.
- */
-export declare function openTargetAtOnce(policy: ContractPolicy, path: string): OpenedTarget | null
-
 /** Takes a command line apart, for bash or for a shell that is not known. */
 export declare function parseCommandLine(line: string, shell?: 'bash' | undefined): ParsedCommandLine
 
@@ -1042,12 +1036,6 @@ export interface RangeOutcome {
  * is no text is refused.
  */
 export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle): Promise<ReadOutcome>
-
-/**
- * The text of the same file when it can be had without waiting for anything; else nothing, and
- * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
- */
-export declare function readAtOnce(root: GrantedRoot, path: string, limitBytes: number): string | Buffer | null
 
 /** Reads some lines of the regular file at `path` below `root`, which may be of any size. */
 export declare function readLines(root: GrantedRoot, path: string, wanted: WantedLines, cancel: CancelHandle): Promise<LinesOutcome>
@@ -1238,6 +1226,18 @@ export interface ThreadStoreOptions {
   /** The most bytes of any other text. */
   textLimitBytes: number
 }
+
+/**
+ * The same for `read`, when nothing has to be waited for; else nothing, and `openTarget` says why.
+ * For the JavaScript thread: the way to another one takes longer than this.
+ */
+export declare function tryOpenTargetCached(policy: ContractPolicy, path: string): OpenedTarget | null
+
+/**
+ * The text of the same file when it can be had without waiting for anything; else nothing, and
+ * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
+ */
+export declare function tryReadCached(root: GrantedRoot, path: string, limitBytes: number): string | Buffer | null
 
 /** Which values. */
 export interface ValuesRange {

@@ -151,14 +151,14 @@ pub fn read_lines(
 /// The text of the same file when it can be had without waiting for anything; else nothing, and
 /// `read` says why. For the JavaScript thread: the way to another one takes longer than this.
 #[napi(catch_unwind)]
-pub fn read_at_once<'env>(
+pub fn try_read_cached<'env>(
     env: &'env Env,
     root: &GrantedRoot,
     path: String,
     limit_bytes: f64,
 ) -> Result<Option<Either<JsString<'env>, Buffer>>> {
     let limit = options::bytes(limit_bytes);
-    toolwright_fs::read_cached(&root.0, &path, limit, |bytes| {
+    toolwright_fs::try_read_cached(&root.0, &path, limit, |bytes| {
         if bytes.is_ascii() {
             // As it is: ASCII is Latin-1, too.
             env.create_string_latin1(bytes).map(Either::A)

@@ -163,8 +163,8 @@ export async function callPatiently<O extends Outcome>(
   })
 }
 
-/** What reading at once may take of one turn of the event loop, so that many reads leave the others theirs. */
-const AT_ONCE_MS = 2
+/** What reading without waiting may take of one turn of the event loop, so that many reads leave the others theirs. */
+const NOWAIT_BUDGET_MS = 2
 /** After how long a turn counts as over where nobody says so: timers may be those of a test. */
 const TURN_MS = 10
 let current = { beganMs: 0, spentMs: 0 }
@@ -176,17 +176,17 @@ function newTurn(): void {
 }
 
 /**
- * What `look` gives that waits for nothing: a file is in memory, and the event loop has not been held up
+ * What `look` finds without waiting: a file is in memory, and the event loop has not been held up
  * by others just now. `undefined` says nothing about the file.
  *
  * @throws the signal's reason when it is aborted.
  */
-export function atOnce<T>(signal: AbortSignal | undefined, look: (addon: typeof Addon) => T | null): T | undefined {
+export function tryNowait<T>(signal: AbortSignal | undefined, look: (addon: typeof Addon) => T | null): T | undefined {
   signal?.throwIfAborted()
   if (loaded === undefined) return undefined
   const beganMs = performance.now()
   if (beganMs - current.beganMs > TURN_MS) newTurn()
-  if (current.spentMs > AT_ONCE_MS) {
+  if (current.spentMs > NOWAIT_BUDGET_MS) {
     if (!hasNewTurn) setImmediate(newTurn).unref()
     hasNewTurn = true
     return undefined

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use napi::bindgen_prelude::{AsyncTask, Buffer, Either, Object};
 use napi::{Env, JsString, Result};
 use napi_derive::napi;
-use toolwright_fs::{Durability, FsError, Held, UpdateError, WriteOptions};
+use toolwright_fs::{Durability, FsError, OpenTarget, UpdateError, WriteOptions};
 
 use super::target::OpenedTarget;
 use super::{Unfinished, file_error};
@@ -142,14 +142,14 @@ impl OpenedTarget {
     /// All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
     /// nothing, and `readRange` says why.
     #[napi(catch_unwind)]
-    pub fn read_at_once<'env>(
+    pub fn try_read_cached<'env>(
         &self,
         env: &'env Env,
         limit_bytes: f64,
     ) -> Result<Option<Either<JsString<'env>, Buffer>>> {
         let opened = self.opened().ok();
         let limit = options::bytes(limit_bytes);
-        let text = opened.and_then(|opened| opened.held.read_at_once(limit));
+        let text = opened.and_then(|opened| opened.held.try_read_cached(limit));
         text.map(|text| {
             if text.is_ascii() {
                 env.create_string_latin1(&text).map(Either::A) // ASCII is Latin-1, too
@@ -199,13 +199,18 @@ impl OpenedTarget {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no file is that long")]
-fn read_range(held: &Held, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -> RangeOutcome {
+fn read_range(
+    held: &OpenTarget,
+    offset: f64,
+    limit_bytes: f64,
+    cancel: &AtomicBool,
+) -> RangeOutcome {
     let range = match held.read_range(options::bytes(offset), options::bytes(limit_bytes), cancel) {
         Ok(range) => range,
         Err(error) => return RangeOutcome::unfinished(file_error::told(&error)),
     };
     if range.is_binary {
-        let native = crate::error::binary_file(held.shown(), range.file_bytes);
+        let native = crate::error::binary_file(held.display_path(), range.file_bytes);
         return RangeOutcome::failed(native);
     }
     let mut outcome = RangeOutcome {
@@ -228,7 +233,7 @@ fn read_range(held: &Held, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -
 
 #[expect(clippy::cast_precision_loss, reason = "no text is that long")]
 fn write(
-    held: &Held,
+    held: &OpenTarget,
     content: &str,
     limit_bytes: f64,
     publish: &ContractPublish,
@@ -260,7 +265,7 @@ fn too_large(what: &str, text: &str, limit: u64) -> NativeError {
 }
 
 fn replace(
-    held: &Held,
+    held: &OpenTarget,
     edit: ContractEdit,
     limit_bytes: f64,
     publish: &ContractPublish,
@@ -291,7 +296,7 @@ fn replace(
             ..ContractEditOutcome::default()
         },
         Err(UpdateError::Fs(error)) => ContractEditOutcome::unfinished(file_error::told(&error)),
-        Err(UpdateError::Refused(error)) => not_made(held.shown(), &error),
+        Err(UpdateError::Refused(error)) => not_made(held.display_path(), &error),
     }
 }
 

@@ -131,7 +131,7 @@ fn run(
     host: Arc<Variables>,
     cancel: &Cancel,
 ) -> ContractBashOutcome {
-    let mut cwd = opened.held.directory_place();
+    let mut cwd = opened.held.directory_path();
     let (mut root, mut below) = root_of(&opened.policy, cwd);
     let mut directory = directory_of(opened, cwd);
     let open = Open::now(&request.grants);

@@ -50,7 +50,7 @@ pub(super) fn find(
     let way = |one: &Arc<Granted>| -> Option<(&'static str, PathBuf, PathBuf)> {
         let names = ["workspace", "adHoc", "userData"];
         let option = names.into_iter().find(|name| one.name().starts_with(name))?;
-        Some((option, one.given().to_owned(), one.place().ok()?.0.to_owned()))
+        Some((option, one.given().to_owned(), one.real_path().ok()?.0.to_owned()))
     };
     let ways: Vec<_> = found.iter().filter_map(way).collect();
     let ways: Vec<Way<'_>> =
@@ -65,7 +65,8 @@ fn one(
     names: &[ContractGranted],
     known: &[Arc<Granted>],
 ) -> Result<Arc<Granted>, FsError> {
-    let is_it = |one: &&Arc<Granted>| one.place().is_ok_and(|(place, _)| place == Path::new(path));
+    let is_it =
+        |one: &&Arc<Granted>| one.real_path().is_ok_and(|(place, _)| place == Path::new(path));
     if let Some(known) = known.iter().find(is_it) {
         known.check()?;
         return Ok(Arc::clone(known));
@@ -93,8 +94,9 @@ impl Policy {
         granted.extend(others.iter().filter(|one| !is_ad_hoc(one)).cloned());
         for (number, path) in ad_hoc.iter().enumerate() {
             // One that was replaced is refused when it is used.
-            let is_it =
-                |one: &&Arc<Granted>| one.place().is_ok_and(|(place, _)| place == Path::new(path));
+            let is_it = |one: &&Arc<Granted>| {
+                one.real_path().is_ok_and(|(place, _)| place == Path::new(path))
+            };
             granted.push(match known.iter().find(is_it) {
                 Some(known) => Arc::clone(known),
                 None => one(&format!("adHoc[{number}]"), path, &[], &[])?,
@@ -124,7 +126,7 @@ impl Policy {
                 }
             }
             let is_granted = |path: &Path| {
-                self.granted.iter().any(|one| one.place().is_ok_and(|(place, _)| place == path))
+                self.granted.iter().any(|one| one.real_path().is_ok_and(|(place, _)| place == path))
             };
             let more = self.roots.iter().filter(|path| !is_granted(path));
             around.extend(more.filter_map(|path| Root::open(path).ok()));
@@ -136,7 +138,7 @@ impl Policy {
     pub(super) fn identify(&self) -> Result<Vec<plan::Granted>, FsError> {
         let told = self.granted.iter().map(|directory| {
             directory.check()?;
-            let (path, identity) = directory.place()?;
+            let (path, identity) = directory.real_path()?;
             Ok(plan::Granted { path: path.to_owned(), identity })
         });
         told.collect()

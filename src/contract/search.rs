@@ -13,7 +13,7 @@ use std::time::Instant;
 use napi::bindgen_prelude::{ClassInstance, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_fs::{FsError, HeldKind, Opener};
+use toolwright_fs::{FsError, Opener, TargetKind};
 use toolwright_policy::{Access, Action, Decided, Rules};
 use toolwright_search::{Found, GrepError, Hit, Named, Scope, Unsearched};
 use values::{
@@ -114,7 +114,7 @@ impl From<GrepError> for Failed {
 impl Failed {
     fn of(opened: &Opened, error: &FsError) -> Self {
         file_error::told(error).map_or_else(
-            || Self::Search(GrepError::Cancelled { path: opened.held.place().to_owned() }),
+            || Self::Search(GrepError::Cancelled { path: opened.held.real_path().to_owned() }),
             Self::Native,
         )
     }
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
     }
 
     fn place(&self, relative: &Path) -> std::path::PathBuf {
-        self.opened.held.directory_place().join(relative)
+        self.opened.held.directory_path().join(relative)
     }
 
     /// What a search was kept from, as far as the caller may know of it.
@@ -207,9 +207,9 @@ impl<'a> Search<'a> {
         ) -> std::result::Result<T, GrepError>,
     ) -> std::result::Result<T, GrepError> {
         let held = &self.opened.held;
-        let is_file = matches!(held.kind(), HeldKind::File { .. });
+        let is_file = matches!(held.kind(), TargetKind::File { .. });
         let scope = Scope {
-            root: held.directory_place(),
+            root: held.directory_path(),
             start: if is_file { held.name() } else { Path::new("") },
             keep: &|path| self.keeps(path),
             max_records: if sidecar.is_some() { u64::MAX } else { most },
@@ -291,8 +291,8 @@ fn glob(
     let sidecar = request.sidecar.as_ref();
     let mut all: Vec<(Search<'_>, Named)> = Vec::with_capacity(opened.len());
     for opened in opened {
-        if opened.held.kind() != HeldKind::Directory {
-            let path = opened.held.shown().to_owned();
+        if opened.held.kind() != TargetKind::Directory {
+            let path = opened.held.display_path().to_owned();
             return Err(Failed::of(opened, &FsError::NotADirectory { path }));
         }
         let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use toolwright_fs::{FsError, Held, HeldKind, Roots};
+use toolwright_fs::{FsError, OpenTarget, Roots, TargetKind};
 use toolwright_policy::Access;
 
 use super::policy::{ContractPolicy, Policy, denied};
@@ -31,7 +31,7 @@ pub struct OpenedTarget {
 
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) held: Held,
+    pub(super) held: OpenTarget,
     pub(super) policy: Arc<Policy>,
 }
 
@@ -104,11 +104,11 @@ pub fn open_target(
 /// For the JavaScript thread: the way to another one takes longer than this.
 #[napi(catch_unwind)]
 #[must_use]
-pub fn open_target_at_once(policy: &ContractPolicy, path: String) -> Option<OpenedTarget> {
+pub fn try_open_target_cached(policy: &ContractPolicy, path: String) -> Option<OpenedTarget> {
     let policy = &policy.0;
     // With more roots the others may have to be looked at.
-    let held = Held::at_once(policy.workspace_root()?, &path)?;
-    let allowed = policy.allows(Access::Read, held.place());
+    let held = OpenTarget::try_open_cached(policy.workspace_root()?, &path)?;
+    let allowed = policy.allows(Access::Read, held.real_path());
     allowed.then(|| opened(policy, held, &path, Wanted::Read))
 }
 
@@ -142,20 +142,20 @@ fn open(
     }
     let is_absolute = Path::new(path).is_absolute();
     let roots = policy.open_roots(Path::new(path))?;
-    let mut held = roots.hold(path).map_err(|error| match error {
+    let mut held = roots.open_target(path).map_err(|error| match error {
         // It lies in no place that any capability speaks of.
         FsError::Escape { via_link: false, .. } if is_absolute || policy.workspace.is_empty() => {
             Refused::Denied(outside(wanted, path))
         }
         other => Refused::Fs(other),
     })?;
-    let place = held.place().to_owned();
+    let place = held.real_path().to_owned();
     let allowed = match wanted {
         Wanted::Read => policy.allows(Access::Read, &place),
         Wanted::Write => policy.allows(Access::Write, &place),
         Wanted::Edit => policy.allows(Access::Read, &place) && policy.allows(Access::Write, &place),
         Wanted::Search | Wanted::Workdir => {
-            let is_directory = held.kind() == HeldKind::Directory;
+            let is_directory = held.kind() == TargetKind::Directory;
             policy.allows(Access::Read, &place)
                 || is_directory && policy.allows_below(&place)
                 // Where a command runs shows nothing of what is there.
@@ -173,7 +173,12 @@ fn open(
 }
 
 /// Whether what was found can be used for what is wanted.
-fn check(held: &mut Held, roots: &Roots, policy: &Policy, wanted: Wanted) -> Result<(), FsError> {
+fn check(
+    held: &mut OpenTarget,
+    roots: &Roots,
+    policy: &Policy,
+    wanted: Wanted,
+) -> Result<(), FsError> {
     match wanted {
         Wanted::Read => held.check_readable()?,
         Wanted::Write | Wanted::Edit => {
@@ -184,12 +189,12 @@ fn check(held: &mut Held, roots: &Roots, policy: &Policy, wanted: Wanted) -> Res
             }
         }
         Wanted::Search | Wanted::Workdir => {
-            let is_directory = held.kind() == HeldKind::Directory;
+            let is_directory = held.kind() == TargetKind::Directory;
             if !is_directory {
                 held.check_readable()?;
             }
             if wanted == Wanted::Workdir && !is_directory {
-                return Err(FsError::NotADirectory { path: held.shown().to_owned() });
+                return Err(FsError::NotADirectory { path: held.display_path().to_owned() });
             }
         }
     }
@@ -197,23 +202,23 @@ fn check(held: &mut Held, roots: &Roots, policy: &Policy, wanted: Wanted) -> Res
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no file is that long")]
-fn opened(policy: &Arc<Policy>, held: Held, path: &str, wanted: Wanted) -> OpenedTarget {
+fn opened(policy: &Arc<Policy>, held: OpenTarget, path: &str, wanted: Wanted) -> OpenedTarget {
     let (kind, bytes) = match held.kind() {
-        HeldKind::File { bytes } => ("file", Some(bytes as f64)),
-        HeldKind::Directory => ("directory", None),
-        HeldKind::Missing => ("missing", None),
+        TargetKind::File { bytes } => ("file", Some(bytes as f64)),
+        TargetKind::Directory => ("directory", None),
+        TargetKind::Missing => ("missing", None),
     };
     let access = match wanted {
         Wanted::Write | Wanted::Edit => Access::Write,
         Wanted::Read | Wanted::Search | Wanted::Workdir => Access::Read,
     };
     OpenedTarget {
-        real_path: held.place().to_string_lossy().into_owned(),
+        real_path: held.real_path().to_string_lossy().into_owned(),
         requested_path: path.to_owned(),
-        display_path: policy.display(held.place()).to_string_lossy().into_owned(),
+        display_path: policy.display(held.real_path()).to_string_lossy().into_owned(),
         kind,
         bytes,
-        implicit: policy.is_implicit(access, held.place()),
+        implicit: policy.is_implicit(access, held.real_path()),
         held: Some(Arc::new(Opened { held, policy: Arc::clone(policy) })),
     }
 }

@@ -1,6 +1,6 @@
 import type { ContractGlobRequest, SidecarRequest } from '../../index.js'
 import { ToolError } from '../errors.js'
-import { atOnce, call, callInTurn, type CallLimits } from '../native.js'
+import { call, callInTurn, type CallLimits, tryNowait } from '../native.js'
 import type { CallAuthority } from './call-authority.js'
 import { ContractFailure } from './codes.js'
 import { commandEnvironment } from './command-environment.js'
@@ -96,7 +96,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
     async read(path, { offset = 0, limit = limits.readBytes } = {}) {
       const target = await authority.open(path, 'read')
       const most = Math.min(limit, limits.readBytes)
-      const whole = offset === 0 ? atOnce(signal, () => target.readAtOnce(most)) : undefined
+      const whole = offset === 0 ? tryNowait(signal, () => target.tryReadCached(most)) : undefined
       if (typeof whole === 'string') return { content: whole, offset, bytes: whole.length }
       if (whole !== undefined) return { content: whole.toString('utf8'), offset, bytes: whole.length }
       const part = await patient(() => call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel)))

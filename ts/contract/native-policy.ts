@@ -3,7 +3,7 @@ import type * as Addon from '../../index.js'
 import type { ContractBashOutcome, ContractBashRequest, ContractGrants, ContractPolicy, ContractPolicyRequest, NativeError, OpenedTarget } from '../../index.js'
 import { boundedPath } from '../bounded-path.js'
 import { ToolError } from '../errors.js'
-import { atOnce, call, type CallLimits, nativeAddon, unwrap } from '../native.js'
+import { call, type CallLimits, nativeAddon, tryNowait, unwrap } from '../native.js'
 import type { FileAccess } from './contract-tool.js'
 import type { RequirementSet } from './requirements.js'
 
@@ -16,7 +16,7 @@ export type ContractAddon = Pick<
   | 'suggestPattern'
   | 'bashOnlySyntax'
   | 'openTarget'
-  | 'openTargetAtOnce'
+  | 'tryOpenTargetCached'
   | 'contractBash'
   | 'removeDirectory'
   | 'removeAbandoned'
@@ -99,7 +99,7 @@ export class SessionPolicy {
   async open(given: string, access: FileAccess | 'workdir', signal: AbortSignal): Promise<OpenedTarget> {
     const path = boundedPath(given)
     if (access === 'read') {
-      const seen = atOnce(signal, () => this.addon.openTargetAtOnce(this.#native, path))
+      const seen = tryNowait(signal, () => this.addon.tryOpenTargetCached(this.#native, path))
       if (seen !== undefined) return seen
     }
     const limits: CallLimits = { signal, timeoutMs: OPEN_MS, what: `open ${path}` }

@@ -1,5 +1,5 @@
 import type { OpenedTarget } from '../../index.js'
-import { atOnce, call } from '../native.js'
+import { call, tryNowait } from '../native.js'
 
 /** More is not kept: the text is for a diff that a person looks at. */
 const MOST_BYTES = 200_000
@@ -12,7 +12,7 @@ const texts = new WeakMap<object, string>()
 /** The text of a file that a call is about to overwrite; nothing for a new one, for one that is no text, and for a long one. */
 export async function textBefore(target: OpenedTarget | undefined, signal: AbortSignal): Promise<string | undefined> {
   if (target?.kind !== 'file' || (target.bytes ?? Infinity) > MOST_BYTES) return undefined
-  const whole = atOnce(signal, () => target.readAtOnce(MOST_BYTES))
+  const whole = tryNowait(signal, () => target.tryReadCached(MOST_BYTES))
   if (whole !== undefined) return typeof whole === 'string' ? whole : whole.toString('utf8')
   const limits = { signal, what: 'read what is overwritten', timeoutMs: READ_MS }
   try {

@@ -8,7 +8,7 @@ import type { ToolContext } from '../context.js'
 import { type BuiltInViews, type CallableTool, defineBoundTool, type StreamingTool } from '../define-tool.js'
 import { grantedRoot } from '../granted-root.js'
 import { leftRunningNote } from '../left-running.js'
-import { atOnce, call, stream } from '../native.js'
+import { call, stream, tryNowait } from '../native.js'
 import { partialOutputs } from '../run-call.js'
 import { invalid } from '../option-checks.js'
 import { type BoundToolOptions, checkBashLimits, documentedOptions, type ToolOptions } from '../settings.js'
@@ -214,7 +214,7 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
 /** The scripts of the package.json where the command runs. Only looked at to say what else can be run. */
 function packageScripts(plan: CallPlan, cwd: string): Readonly<Record<string, unknown>> {
   try {
-    const file = atOnce(undefined, (addon) => addon.readAtOnce(grantedRoot(addon, plan), join(cwd, 'package.json'), MOST_OF_PACKAGE))
+    const file = tryNowait(undefined, (addon) => addon.tryReadCached(grantedRoot(addon, plan), join(cwd, 'package.json'), MOST_OF_PACKAGE))
     const scripts = (JSON.parse(file?.toString() ?? '') as { scripts?: unknown } | null)?.scripts
     return typeof scripts === 'object' && scripts !== null ? (scripts as Record<string, unknown>) : {}
   } catch {

@@ -3,7 +3,7 @@ import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { grantedRoot } from '../granted-root.js'
-import { atOnce, call } from '../native.js'
+import { call, tryNowait } from '../native.js'
 import { invalid } from '../option-checks.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { type CallPlan, callPlan } from './call-plan.js'
@@ -106,7 +106,7 @@ async function readForModel(
     }
   }
   const limits = plan.limits(`read ${target}`)
-  const seen = atOnce(limits.signal, (addon) => addon.readAtOnce(grantedRoot(addon, plan), target, plan.maxOutputBytes))
+  const seen = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, plan.maxOutputBytes))
   if (seen !== undefined && !hasNul(seen)) return typeof seen === 'string' ? seen : seen.toString('utf8')
   return textOf(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, true, cancel)))
 }
@@ -161,7 +161,7 @@ async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolO
   const plan = callPlan(ctx, bound, 'read')
   const target = plan.path(path)
   const limits = plan.limits(`read ${target}`)
-  const seen = atOnce(limits.signal, (addon) => addon.readAtOnce(grantedRoot(addon, plan), target, plan.maxOutputBytes))
+  const seen = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, plan.maxOutputBytes))
   if (seen !== undefined) return typeof seen === 'string' ? seen : seen.toString('utf8')
   return textOf(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, false, cancel)))
 }

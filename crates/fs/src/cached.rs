@@ -12,7 +12,7 @@ use crate::Granted;
 ///
 /// `None` says nothing about the file: [`read()`](crate::read()) it, which also words what is wrong.
 #[must_use]
-pub fn read_cached<T>(
+pub fn try_read_cached<T>(
     root: &Granted,
     path: &str,
     limit: u64,
@@ -69,7 +69,7 @@ pub(crate) mod linux {
             relative if relative.is_relative() => relative.to_path_buf(),
             absolute => path::below(absolute, root.given())?,
         };
-        let root = root.at_once()?;
+        let root = root.try_open_cached()?;
         // What else is mounted below is another filesystem.
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
         // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.

@@ -12,7 +12,7 @@ use std::{fs, io};
 use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::locate::name_of;
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::{FileIdentity, FsError, Resolver, Root, path};
 
 /// Whether a directory is kept open between its uses.
@@ -126,7 +126,7 @@ impl Granted {
     }
 
     /// Where it lies, without links, and which directory it is.
-    pub fn place(&self) -> Result<(&Path, FileIdentity), FsError> {
+    pub fn real_path(&self) -> Result<(&Path, FileIdentity), FsError> {
         self.found().map(|found| (found.real.as_path(), found.identity))
     }
 
@@ -166,7 +166,7 @@ impl Granted {
     /// The directory when it is kept open, on a file system of this machine, and still in its place:
     /// looking at it waits for nothing, since what is open keeps the way there in memory.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux reads at once"))]
-    pub(crate) fn at_once(&self) -> Option<BorrowedFd<'_>> {
+    pub(crate) fn try_open_cached(&self) -> Option<BorrowedFd<'_>> {
         let found = self.found.get().filter(|found| found.is_local)?;
         let open = found.open.as_ref()?;
         self.checked().is_ok().then(|| open.as_fd())
@@ -227,7 +227,7 @@ impl Granted {
         if !self.given.is_absolute() {
             return Err(self.unreadable(rustix::io::Errno::INVAL.into()));
         }
-        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(CWD, &self.given, flags, Mode::empty());
         opened.map_err(|errno| match self.seen {
             // It was there, and is not there any more.

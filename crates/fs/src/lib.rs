@@ -8,7 +8,7 @@
 //! Three operations stand on it:
 //!
 //! - [`read()`]: the bytes of a regular file, bounded by what is read, not by what `stat` promised;
-//!   [`read_cached`] is the same for what is in memory already, and never waits;
+//!   [`try_read_cached`] is the same for what is in memory already, and never waits;
 //! - [`write()`]: a whole file, published by a rename, so that other readers see the old bytes or the
 //!   new bytes and never a mixture;
 //! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
@@ -17,7 +17,7 @@
 //! A root that is granted to more than one call is [`Granted`]: it is identified once, and each call
 //! works in that directory or in none.
 //!
-//! [`Roots`] find a file first and hold it open as [`Held`], so that somebody can decide about what
+//! [`Roots`] find a file first and hold it open as [`OpenTarget`], so that somebody can decide about what
 //! was found before anything is done to it.
 //!
 //! Neither of the last two changes what the host protects ([`WriteOptions::protected`]).
@@ -36,11 +36,11 @@ mod errno;
 mod error;
 mod file_kind;
 mod granted;
-mod held;
 mod identity;
 mod lines;
 mod locate;
 mod open;
+mod open_target;
 mod owner;
 mod path;
 mod protect;
@@ -60,14 +60,14 @@ mod update;
 mod walk;
 mod write;
 
-pub use cached::read_cached;
+pub use cached::try_read_cached;
 pub use error::{FsError, Refusal};
 pub use file_kind::FileKind;
 pub use granted::{Granted, Keeping, Replaced, led_out_of};
-pub use held::{Held, HeldKind, Opener, Roots};
 pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};
 pub use locate::Located;
+pub use open_target::{OpenTarget, Opener, Roots, TargetKind};
 pub use range::{Range, is_binary};
 pub use read::read;
 pub use remove::abandoned::remove_abandoned;

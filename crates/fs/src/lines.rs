@@ -57,11 +57,11 @@ pub fn read_lines(
 
 fn lines_of(
     file: &File,
-    shown: &str,
+    display_path: &str,
     range: LineRange,
     cancel: &AtomicBool,
 ) -> Result<Lines, FsError> {
-    let failed = |errno: Errno| FsError::at(shown, "reading", errno);
+    let failed = |errno: Errno| FsError::at(display_path, "reading", errno);
     let limit = usize::try_from(range.limit).unwrap_or(usize::MAX);
     let mut chunk = Vec::new();
     chunk.try_reserve_exact(STRIDE).map_err(|_| failed(Errno::NOMEM))?;

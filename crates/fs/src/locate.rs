@@ -80,14 +80,14 @@ impl Root {
     }
 
     fn open_listed_by_walk(&self, relative: &Path) -> io::Result<OwnedFd> {
-        let shown = relative.to_string_lossy();
+        let display_path = relative.to_string_lossy();
         let outside = |error: FsError| match error {
             FsError::NotFound { .. } => Errno::NOENT.into(),
             FsError::Permission { source, .. } | FsError::Io { source, .. } => source,
             _ => io::Error::from(Errno::XDEV),
         };
         let (directory, name) =
-            match walk::walk(self, &shown, relative, Missing::Reported).map_err(outside)? {
+            match walk::walk(self, &display_path, relative, Missing::Reported).map_err(outside)? {
                 Place::Entry { parent, name, .. } => (parent, name),
                 Place::Directory(directory) => (directory, ".".into()),
             };

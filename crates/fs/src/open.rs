@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::protect::Protection;
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::walk::{CreatedDirectories, Missing, Place};
 use crate::{FileKind, FsError, Resolver, Root, path, reserved, walk};
 
@@ -54,31 +54,32 @@ impl Root {
         self.open_file_below(path, &relative)
     }
 
-    /// As [`Root::open_file`] for a path that is relative already; `shown` is used in errors.
-    pub fn open_file_below(&self, shown: &str, relative: &Path) -> Result<File, FsError> {
+    /// As [`Root::open_file`] for a path that is relative already; `display_path` is used in errors.
+    pub fn open_file_below(&self, display_path: &str, relative: &Path) -> Result<File, FsError> {
         for _ in 0..MAX_REPLACED {
-            let opened = match self.beneath(relative, PLACE_ONLY | OFlags::CLOEXEC, Links::Followed)
-            {
+            let opened = match self.beneath(relative, O_PATH | OFlags::CLOEXEC, Links::Followed) {
                 Some(Ok(place)) => {
-                    regular(shown, place.as_fd())?;
+                    regular(display_path, place.as_fd())?;
                     match self.beneath(relative, READ, Links::Followed) {
                         // Replaced since the look: what counts is what was opened.
-                        Some(Ok(file)) => Some(opened(shown, file)?.0),
+                        Some(Ok(file)) => Some(opened(display_path, file)?.0),
                         Some(Err(Errno::NXIO | Errno::NOENT | Errno::LOOP)) | None => None,
-                        Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
+                        Some(Err(errno)) => {
+                            return Err(FsError::at(display_path, "opening", errno));
+                        }
                     }
                 }
-                Some(Err(errno)) => return Err(FsError::at(shown, "opening", errno)),
-                None => match walk::walk(self, shown, relative, Missing::Reported)? {
+                Some(Err(errno)) => return Err(FsError::at(display_path, "opening", errno)),
+                None => match walk::walk(self, display_path, relative, Missing::Reported)? {
                     Place::Directory(_) => {
                         return Err(FsError::NotAFile {
-                            path: shown.to_owned(),
+                            path: display_path.to_owned(),
                             kind: FileKind::Directory,
                         });
                     }
                     Place::Entry { parent, name, .. } => {
                         let parent = parent.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
-                        open_entry(shown, parent, &name)?.map(|(file, _)| file)
+                        open_entry(display_path, parent, &name)?.map(|(file, _)| file)
                     }
                 },
             };
@@ -87,13 +88,13 @@ impl Root {
                 return Ok(File::from(file));
             }
         }
-        Err(FsError::at(shown, "opening a file that is being replaced", Errno::AGAIN))
+        Err(FsError::at(display_path, "opening a file that is being replaced", Errno::AGAIN))
     }
 
     /// Opens the directory at `path` (as the caller wrote it), or the root for an empty one.
     pub fn open_directory(&self, path: &str) -> Result<OwnedFd, FsError> {
         let relative = self.relative(path)?;
-        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match self.beneath(&relative, flags, Links::Followed) {
             Some(Ok(fd)) => Ok(fd),
             Some(Err(errno)) => Err(FsError::at(path, "opening", errno)),
@@ -114,24 +115,24 @@ impl Root {
     /// when that place is protected.
     pub(crate) fn parent_of(
         &self,
-        shown: &str,
+        display_path: &str,
         relative: &Path,
         created: Option<&mut CreatedDirectories>,
         protection: &Protection<'_>,
     ) -> Result<(OwnedFd, OsString), FsError> {
-        if let Some(found) = self.parent_directly(shown, relative, protection)? {
+        if let Some(found) = self.parent_directly(display_path, relative, protection)? {
             return Ok(found);
         }
         let missing =
             created.map_or(Missing::Reported, |created| Missing::Made(created, protection));
-        match walk::walk(self, shown, relative, missing)? {
+        match walk::walk(self, display_path, relative, missing)? {
             Place::Entry { parent, name, place } => {
-                protection.check_file(shown, &place)?;
-                let parent = parent.map_or_else(|| self.reopen(shown), Ok)?;
+                protection.check_file(display_path, &place)?;
+                let parent = parent.map_or_else(|| self.reopen(display_path), Ok)?;
                 Ok((parent, name))
             }
             Place::Directory(_) => {
-                Err(FsError::NotAFile { path: shown.to_owned(), kind: FileKind::Directory })
+                Err(FsError::NotAFile { path: display_path.to_owned(), kind: FileKind::Directory })
             }
         }
     }
@@ -139,7 +140,7 @@ impl Root {
     /// The usual case in two system calls: the parent exists and the name in it is no link.
     fn parent_directly(
         &self,
-        shown: &str,
+        display_path: &str,
         relative: &Path,
         protection: &Protection<'_>,
     ) -> Result<Option<(OwnedFd, OsString)>, FsError> {
@@ -152,25 +153,27 @@ impl Root {
             let Some(place) = path::plain(relative) else { return Ok(None) };
             (Links::Refused, Some(place))
         };
-        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = match self.beneath(parent.unwrap_or(Path::new(".")), flags, links) {
             Some(Ok(parent)) => parent,
             Some(Err(Errno::NOENT)) | None => return Ok(None),
-            Some(Err(errno)) => return Err(FsError::at(shown, "opening its directory", errno)),
+            Some(Err(errno)) => {
+                return Err(FsError::at(display_path, "opening its directory", errno));
+            }
         };
         match walk::read_link(parent.as_fd(), name) {
             Ok(_) => Ok(None),
             Err(Errno::INVAL | Errno::NOENT) => {
-                place.map_or(Ok(()), |place| protection.check_file(shown, &place))?;
+                place.map_or(Ok(()), |place| protection.check_file(display_path, &place))?;
                 Ok(Some((parent, name.to_os_string())))
             }
-            Err(errno) => Err(FsError::at(shown, "opening", errno)),
+            Err(errno) => Err(FsError::at(display_path, "opening", errno)),
         }
     }
 
-    fn reopen(&self, shown: &str) -> Result<OwnedFd, FsError> {
+    fn reopen(&self, display_path: &str) -> Result<OwnedFd, FsError> {
         rustix::io::fcntl_dupfd_cloexec(self, 0)
-            .map_err(|errno| FsError::at(shown, "opening the root", errno))
+            .map_err(|errno| FsError::at(display_path, "opening the root", errno))
     }
 
     /// Opens `relative` in one call of the kernel; `None` where the component walk must decide.
@@ -204,48 +207,42 @@ impl Root {
     }
 }
 
-/// Looks at a place without opening what is there. Where the system cannot, `beneath` is never
-/// called with it.
-#[cfg(target_os = "linux")]
-const PLACE_ONLY: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const PLACE_ONLY: OFlags = OFlags::RDONLY;
-
 /// Opens the regular file `name` in `parent` without following a link; `None` when it was swapped
 /// meanwhile.
 pub(crate) fn open_entry(
-    shown: &str,
+    display_path: &str,
     parent: BorrowedFd<'_>,
     name: &OsStr,
 ) -> Result<Option<(OwnedFd, rustix::fs::Stat)>, FsError> {
     // Before it is opened, because opening some things acts on them.
     let stat = rustix::fs::statat(parent, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
-        .map_err(|errno| FsError::at(shown, "looking at it", errno))?;
+        .map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
     match FileKind::of(&stat) {
-        None => reserved::check(shown, &stat)?,
+        None => reserved::check(display_path, &stat)?,
         Some(FileKind::Symlink) => return Ok(None),
-        Some(kind) => return Err(FsError::NotAFile { path: shown.to_owned(), kind }),
+        Some(kind) => return Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
     }
     match rustix::fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
         // And after, because something else may have been opened than was looked at.
-        Ok(file) => opened(shown, file).map(Some),
+        Ok(file) => opened(display_path, file).map(Some),
         Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => Ok(None),
-        Err(errno) => Err(FsError::at(shown, "opening", errno)),
+        Err(errno) => Err(FsError::at(display_path, "opening", errno)),
     }
 }
 
 /// What is known of a regular file that nobody has reserved; anything else is a typed error.
-fn regular(shown: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, FsError> {
-    let stat = rustix::fs::fstat(fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
+fn regular(display_path: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, FsError> {
+    let stat =
+        rustix::fs::fstat(fd).map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
     match FileKind::of(&stat) {
-        None => reserved::check(shown, &stat).map(|()| stat),
-        Some(kind) => Err(FsError::NotAFile { path: shown.to_owned(), kind }),
+        None => reserved::check(display_path, &stat).map(|()| stat),
+        Some(kind) => Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
     }
 }
 
 /// As [`regular`], for a file that is open.
-fn opened(shown: &str, file: OwnedFd) -> Result<(OwnedFd, rustix::fs::Stat), FsError> {
-    match regular(shown, file.as_fd()) {
+fn opened(display_path: &str, file: OwnedFd) -> Result<(OwnedFd, rustix::fs::Stat), FsError> {
+    match regular(display_path, file.as_fd()) {
         Ok(stat) => Ok((file, stat)),
         Err(error) => {
             if matches!(error, FsError::Reserved { .. }) {

@@ -51,22 +51,22 @@ impl<'a> Protection<'a> {
 
     /// Refuses the file at `place`, a path below the root without links and `..`, when it is
     /// protected, lies below what is, or above it.
-    pub(crate) fn check_file(&self, shown: &str, place: &Path) -> Result<(), FsError> {
-        self.refuse(shown, place, |protected| meet(place, protected, CASE_COUNTS))
+    pub(crate) fn check_file(&self, display_path: &str, place: &Path) -> Result<(), FsError> {
+        self.refuse(display_path, place, |protected| meet(place, protected, CASE_COUNTS))
     }
 
     /// Refuses to make a directory that is protected or lies below what is. Above is allowed: a
     /// file in `.git` that is not protected may need it.
-    pub(crate) fn check_directory(&self, shown: &str, place: &Path) -> Result<(), FsError> {
+    pub(crate) fn check_directory(&self, display_path: &str, place: &Path) -> Result<(), FsError> {
         let depth = place.components().count();
-        self.refuse(shown, place, |protected| {
+        self.refuse(display_path, place, |protected| {
             depth >= protected.components().count() && meet(place, protected, CASE_COUNTS)
         })
     }
 
     fn refuse(
         &self,
-        shown: &str,
+        display_path: &str,
         place: &Path,
         is_hit: impl Fn(&Path) -> bool,
     ) -> Result<(), FsError> {
@@ -85,7 +85,7 @@ impl<'a> Protection<'a> {
         match hit {
             None => Ok(()),
             Some(protected) => Err(FsError::Protected {
-                path: shown.to_owned(),
+                path: display_path.to_owned(),
                 protected: protected.to_string_lossy().into_owned(),
             }),
         }

@@ -34,9 +34,11 @@ pub(crate) fn exchange(_directory: BorrowedFd<'_>, _a: &OsStr, _b: &OsStr) -> Re
 
 /// Refuses what is larger than the process may make a file. Writing would find out too, but by a
 /// signal (`SIGXFSZ`) that ends a process which does not ignore it.
-pub(crate) fn within_size_limit(shown: &str, bytes: &[u8]) -> Result<(), FsError> {
+pub(crate) fn within_size_limit(display_path: &str, bytes: &[u8]) -> Result<(), FsError> {
     match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
-        Some(most) if bytes.len() as u64 > most => Err(FsError::at(shown, "writing", Errno::FBIG)),
+        Some(most) if bytes.len() as u64 > most => {
+            Err(FsError::at(display_path, "writing", Errno::FBIG))
+        }
         _ => Ok(()),
     }
 }
@@ -44,11 +46,12 @@ pub(crate) fn within_size_limit(shown: &str, bytes: &[u8]) -> Result<(), FsError
 /// Writes all of `bytes`, looking at the cancel flag in between.
 pub(crate) fn write_all(
     mut file: &File,
-    shown: &str,
+    display_path: &str,
     bytes: &[u8],
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
-    let failed = |source| FsError::Io { path: shown.to_owned(), operation: "writing", source };
+    let failed =
+        |source| FsError::Io { path: display_path.to_owned(), operation: "writing", source };
     for stride in bytes.chunks(STRIDE) {
         checkpoint(cancel)?;
         let mut rest = stride;
@@ -76,24 +79,24 @@ fn is_full(error: &io::Error) -> bool {
 pub(crate) fn open_in_place(
     directory: BorrowedFd<'_>,
     name: &OsStr,
-    shown: &str,
+    display_path: &str,
 ) -> Result<File, FsError> {
     let flags =
         OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(directory, name, flags, Mode::empty())
-        .map_err(|errno| FsError::at(shown, "opening for writing", errno))?;
-    let stat =
-        rustix::fs::fstat(&fd).map_err(|errno| FsError::at(shown, "looking at it", errno))?;
+        .map_err(|errno| FsError::at(display_path, "opening for writing", errno))?;
+    let stat = rustix::fs::fstat(&fd)
+        .map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
     match crate::FileKind::of(&stat) {
         None => Ok(File::from(fd)),
-        Some(kind) => Err(FsError::NotAFile { path: shown.to_owned(), kind }),
+        Some(kind) => Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
     }
 }
 
 /// Overwrites a file where it lies. Not atomic: only where the caller allowed it.
 pub(crate) fn overwrite(
     mut file: &File,
-    shown: &str,
+    display_path: &str,
     bytes: &[u8],
     durability: Durability,
 ) -> Result<(), FsError> {
@@ -105,15 +108,19 @@ pub(crate) fn overwrite(
             }
             errno => Err(errno),
         })
-        .map_err(|errno| FsError::at(shown, "reserving space for it", errno))?;
+        .map_err(|errno| FsError::at(display_path, "reserving space for it", errno))?;
     // The bytes first and the length after them: a crash leaves a mixture, but never an empty file.
     file.seek(SeekFrom::Start(0))
         .and_then(|_| file.write_all(bytes))
         .and_then(|()| file.set_len(bytes.len() as u64))
-        .map_err(|source| FsError::Io { path: shown.to_owned(), operation: IN_PLACE, source })?;
+        .map_err(|source| FsError::Io {
+            path: display_path.to_owned(),
+            operation: IN_PLACE,
+            source,
+        })?;
     match durability {
         Durability::Process => Ok(()),
-        Durability::Fsync => sync(file, shown),
+        Durability::Fsync => sync(file, display_path),
     }
 }
 
@@ -136,9 +143,9 @@ fn reserve_space(_file: &File, _bytes: usize) -> Result<(), Errno> {
 }
 
 /// Waits until the file's data are on the disk.
-pub(crate) fn sync(file: &File, shown: &str) -> Result<(), FsError> {
+pub(crate) fn sync(file: &File, display_path: &str) -> Result<(), FsError> {
     file.sync_all().map_err(|source| FsError::Io {
-        path: shown.to_owned(),
+        path: display_path.to_owned(),
         operation: "syncing",
         source,
     })
@@ -155,14 +162,14 @@ impl OpenDirectory {
     /// Opens `directory`, or nothing where it may not be read and syncing is not asked for.
     pub(crate) fn new(
         directory: BorrowedFd<'_>,
-        shown: &str,
+        display_path: &str,
         durability: Durability,
     ) -> Result<Self, FsError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
             Ok(directory) => Ok(Self(Some(directory))),
             Err(Errno::ACCESS) if durability == Durability::Process => Ok(Self(None)),
-            Err(errno) => Err(FsError::at(shown, "opening its directory", errno)),
+            Err(errno) => Err(FsError::at(display_path, "opening its directory", errno)),
         }
     }
 
@@ -176,7 +183,7 @@ impl OpenDirectory {
     /// A caller that does not want to wait even so long is told that the file is busy.
     pub(crate) fn lock(
         &self,
-        shown: &str,
+        display_path: &str,
         wait: Duration,
         cancel: &AtomicBool,
     ) -> Result<ExchangeGuard<'_>, FsError> {
@@ -191,7 +198,7 @@ impl OpenDirectory {
                     pause = (pause * 2).min(Duration::from_millis(1));
                 }
                 Err(Errno::WOULDBLOCK) if wait < LONGEST => {
-                    return Err(FsError::Busy { path: shown.to_owned(), waited: wait });
+                    return Err(FsError::Busy { path: display_path.to_owned(), waited: wait });
                 }
                 // Locked; or a file system without such locks, and without them it has to go.
                 _ => break,
@@ -203,11 +210,11 @@ impl OpenDirectory {
     }
 
     /// Waits until the directory's entries are on the disk, where that is asked for.
-    pub(crate) fn finish(self, shown: &str, durability: Durability) -> Result<(), FsError> {
+    pub(crate) fn finish(self, display_path: &str, durability: Durability) -> Result<(), FsError> {
         match (self.0, durability) {
             (Some(directory), Durability::Fsync) => {
                 rustix::fs::fsync(directory).map_err(|errno| FsError::Io {
-                    path: shown.to_owned(),
+                    path: display_path.to_owned(),
                     operation: AFTER_PUBLISHING,
                     source: errno.into(),
                 })

@@ -36,22 +36,22 @@ pub struct Range {
 /// `limit` is not zero. What lies before and behind is not read.
 pub(crate) fn read_range(
     file: &File,
-    shown: &str,
+    display_path: &str,
     offset: u64,
     limit: u64,
     cancel: &AtomicBool,
 ) -> Result<Range, FsError> {
-    let failed = |errno| FsError::at(shown, "reading", errno);
+    let failed = |errno| FsError::at(display_path, "reading", errno);
     let size = rustix::fs::fstat(file).map_err(failed)?.st_size;
     let size = u64::try_from(size).unwrap_or(0);
-    let head = pread(file, shown, 0, LOOKED_AT, cancel)?;
+    let head = pread(file, display_path, 0, LOOKED_AT, cancel)?;
     let is_binary = is_binary(&head);
     // Files of procfs have contents and no size.
     let offset = if size > 0 { offset.min(size) } else { offset };
-    let offset = beginning(file, shown, offset, cancel)?;
+    let offset = beginning(file, display_path, offset, cancel)?;
 
     let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(CHARACTER);
-    let mut bytes = pread(file, shown, offset, most, cancel)?;
+    let mut bytes = pread(file, display_path, offset, most, cancel)?;
     let limit = most - CHARACTER;
     let has_all = bytes.len() <= limit;
     if !has_all {
@@ -78,13 +78,18 @@ pub fn is_binary(beginning: &[u8]) -> bool {
 }
 
 /// The beginning of the character that `offset` lies in; bytes that are none are left alone.
-fn beginning(file: &File, shown: &str, offset: u64, cancel: &AtomicBool) -> Result<u64, FsError> {
+fn beginning(
+    file: &File,
+    display_path: &str,
+    offset: u64,
+    cancel: &AtomicBool,
+) -> Result<u64, FsError> {
     let back = offset.min(CHARACTER as u64 - 1);
     if back == 0 {
         return Ok(offset);
     }
     let start = offset - back;
-    let around = pread(file, shown, start, CHARACTER - 1 + CHARACTER, cancel)?;
+    let around = pread(file, display_path, start, CHARACTER - 1 + CHARACTER, cancel)?;
     let back = usize::try_from(back).unwrap_or(0);
     for step in 1..=back {
         let Some(from) = around.get(back - step..) else { continue };
@@ -126,12 +131,12 @@ pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
 /// Up to `most` bytes from `offset` on; fewer only at the end of the file.
 fn pread(
     file: &File,
-    shown: &str,
+    display_path: &str,
     offset: u64,
     most: usize,
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
-    let failed = |errno: Errno| FsError::at(shown, "reading", errno);
+    let failed = |errno: Errno| FsError::at(display_path, "reading", errno);
     let mut bytes: Vec<u8> = Vec::new();
     loop {
         checkpoint(cancel)?;

@@ -28,13 +28,17 @@ pub fn read(root: &Root, path: &str, limit: u64, cancel: &AtomicBool) -> Result<
 /// As [`read()`], from a file that is open already and stands at its beginning.
 pub(crate) fn read_open(
     file: &File,
-    shown: &str,
+    display_path: &str,
     limit: u64,
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
-    let failed = |errno: Errno| FsError::at(shown, "reading", errno);
-    let too_large =
-        |bytes: u64| FsError::TooLarge { path: shown.to_owned(), bytes, limit, result: false };
+    let failed = |errno: Errno| FsError::at(display_path, "reading", errno);
+    let too_large = |bytes: u64| FsError::TooLarge {
+        path: display_path.to_owned(),
+        bytes,
+        limit,
+        result: false,
+    };
     let promised = rustix::fs::fstat(file).map_err(failed)?.st_size;
     let promised = u64::try_from(promised).unwrap_or(0);
     // Read to the limit and beyond it only to be refused: one byte from there tells as much. The

@@ -8,8 +8,12 @@ use crate::FsError;
 use crate::open::Identity;
 
 /// Refuses what is reserved.
-pub(crate) fn check(shown: &str, stat: &Stat) -> Result<(), FsError> {
-    if is_reserved(stat) { Err(FsError::Reserved { path: shown.to_owned() }) } else { Ok(()) }
+pub(crate) fn check(display_path: &str, stat: &Stat) -> Result<(), FsError> {
+    if is_reserved(stat) {
+        Err(FsError::Reserved { path: display_path.to_owned() })
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) fn is_reserved(stat: &Stat) -> bool {

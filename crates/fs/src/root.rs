@@ -34,9 +34,9 @@ pub struct Root {
 
 /// A descriptor that names a place without granting to read it, where the system has such a thing.
 #[cfg(target_os = "linux")]
-pub(crate) const PLACE: OFlags = OFlags::PATH;
+pub(crate) const O_PATH: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-pub(crate) const PLACE: OFlags = OFlags::RDONLY;
+pub(crate) const O_PATH: OFlags = OFlags::RDONLY;
 
 impl Root {
     /// Opens the directory at `path`, which must be absolute. Links in `path` itself are followed:
@@ -51,7 +51,7 @@ impl Root {
         if !path.is_absolute() {
             return Err(failed(Errno::INVAL));
         }
-        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(failed)?;
         let fd = Arc::new(fd);
         Ok(Self {
@@ -76,7 +76,7 @@ impl Root {
     }
 
     /// A root of a directory that is open already, and lies at `path`.
-    pub(crate) fn held(fd: OwnedFd, path: PathBuf, resolver: Resolver) -> Self {
+    pub(crate) fn from_fd(fd: OwnedFd, path: PathBuf, resolver: Resolver) -> Self {
         Self::granted(Arc::new(fd), path.clone(), path, resolver)
     }
 

@@ -1,6 +1,6 @@
 //! One call at a time for one file: twenty edits of the same file made at once all land.
 //!
-//! Held within the process. Between processes an edit is protected by its conflict check.
+//! OpenTarget within the process. Between processes an edit is protected by its conflict check.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ impl Turn {
     /// Waits for the calls before this one, at most `limit` and not after a cancel.
     pub(crate) fn wait(
         key: Key,
-        shown: &str,
+        display_path: &str,
         limit: Duration,
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
@@ -66,7 +66,7 @@ impl Turn {
         while queue.waiting.front() != Some(&turn.ticket) {
             let waited = started.elapsed();
             let refused = if waited >= limit {
-                Err(FsError::Busy { path: shown.to_owned(), waited })
+                Err(FsError::Busy { path: display_path.to_owned(), waited })
             } else {
                 checkpoint(cancel)
             };

@@ -90,20 +90,20 @@ impl Target {
 
     /// What is there now: `None` for nothing. Something that is no regular file, or may not be
     /// written, is refused here although a rename could replace it.
-    pub(crate) fn existing(&self, shown: &str) -> Result<Option<rustix::fs::Stat>, FsError> {
+    pub(crate) fn existing(&self, display_path: &str) -> Result<Option<rustix::fs::Stat>, FsError> {
         let stat = match self.stat() {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(FsError::at(shown, "looking at it", errno)),
+            Err(errno) => return Err(FsError::at(display_path, "looking at it", errno)),
         };
         // A link here was put here after the path had been resolved; replacing it replaces the
         // link, inside the root. It is refused all the same: it is not what the caller named.
         if let Some(kind) = FileKind::of(&stat) {
-            return Err(FsError::NotAFile { path: shown.to_owned(), kind });
+            return Err(FsError::NotAFile { path: display_path.to_owned(), kind });
         }
-        reserved::check(shown, &stat)?;
+        reserved::check(display_path, &stat)?;
         rustix::fs::accessat(self.directory(), &self.name, Access::WRITE_OK, AtFlags::EACCESS)
-            .map_err(|errno| FsError::at(shown, "opening for writing", errno))?;
+            .map_err(|errno| FsError::at(display_path, "opening for writing", errno))?;
         Ok(Some(stat))
     }
 
@@ -112,17 +112,20 @@ impl Target {
     }
 
     /// Opens the file for reading, with what is known of it.
-    pub(crate) fn open_file(&self, shown: &str) -> Result<(File, rustix::fs::Stat), FsError> {
-        match open::open_entry(shown, self.directory(), &self.name)? {
+    pub(crate) fn open_file(
+        &self,
+        display_path: &str,
+    ) -> Result<(File, rustix::fs::Stat), FsError> {
+        match open::open_entry(display_path, self.directory(), &self.name)? {
             Some((fd, stat)) => Ok((File::from(fd), stat)),
-            None => Err(FsError::Conflict { path: shown.to_owned() }),
+            None => Err(FsError::Conflict { path: display_path.to_owned() }),
         }
     }
 
     /// Opens the file that is there now, if any, for its attributes to be kept.
-    pub(crate) fn open_old(&self, shown: &str) -> Result<Option<Old>, FsError> {
-        let Some(stat) = self.existing(shown)? else { return Ok(None) };
-        match self.open_file(shown) {
+    pub(crate) fn open_old(&self, display_path: &str) -> Result<Option<Old>, FsError> {
+        let Some(stat) = self.existing(display_path)? else { return Ok(None) };
+        match self.open_file(display_path) {
             Ok((file, stat)) => Ok(Some(Old { file: Some(file), stat })),
             // It may be written but not read, and keeps its mode and owner.
             Err(FsError::Permission { .. }) => Ok(Some(Old { file: None, stat })),
@@ -133,7 +136,7 @@ impl Target {
     /// Prepares a temporary file with the attributes of `old`, or of a new file without one.
     pub(crate) fn prepare(
         &self,
-        shown: &str,
+        display_path: &str,
         old: Option<&Old>,
         options: &WriteOptions,
     ) -> Result<Way<'_>, FsError> {
@@ -149,10 +152,10 @@ impl Target {
                 (Refusal::DirectoryNotWritable, errno)
             }
             (Err(errno), _) => {
-                return Err(FsError::at(shown, "creating a file beside it", errno));
+                return Err(FsError::at(display_path, "creating a file beside it", errno));
             }
         };
-        in_place_or_refuse(shown, refused, options)
+        in_place_or_refuse(display_path, refused, options)
     }
 
     fn carry_over(&self, old: &Old, temporary: &Temporary<'_>) -> Result<(), (Refusal, Errno)> {
@@ -181,36 +184,38 @@ impl Target {
 /// Fills a temporary file, up to the moment before it is published.
 pub(crate) fn fill(
     temporary: &Temporary<'_>,
-    shown: &str,
+    display_path: &str,
     bytes: &[u8],
     old: Option<&Old>,
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
-    publish::write_all(&temporary.file, shown, bytes, cancel)?;
+    publish::write_all(&temporary.file, display_path, bytes, cancel)?;
     if let Some(old) = old {
         attributes::restore_set_id(&old.stat, &temporary.file)
-            .map_err(|errno| FsError::at(shown, "keeping its mode", errno))?;
+            .map_err(|errno| FsError::at(display_path, "keeping its mode", errno))?;
     }
     if options.durability == Durability::Fsync {
-        publish::sync(&temporary.file, shown)?;
+        publish::sync(&temporary.file, display_path)?;
     }
     checkpoint(cancel)
 }
 
 /// In place when the caller allowed it, else the typed refusal.
 pub(crate) fn in_place_or_refuse<'a>(
-    shown: &str,
+    display_path: &str,
     (refusal, errno): (Refusal, Errno),
     options: &WriteOptions,
 ) -> Result<Way<'a>, FsError> {
     match (options.allow_in_place, errno) {
         (_, Errno::NOSPC | Errno::DQUOT | Errno::IO) => {
-            Err(FsError::at(shown, "keeping its attributes", errno))
+            Err(FsError::at(display_path, "keeping its attributes", errno))
         }
         (true, _) => Ok(Way::InPlace),
-        (false, _) => {
-            Err(FsError::NotReplaceable { path: shown.to_owned(), refusal, source: errno.into() })
-        }
+        (false, _) => Err(FsError::NotReplaceable {
+            path: display_path.to_owned(),
+            refusal,
+            source: errno.into(),
+        }),
     }
 }

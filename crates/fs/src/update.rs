@@ -11,7 +11,7 @@ use crate::cancel::checkpoint;
 use crate::open::Identity;
 use crate::publish::OpenDirectory;
 use crate::read::{holds, read_open};
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::target::{Old, Target, Way};
 use crate::temporary::{Fingerprint, NameHash, Swap, Temporary};
 use crate::{FsError, Refusal, Root, WriteOptions, publish, replaced, target};
@@ -104,13 +104,13 @@ pub(crate) fn update_target<E>(
 
 /// A file that an exchange has moved. Held by a descriptor, so that its number is not given to
 /// another file meanwhile.
-struct Held {
+struct Exchanged {
     /// `None` where there were no descriptors left.
     place: Option<OwnedFd>,
     print: Fingerprint,
 }
 
-impl Held {
+impl Exchanged {
     /// Whether the file has no name any more.
     fn is_gone(&self) -> bool {
         let stat = self.place.as_ref().and_then(|place| rustix::fs::fstat(place).ok());
@@ -197,8 +197,9 @@ impl Edit<'_> {
         const MAX_ROUNDS: usize = 1000;
         let (ours, target) = (temporary.name(), self.target.name());
         // What the last exchange put at the target, and what it took from there.
-        let mut put = Held { place: temporary.file.try_clone().ok().map(Into::into), print: fresh };
-        let mut taken = self.hold(ours);
+        let mut put =
+            Exchanged { place: temporary.file.try_clone().ok().map(Into::into), print: fresh };
+        let mut taken = self.look_at(ours);
         // Whether all that we had put there was replaced, not moved away or written to.
         let mut replaced = true;
         let mut removable = false;
@@ -219,7 +220,7 @@ impl Edit<'_> {
                     return Err(self.failed("exchanging back", errno));
                 }
             }
-            let out = self.hold(ours);
+            let out = self.look_at(ours);
             if out.print == put.print {
                 removable = replaced || put.print == fresh;
                 break;
@@ -235,11 +236,11 @@ impl Edit<'_> {
     }
 
     /// What lies at `name`, to be recognised later.
-    fn hold(&self, name: &OsStr) -> Held {
-        let flags = PLACE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fn look_at(&self, name: &OsStr) -> Exchanged {
+        let flags = O_PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let place = rustix::fs::openat(self.target.directory(), name, flags, Mode::empty()).ok();
         let print = self.stat(name).map_or(Fingerprint::NONE, |stat| Fingerprint::of(&stat));
-        Held { place, print }
+        Exchanged { place, print }
     }
 
     fn check_then_rename(&self, mut temporary: Temporary<'_>) -> Result<(), FsError> {

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::path::Step;
 use crate::protect::Protection;
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::{FileKind, FsError, Root, path};
 
 /// The kernel's own limit on links in one resolution.
@@ -82,7 +82,7 @@ pub(crate) enum Missing<'a, 'p> {
 /// Walks `relative` below `root`.
 pub(crate) fn walk(
     root: &Root,
-    shown: &str,
+    display_path: &str,
     relative: &Path,
     mut missing: Missing<'_, '_>,
 ) -> Result<Place, FsError> {
@@ -95,7 +95,7 @@ pub(crate) fn walk(
     while let Some(step) = steps.pop() {
         let Step::Down(name) = step else {
             if stack.pop().is_none() {
-                return Err(FsError::Escape { path: shown.to_owned(), via_link: links > 0 });
+                return Err(FsError::Escape { path: display_path.to_owned(), via_link: links > 0 });
             }
             continue;
         };
@@ -116,13 +116,14 @@ pub(crate) fn walk(
             Ok(Component::Link(target)) => {
                 links += 1;
                 if links > MAX_LINKS {
-                    return Err(FsError::at(shown, "following links", Errno::LOOP));
+                    return Err(FsError::at(display_path, "following links", Errno::LOOP));
                 }
                 let target = Path::new(&target);
                 directory_wanted |= steps.is_empty() && path::asks_for_directory(target);
-                let inside = root
-                    .strip(target)
-                    .ok_or_else(|| FsError::Escape { path: shown.to_owned(), via_link: true })?;
+                let inside = root.strip(target).ok_or_else(|| FsError::Escape {
+                    path: display_path.to_owned(),
+                    via_link: true,
+                })?;
                 if target.is_absolute() {
                     stack.clear();
                 }
@@ -130,29 +131,30 @@ pub(crate) fn walk(
             }
             Err(Errno::NOENT) => match (&mut missing, current(root, &stack)) {
                 (Missing::Imagined(protection), _) => {
-                    protection.check_directory(shown, &place_of(&stack, &name))?;
+                    protection.check_directory(display_path, &place_of(&stack, &name))?;
                     stack.push((None, name.into_os_string()));
                 }
                 (Missing::Made(created, protection), Some(here)) => {
                     if created.0.is_empty() {
-                        look_ahead(root, shown, relative, protection)?;
+                        look_ahead(root, display_path, relative, protection)?;
                     }
-                    protection.check_directory(shown, &place_of(&stack, &name))?;
-                    make_directory(here, &name, created)
-                        .map_err(|errno| FsError::at(shown, "creating a directory", errno))?;
+                    protection.check_directory(display_path, &place_of(&stack, &name))?;
+                    make_directory(here, &name, created).map_err(|errno| {
+                        FsError::at(display_path, "creating a directory", errno)
+                    })?;
                     retries += 1;
                     steps.push(Step::Down(name));
                 }
-                _ => return Err(FsError::at(shown, "opening", Errno::NOENT)),
+                _ => return Err(FsError::at(display_path, "opening", Errno::NOENT)),
             },
             Err(Errno::AGAIN) => {
                 retries += 1;
                 steps.push(Step::Down(name));
             }
-            Err(errno) => return Err(FsError::at(shown, "opening", errno)),
+            Err(errno) => return Err(FsError::at(display_path, "opening", errno)),
         }
         if retries > MAX_RETRIES {
-            return Err(FsError::at(shown, "resolving", Errno::AGAIN));
+            return Err(FsError::at(display_path, "resolving", Errno::AGAIN));
         }
     }
     Ok(Place::Directory(stack.pop().and_then(|(fd, _)| fd)))
@@ -161,15 +163,15 @@ pub(crate) fn walk(
 /// Refuses a protected path before the first directory on the way to it is made.
 fn look_ahead(
     root: &Root,
-    shown: &str,
+    display_path: &str,
     relative: &Path,
     protection: &Protection<'_>,
 ) -> Result<(), FsError> {
     if protection.is_empty() {
         return Ok(());
     }
-    match walk(root, shown, relative, Missing::Imagined(protection))? {
-        Place::Entry { place, .. } => protection.check_file(shown, &place),
+    match walk(root, display_path, relative, Missing::Imagined(protection))? {
+        Place::Entry { place, .. } => protection.check_file(display_path, &place),
         Place::Directory(_) => Ok(()),
     }
 }
@@ -198,7 +200,7 @@ fn place_of(stack: &[Visited], name: &OsStr) -> PathBuf {
 
 /// Opens `name` as a directory, or reads it as a link. `AGAIN` when it changed in between.
 fn directory(here: BorrowedFd<'_>, name: &OsStr) -> Result<Component, Errno> {
-    let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(here, name, flags, Mode::empty()) {
         Ok(fd) => Ok(Component::Directory(fd)),
         // NOFOLLOW together with DIRECTORY answers NOTDIR for a link on Linux, LOOP elsewhere.

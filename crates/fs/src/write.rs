@@ -114,8 +114,8 @@ pub(crate) fn write_target(
     cancel: &AtomicBool,
 ) -> Result<bool, FsError> {
     let old = target.open_old(path)?;
-    // Names that are not UTF-8 are shown with this character, in listings and search results. A new
-    // file of the shown name would stand beside the one that was meant.
+    // Names that are not UTF-8 are displayed with this character, in listings and search results. A new
+    // file of the displayed name would stand beside the one that was meant.
     if old.is_none() && path.contains('\u{fffd}') {
         let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
         return Err(FsError::PathInvalid { path: path.to_owned(), reason });

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use tempfile::TempDir;
-use toolwright_fs::{Granted, Root, read, read_cached};
+use toolwright_fs::{Granted, Root, read, try_read_cached};
 
 /// Known, as far as it can be.
 fn granted(path: impl AsRef<Path>) -> Granted {
@@ -46,7 +46,7 @@ impl Scene {
     }
 
     fn cached(&self, path: &str) -> Option<Vec<u8>> {
-        read_cached(&granted(self.root()), path, 1 << 20, <[u8]>::to_vec)
+        try_read_cached(&granted(self.root()), path, 1 << 20, <[u8]>::to_vec)
     }
 
     /// What is there to be read at once. The kernel may always say that it cannot look up a path
@@ -110,9 +110,9 @@ fn leaves_everything_else_to_the_ordinary_way() {
     {
         assert_eq!(scene.cached(path), None, "{path}");
     }
-    assert_eq!(read_cached(&granted(scene.root()), "ten", 9, <[u8]>::to_vec), None);
-    assert_eq!(read_cached(&granted("/proc/self"), "stat", 1 << 20, <[u8]>::to_vec), None);
-    assert_eq!(read_cached(&granted("relative"), "ten", 1 << 20, <[u8]>::to_vec), None);
+    assert_eq!(try_read_cached(&granted(scene.root()), "ten", 9, <[u8]>::to_vec), None);
+    assert_eq!(try_read_cached(&granted("/proc/self"), "stat", 1 << 20, <[u8]>::to_vec), None);
+    assert_eq!(try_read_cached(&granted("relative"), "ten", 1 << 20, <[u8]>::to_vec), None);
 }
 
 #[test]

@@ -52,10 +52,14 @@ fn refused(tree: &Tree, protected: &[&str], paths: &[&str], by: &str) {
             };
             let written = write(&root, path, b"written", &options, &NEVER);
             for answer in edited.into_iter().chain([written]) {
-                let Err(FsError::Protected { path: shown, protected }) = &answer else {
+                let Err(FsError::Protected { path: display_path, protected }) = &answer else {
                     panic!("{resolver:?} {path}: {answer:?}")
                 };
-                assert_eq!((shown.as_str(), protected.as_str()), (*path, by), "{resolver:?}");
+                assert_eq!(
+                    (display_path.as_str(), protected.as_str()),
+                    (*path, by),
+                    "{resolver:?}"
+                );
             }
             assert_eq!(everything(tree), before, "{resolver:?} {path}");
         }

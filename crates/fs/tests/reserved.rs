@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use toolwright_fs::{FsError, Granted, Held, Resolver, Root, Roots, WriteOptions};
+use toolwright_fs::{FsError, Granted, OpenTarget, Resolver, Root, Roots, WriteOptions};
 use toolwright_reserved::Reservation;
 
 struct Place {
@@ -73,11 +73,11 @@ fn nor_does_one_that_holds_what_it_opens() {
     for resolver in [Resolver::Automatic, Resolver::Walk] {
         let roots = Roots::open_with(std::slice::from_ref(&root), &[], resolver).expect("roots");
         for name in NAMES {
-            refused(name, roots.hold(name).expect("found").check_readable());
-            refused(name, roots.hold(name).expect("found").check_writable());
-            assert!(Held::at_once(&granted, name).is_none(), "{name}");
+            refused(name, roots.open_target(name).expect("found").check_readable());
+            refused(name, roots.open_target(name).expect("found").check_writable());
+            assert!(OpenTarget::try_open_cached(&granted, name).is_none(), "{name}");
         }
-        let mut free = roots.hold("free.txt").expect("found");
+        let mut free = roots.open_target("free.txt").expect("found");
         free.check_readable().expect("free");
     }
 }

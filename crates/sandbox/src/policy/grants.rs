@@ -156,7 +156,7 @@ impl Grants {
 
     /// Finds out where the grants are, and refuses those that are not what they were.
     pub fn resolve(&self) -> Result<Resolved, GrantError> {
-        let (root, identity) = self.root.place()?;
+        let (root, identity) = self.root.real_path()?;
         let found = self.found.get_or_init(|| self.find(root));
         let granted = vec![Granted { path: root.to_owned(), identity }];
         let given_root = self.root.given().to_owned();
@@ -227,7 +227,7 @@ type Place = (PathBuf, FileIdentity);
 
 fn is_there(directory: &Directory) -> Result<Place, FsError> {
     directory.check()?;
-    directory.place().map(|(path, identity)| (path.to_owned(), identity))
+    directory.real_path().map(|(path, identity)| (path.to_owned(), identity))
 }
 
 impl Readable {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use support::{NEVER, Tree};
 #[cfg(target_os = "linux")]
 use toolwright_fs::Granted;
-use toolwright_fs::{Held, Range, Roots};
+use toolwright_fs::{OpenTarget, Range, Roots};
 
 #[cfg(target_os = "linux")]
 fn granted(tree: &Tree) -> Granted {
@@ -15,14 +15,14 @@ fn granted(tree: &Tree) -> Granted {
     granted
 }
 
-fn hold(tree: &Tree, path: &str) -> Held {
+fn open(tree: &Tree, path: &str) -> OpenTarget {
     Roots::open(std::slice::from_ref(&tree.root), &[])
-        .and_then(|roots| roots.hold(path))
+        .and_then(|roots| roots.open_target(path))
         .expect("it is there")
 }
 
-fn range(held: &Held, offset: u64, limit: u64) -> Range {
-    held.read_range(offset, limit, &NEVER).expect("it can be read")
+fn range(target: &OpenTarget, offset: u64, limit: u64) -> Range {
+    target.read_range(offset, limit, &NEVER).expect("it can be read")
 }
 
 proptest! {
@@ -35,10 +35,10 @@ proptest! {
     ) {
         let tree = Tree::new();
         tree.put("file", text.concat());
-        let held = hold(&tree, "file");
+        let target = open(&tree, "file");
         let (mut offset, mut all) = (0, Vec::new());
         loop {
-            let page = range(&held, offset, limit);
+            let page = range(&target, offset, limit);
             prop_assert_eq!(page.offset, offset);
             prop_assert!(page.bytes.len() as u64 <= limit.max(4) && !page.is_lossy);
             all.extend(page.bytes);
@@ -54,10 +54,10 @@ proptest! {
     fn any_bytes_come_whole(bytes in proptest::collection::vec(any::<u8>(), 0..60), limit in 1u64..20) {
         let tree = Tree::new();
         tree.put("file", &bytes);
-        let held = hold(&tree, "file");
+        let target = open(&tree, "file");
         let (mut offset, mut all) = (0, Vec::new());
         loop {
-            let page = range(&held, offset, limit);
+            let page = range(&target, offset, limit);
             prop_assert_eq!(page.offset, offset, "a page begins where the last one ended");
             all.extend(page.bytes);
             match page.next_offset {
@@ -71,7 +71,7 @@ proptest! {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_held_at_once_is_what_is_held_otherwise() {
+fn a_cached_target_is_the_one_opened_otherwise() {
     let tree = Tree::new();
     tree.put("dir/file", "text é");
     tree.put("binary", "a\0b");
@@ -82,10 +82,11 @@ fn what_is_held_at_once_is_what_is_held_otherwise() {
     tree.link("../outside/secret", "secret");
     // Once by the ordinary way, so that the caches know them.
     for path in ["dir/file", "./dir//file", "empty"] {
-        let ordinary = hold(&tree, path);
-        let at_once = Held::at_once(&granted(&tree), path).expect("it is in the caches");
-        assert_eq!((at_once.place(), at_once.kind()), (ordinary.place(), ordinary.kind()));
-        let text = at_once.read_at_once(100).expect("so are its bytes");
+        let ordinary = open(&tree, path);
+        let cached =
+            OpenTarget::try_open_cached(&granted(&tree), path).expect("it is in the caches");
+        assert_eq!((cached.real_path(), cached.kind()), (ordinary.real_path(), ordinary.kind()));
+        let text = cached.try_read_cached(100).expect("so are its bytes");
         assert_eq!(text, range(&ordinary, 0, 100).bytes);
     }
     for path in [
@@ -100,10 +101,11 @@ fn what_is_held_at_once_is_what_is_held_otherwise() {
         "dir/../dir/file",
         "",
     ] {
-        assert!(Held::at_once(&granted(&tree), path).is_none(), "{path}");
+        assert!(OpenTarget::try_open_cached(&granted(&tree), path).is_none(), "{path}");
     }
     let read = |path: &str, limit| {
-        Held::at_once(&granted(&tree), path).and_then(|held| held.read_at_once(limit))
+        OpenTarget::try_open_cached(&granted(&tree), path)
+            .and_then(|target| target.try_read_cached(limit))
     };
     assert!(read("binary", 100).is_none() && read("broken", 100).is_none());
     assert!(read("dir/file", 6).is_none() && read("dir/file", 7).is_some());

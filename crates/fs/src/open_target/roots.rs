@@ -8,10 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Held, HeldKind, place_of};
+use super::{OpenTarget, TargetKind, real_path_of};
 use crate::locate::{name_of, unnamed};
 use crate::protect::Protection;
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::{FileKind, FsError, Resolver, Root, open, path};
 
 /// How often something that changes while it is opened is looked at again.
@@ -55,10 +55,10 @@ impl Roots {
     /// Finds what `path` names and holds it open: a relative path below the first root of the
     /// workspace in which there is such a thing (or below the first one), an absolute one below
     /// whichever root it lies in. Nothing is made, and nothing that is no regular file is opened.
-    pub fn hold(&self, path: &str) -> Result<Held, FsError> {
+    pub fn open_target(&self, path: &str) -> Result<OpenTarget, FsError> {
         path::validate(path)?;
         if Path::new(path).is_relative() {
-            return self.hold_relative(path);
+            return self.open_relative(path);
         }
         let mut around: Vec<&Root> = self
             .workspace
@@ -70,7 +70,7 @@ impl Roots {
         around.sort_by_key(|root| root.path().components().count());
         let mut refused = FsError::Escape { path: path.to_owned(), via_link: false };
         for root in around {
-            match hold_below(root, path) {
+            match open_below(root, path) {
                 Err(escape @ FsError::Escape { .. }) => refused = escape,
                 answer => return answer,
             }
@@ -78,12 +78,12 @@ impl Roots {
         Err(refused)
     }
 
-    fn hold_relative(&self, path: &str) -> Result<Held, FsError> {
+    fn open_relative(&self, path: &str) -> Result<OpenTarget, FsError> {
         let mut first = None;
         for root in &self.workspace {
-            match hold_below(root, path) {
-                Ok(held) if held.trouble.is_none() && held.kind != HeldKind::Missing => {
-                    return Ok(held);
+            match open_below(root, path) {
+                Ok(target) if target.open_error.is_none() && target.kind != TargetKind::Missing => {
+                    return Ok(target);
                 }
                 answer => {
                     first.get_or_insert(answer);
@@ -95,163 +95,178 @@ impl Roots {
     }
 
     /// Refuses what lies at a protected path of any root of the workspace.
-    pub fn check_protected(&self, held: &Held, protected: &[PathBuf]) -> Result<(), FsError> {
+    pub fn check_protected(
+        &self,
+        target: &OpenTarget,
+        protected: &[PathBuf],
+    ) -> Result<(), FsError> {
         for root in &self.workspace {
-            let real = name_of(root.as_fd()).map_err(|errno| unnamed(&held.shown, errno))?;
-            if let Ok(relative) = held.place.strip_prefix(&real) {
-                Protection::new(root, protected).check_file(&held.shown, relative)?;
+            let real =
+                name_of(root.as_fd()).map_err(|errno| unnamed(&target.display_path, errno))?;
+            if let Ok(relative) = target.real_path.strip_prefix(&real) {
+                Protection::new(root, protected).check_file(&target.display_path, relative)?;
             }
         }
         Ok(())
     }
 }
 
-fn hold_below(root: &Root, shown: &str) -> Result<Held, FsError> {
-    let relative = root.relative(shown)?;
+fn open_below(root: &Root, display_path: &str) -> Result<OpenTarget, FsError> {
+    let relative = root.relative(display_path)?;
     for _ in 0..MOST_LOOKS {
-        let found = match hold_once(root, shown, &relative) {
-            Err(trouble @ (FsError::Escape { .. } | FsError::PathInvalid { .. })) => {
-                return Err(trouble);
+        let found = match open_once(root, display_path, &relative) {
+            Err(open_error @ (FsError::Escape { .. } | FsError::PathInvalid { .. })) => {
+                return Err(open_error);
             }
-            Err(trouble) => return hold_around(root, shown, &relative, trouble),
+            Err(open_error) => return open_around(root, display_path, &relative, open_error),
             Ok(found) => found,
         };
-        if let Some(held) = found {
-            return Ok(held);
+        if let Some(target) = found {
+            return Ok(target);
         }
     }
-    Err(FsError::at(shown, "opening what is being replaced", Errno::AGAIN))
+    Err(FsError::at(display_path, "opening what is being replaced", Errno::AGAIN))
 }
 
 /// `None`: it changed meanwhile.
-fn hold_once(root: &Root, shown: &str, relative: &Path) -> Result<Option<Held>, FsError> {
+fn open_once(
+    root: &Root,
+    display_path: &str,
+    relative: &Path,
+) -> Result<Option<OpenTarget>, FsError> {
     if path::split_last(relative).is_none() {
-        return hold_directory(root, shown, root.open_directory(shown)?);
+        return open_directory(root, display_path, root.open_directory(display_path)?);
     }
     let nothing = Protection::new(root, &[]);
-    let (directory, name) = match root.parent_of(shown, relative, None, &nothing) {
+    let (directory, name) = match root.parent_of(display_path, relative, None, &nothing) {
         Ok(found) => found,
         // A link to the root itself, say: there is no name.
         Err(FsError::NotAFile { kind: FileKind::Directory, .. }) => {
-            return hold_directory(root, shown, root.open_directory(shown)?);
+            return open_directory(root, display_path, root.open_directory(display_path)?);
         }
         Err(error) => return Err(error),
     };
-    let failed = |errno| FsError::at(shown, "looking at it", errno);
-    let (kind, file, trouble) =
+    let failed = |errno| FsError::at(display_path, "looking at it", errno);
+    let (kind, file, open_error) =
         match rustix::fs::statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => match FileKind::of(&stat) {
-                None => match open::open_entry(shown, directory.as_fd(), &name) {
+                None => match open::open_entry(display_path, directory.as_fd(), &name) {
                     Ok(None) => return Ok(None),
                     Ok(Some((file, stat))) => {
                         let bytes = u64::try_from(stat.st_size).unwrap_or(0);
-                        (HeldKind::File { bytes }, Some(File::from(file)), None)
+                        (TargetKind::File { bytes }, Some(File::from(file)), None)
                     }
                     // It may be written and not read.
-                    Err(trouble) => {
+                    Err(open_error) => {
                         let bytes = u64::try_from(stat.st_size).unwrap_or(0);
-                        (HeldKind::File { bytes }, None, Some(trouble))
+                        (TargetKind::File { bytes }, None, Some(open_error))
                     }
                 },
                 Some(FileKind::Directory) => {
-                    let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                     return match rustix::fs::openat(&directory, &name, flags, Mode::empty()) {
-                        Ok(found) => hold_directory(root, shown, found),
+                        Ok(found) => open_directory(root, display_path, found),
                         Err(_) => Ok(None),
                     };
                 }
                 Some(FileKind::Symlink) => return Ok(None),
                 Some(kind) => {
-                    let trouble = FsError::NotAFile { path: shown.to_owned(), kind };
-                    (HeldKind::Missing, None, Some(trouble))
+                    let open_error = FsError::NotAFile { path: display_path.to_owned(), kind };
+                    (TargetKind::Missing, None, Some(open_error))
                 }
             },
-            Err(Errno::NOENT) => (HeldKind::Missing, None, None),
-            Err(errno) => (HeldKind::Missing, None, Some(failed(errno))),
+            Err(Errno::NOENT) => (TargetKind::Missing, None, None),
+            Err(errno) => (TargetKind::Missing, None, Some(failed(errno))),
         };
-    let Some(directory_place) = place_of(shown, &directory)? else { return Ok(None) };
-    Ok(Some(Held {
-        shown: shown.to_owned(),
-        place: directory_place.join(&name),
+    let Some(directory_path) = real_path_of(display_path, &directory)? else { return Ok(None) };
+    Ok(Some(OpenTarget {
+        display_path: display_path.to_owned(),
+        real_path: directory_path.join(&name),
         kind,
         directory,
-        directory_place,
+        directory_path,
         missing: Vec::new(),
         name,
         file,
-        trouble,
+        open_error,
         resolver: root.resolver(),
     }))
 }
 
-fn hold_directory(root: &Root, shown: &str, directory: OwnedFd) -> Result<Option<Held>, FsError> {
-    let Some(place) = place_of(shown, &directory)? else { return Ok(None) };
-    Ok(Some(Held {
-        shown: shown.to_owned(),
-        directory_place: place.clone(),
-        place,
-        kind: HeldKind::Directory,
+fn open_directory(
+    root: &Root,
+    display_path: &str,
+    directory: OwnedFd,
+) -> Result<Option<OpenTarget>, FsError> {
+    let Some(real_path) = real_path_of(display_path, &directory)? else { return Ok(None) };
+    Ok(Some(OpenTarget {
+        display_path: display_path.to_owned(),
+        directory_path: real_path.clone(),
+        real_path,
+        kind: TargetKind::Directory,
         directory,
         missing: Vec::new(),
         name: OsString::new(),
         file: None,
-        trouble: None,
+        open_error: None,
         resolver: root.resolver(),
     }))
 }
 
 /// Holds the last directory that is there, for a path that goes on beyond it.
-fn hold_around(
+fn open_around(
     root: &Root,
-    shown: &str,
+    display_path: &str,
     relative: &Path,
-    trouble: FsError,
-) -> Result<Held, FsError> {
+    open_error: FsError,
+) -> Result<OpenTarget, FsError> {
     for ancestor in relative.ancestors().skip(1) {
         let text = if ancestor.as_os_str().is_empty() { Path::new(".") } else { ancestor };
-        let Some(text) = text.to_str() else { return Err(trouble) };
+        let Some(text) = text.to_str() else { return Err(open_error) };
         let directory = match root.open_directory(text) {
             Ok(directory) => directory,
-            Err(escape @ FsError::Escape { .. }) => return Err(renamed(escape, shown)),
+            Err(escape @ FsError::Escape { .. }) => return Err(renamed(escape, display_path)),
             Err(_) => continue,
         };
-        let Some(directory_place) = place_of(shown, &directory)? else { continue };
+        let Some(directory_path) = real_path_of(display_path, &directory)? else { continue };
         let rest = relative.strip_prefix(ancestor).unwrap_or(relative);
         let mut missing = Vec::new();
         for component in rest.components() {
             match component {
                 Component::Normal(name) => missing.push(name.to_owned()),
                 // Back from what is not there: nothing can be made of it.
-                Component::ParentDir => return Err(trouble),
+                Component::ParentDir => return Err(open_error),
                 _ => {}
             }
         }
-        let mut place = directory_place.clone();
-        place.extend(&missing);
-        let Some(name) = missing.pop() else { return Err(trouble) };
+        let mut real_path = directory_path.clone();
+        real_path.extend(&missing);
+        let Some(name) = missing.pop() else { return Err(open_error) };
         // Only what is not there can be made.
-        let trouble = (!matches!(trouble, FsError::NotFound { .. })
+        let open_error = (!matches!(open_error, FsError::NotFound { .. })
             || path::asks_for_directory(relative))
-        .then_some(trouble);
-        return Ok(Held {
-            shown: shown.to_owned(),
-            place,
-            kind: HeldKind::Missing,
+        .then_some(open_error);
+        return Ok(OpenTarget {
+            display_path: display_path.to_owned(),
+            real_path,
+            kind: TargetKind::Missing,
             directory,
-            directory_place,
+            directory_path,
             missing,
             name,
             file: None,
-            trouble,
+            open_error,
             resolver: root.resolver(),
         });
     }
-    Err(trouble)
+    Err(open_error)
 }
 
-fn renamed(error: FsError, shown: &str) -> FsError {
+fn renamed(error: FsError, display_path: &str) -> FsError {
     match error {
-        FsError::Escape { via_link, .. } => FsError::Escape { path: shown.to_owned(), via_link },
+        FsError::Escape { via_link, .. } => {
+            FsError::Escape { path: display_path.to_owned(), via_link }
+        }
         other => other,
     }
 }

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::open::{Links, READ};
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::{FileKind, Root, reserved};
 
 /// Opens what lies below a directory, and follows no link at all: a path says where the file is.
@@ -33,7 +33,7 @@ impl Opener {
     }
 
     fn open_by_steps(&self, relative: &Path) -> io::Result<OwnedFd> {
-        let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let names: Vec<_> = relative
             .components()
             .filter(|component| *component != Component::CurDir)

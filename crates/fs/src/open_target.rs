@@ -4,9 +4,9 @@
 //! opened: between the two there is no path that could come to mean something else.
 
 #[cfg(target_os = "linux")]
-mod at_once;
-mod find;
+mod cached;
 mod opener;
+mod roots;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,14 +14,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub use find::Roots;
 pub use opener::Opener;
+pub use roots::Roots;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
 use crate::locate::{name_of, unnamed};
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::target::Target;
 use crate::update::update_target;
 use crate::walk::CreatedDirectories;
@@ -36,7 +36,7 @@ const MOST_ATTEMPTS: usize = 32;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeldKind {
+pub enum TargetKind {
     /// A regular file.
     File {
         /// Its size when it was opened.
@@ -50,32 +50,32 @@ pub enum HeldKind {
 
 /// A place below a root, held open.
 #[derive(Debug)]
-pub struct Held {
-    shown: String,
-    place: PathBuf,
-    kind: HeldKind,
+pub struct OpenTarget {
+    display_path: String,
+    real_path: PathBuf,
+    kind: TargetKind,
     /// The directory itself; that of a file; the last one that is there on the way to nothing.
     directory: OwnedFd,
     /// Where that directory was found.
-    directory_place: PathBuf,
+    directory_path: PathBuf,
     /// Directories to be made.
     missing: Vec<OsString>,
     /// In the last of them.
     name: OsString,
     file: Option<File>,
     /// Why it cannot be opened. Told only after the place was allowed.
-    trouble: Option<FsError>,
+    open_error: Option<FsError>,
     resolver: Resolver,
 }
 
-impl Held {
+impl OpenTarget {
     /// Holds the regular file at the relative `path` below `root` when nothing has to be waited for:
     /// the kernel has the way there and the file in its caches, and no link is on the way. `None`
     /// says nothing about the file.
     #[must_use]
-    pub fn at_once(root: &Granted, path: &str) -> Option<Self> {
+    pub fn try_open_cached(root: &Granted, path: &str) -> Option<Self> {
         #[cfg(target_os = "linux")]
-        return at_once::hold(root, path);
+        return cached::open_target(root, path);
         #[cfg(not(target_os = "linux"))]
         {
             let _ = (root, path);
@@ -86,9 +86,9 @@ impl Held {
     /// All of the file, if it is text of at most `limit` bytes and can be read without waiting.
     /// `None` says nothing about the file.
     #[must_use]
-    pub fn read_at_once(&self, limit: u64) -> Option<Vec<u8>> {
+    pub fn try_read_cached(&self, limit: u64) -> Option<Vec<u8>> {
         #[cfg(target_os = "linux")]
-        return at_once::read(self.file.as_ref()?, limit);
+        return cached::read(self.file.as_ref()?, limit);
         #[cfg(not(target_os = "linux"))]
         {
             let _ = limit;
@@ -98,51 +98,46 @@ impl Held {
 
     /// The path as the caller wrote it.
     #[must_use]
-    pub fn shown(&self) -> &str {
-        &self.shown
+    pub fn display_path(&self) -> &str {
+        &self.display_path
     }
 
     /// The real path of what was opened: absolute, without links.
     #[must_use]
-    pub fn place(&self) -> &Path {
-        &self.place
+    pub fn real_path(&self) -> &Path {
+        &self.real_path
     }
 
     /// What was found.
     #[must_use]
-    pub fn kind(&self) -> HeldKind {
+    pub fn kind(&self) -> TargetKind {
         self.kind
-    }
-
-    /// Why it cannot be opened, once. To be told when the place is allowed, and not before.
-    pub fn take_trouble(&mut self) -> Option<FsError> {
-        self.trouble.take()
     }
 
     /// Refuses everything but a regular file that can be read.
     pub fn check_readable(&mut self) -> Result<(), FsError> {
-        if let Some(trouble) = self.trouble.take() {
-            return Err(trouble);
+        if let Some(open_error) = self.open_error.take() {
+            return Err(open_error);
         }
         match self.kind {
-            HeldKind::File { .. } => Ok(()),
-            HeldKind::Directory => Err(self.is_directory()),
-            HeldKind::Missing => Err(FsError::NotFound { path: self.shown.clone() }),
+            TargetKind::File { .. } => Ok(()),
+            TargetKind::Directory => Err(self.is_directory()),
+            TargetKind::Missing => Err(FsError::NotFound { path: self.display_path.clone() }),
         }
     }
 
     /// Refuses what cannot be written or made.
     pub fn check_writable(&mut self) -> Result<(), FsError> {
-        match (self.kind, self.trouble.take()) {
+        match (self.kind, self.open_error.take()) {
             // That it cannot be read is none here.
-            (HeldKind::File { .. }, Some(FsError::Permission { .. })) | (_, None) => {}
-            (_, Some(trouble)) => return Err(trouble),
+            (TargetKind::File { .. }, Some(FsError::Permission { .. })) | (_, None) => {}
+            (_, Some(open_error)) => return Err(open_error),
         }
-        if self.kind == HeldKind::Directory { Err(self.is_directory()) } else { Ok(()) }
+        if self.kind == TargetKind::Directory { Err(self.is_directory()) } else { Ok(()) }
     }
 
     fn is_directory(&self) -> FsError {
-        FsError::NotAFile { path: self.shown.clone(), kind: FileKind::Directory }
+        FsError::NotAFile { path: self.display_path.clone(), kind: FileKind::Directory }
     }
 
     /// Reads a part of the file that was opened.
@@ -152,9 +147,11 @@ impl Held {
         limit: u64,
         cancel: &AtomicBool,
     ) -> Result<Range, FsError> {
-        let file =
-            self.file.as_ref().ok_or_else(|| FsError::NotFound { path: self.shown.clone() })?;
-        range::read_range(file, &self.shown, offset, limit, cancel)
+        let file = self
+            .file
+            .as_ref()
+            .ok_or_else(|| FsError::NotFound { path: self.display_path.clone() })?;
+        range::read_range(file, &self.display_path, offset, limit, cancel)
     }
 
     /// Makes `bytes` the content of the file; true when there was none before. Directories that are
@@ -165,7 +162,7 @@ impl Held {
         options: &WriteOptions,
         cancel: &AtomicBool,
     ) -> Result<bool, FsError> {
-        let path = &self.shown;
+        let path = &self.display_path;
         publish::within_size_limit(path, bytes)?;
         let mut answer = Err(self.conflict());
         for _ in 0..MOST_ATTEMPTS {
@@ -192,7 +189,7 @@ impl Held {
         checkpoint(cancel)?;
         let mut created = CreatedDirectories::default();
         let target = self.target(&mut created, options, cancel)?;
-        update_target(&target, &self.shown, limit, options, cancel, transform)
+        update_target(&target, &self.display_path, limit, options, cancel, transform)
     }
 
     fn target(
@@ -201,16 +198,17 @@ impl Held {
         options: &WriteOptions,
         cancel: &AtomicBool,
     ) -> Result<Target, FsError> {
-        let failed = |errno| FsError::at(&self.shown, "opening its directory", errno);
+        let failed = |errno| FsError::at(&self.display_path, "opening its directory", errno);
         // Moved since it was decided about: what was allowed there need not be allowed here.
-        if place_of(&self.shown, &self.directory)?.as_ref() != Some(&self.directory_place) {
+        if real_path_of(&self.display_path, &self.directory)?.as_ref() != Some(&self.directory_path)
+        {
             return Err(self.conflict());
         }
         let mut directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0).map_err(failed)?;
         for name in &self.missing {
             walk::make_directory(directory.as_fd(), name, created)
-                .map_err(|errno| FsError::at(&self.shown, "creating a directory", errno))?;
-            let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                .map_err(|errno| FsError::at(&self.display_path, "creating a directory", errno))?;
+            let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             directory = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
                 Ok(next) => next,
                 // A link was put here, which may lead anywhere.
@@ -218,11 +216,11 @@ impl Held {
                 Err(errno) => return Err(failed(errno)),
             };
         }
-        Target::at(directory, self.name.clone(), &self.shown, options, cancel)
+        Target::at(directory, self.name.clone(), &self.display_path, options, cancel)
     }
 
     fn conflict(&self) -> FsError {
-        FsError::Conflict { path: self.shown.clone() }
+        FsError::Conflict { path: self.display_path.clone() }
     }
 
     /// A descriptor of the directory that was opened, or of that of the file.
@@ -233,8 +231,8 @@ impl Held {
 
     /// Where that directory was found.
     #[must_use]
-    pub fn directory_place(&self) -> &Path {
-        &self.directory_place
+    pub fn directory_path(&self) -> &Path {
+        &self.directory_path
     }
 
     /// The name in it; empty for the directory itself.
@@ -246,16 +244,16 @@ impl Held {
     /// What a search of it opens files with.
     pub fn opener(&self) -> Result<Opener, FsError> {
         let directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0)
-            .map_err(|errno| FsError::at(&self.shown, "opening", errno))?;
-        Ok(Opener(Root::held(directory, self.directory_place.clone(), self.resolver)))
+            .map_err(|errno| FsError::at(&self.display_path, "opening", errno))?;
+        Ok(Opener(Root::from_fd(directory, self.directory_path.clone(), self.resolver)))
     }
 }
 
 /// Where a directory lies; `None` when it has been deleted.
-fn place_of(shown: &str, directory: &OwnedFd) -> Result<Option<PathBuf>, FsError> {
-    let failed = |errno| FsError::at(shown, "looking at its directory", errno);
-    let place = name_of(directory.as_fd()).map_err(|errno| unnamed(shown, errno))?;
+fn real_path_of(display_path: &str, directory: &OwnedFd) -> Result<Option<PathBuf>, FsError> {
+    let failed = |errno| FsError::at(display_path, "looking at its directory", errno);
+    let real_path = name_of(directory.as_fd()).map_err(|errno| unnamed(display_path, errno))?;
     // Asked afterwards: only then the name is certain to be that of a directory that is there.
     let links = rustix::fs::fstat(directory).map_err(failed)?.st_nlink;
-    Ok((links > 0).then_some(place))
+    Ok((links > 0).then_some(real_path))
 }

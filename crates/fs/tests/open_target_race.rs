@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags};
 use support::{NEVER, RESOLVERS, Tree, tenth_of};
-use toolwright_fs::{Held, HeldKind, Resolver, Roots, WriteOptions};
+use toolwright_fs::{OpenTarget, Resolver, Roots, TargetKind, WriteOptions};
 
 /// What is exchanged, and the path that it makes ambiguous.
 const SWAPS: [(&str, &str, &str); 4] = [
@@ -40,7 +40,7 @@ fn attacked(
     each: usize,
     resolver: Resolver,
     swap: (&str, &str, &str),
-    mut act: impl FnMut(&Held),
+    mut act: impl FnMut(&OpenTarget),
 ) -> (usize, usize) {
     let tree = scene();
     let (a, b, path) = swap;
@@ -57,14 +57,14 @@ fn attacked(
         let (mut opened, mut refused) = (0, 0);
         // While the attacker is kept from running in the bad state, every call is refused.
         while opened + refused < each || (opened == 0 && refused < each * 100) {
-            let held =
-                Roots::open_with(&workspace, &[], resolver).and_then(|roots| roots.hold(path));
-            match held {
-                Ok(held) if held.place().starts_with(&allowed) => {
+            let target = Roots::open_with(&workspace, &[], resolver)
+                .and_then(|roots| roots.open_target(path));
+            match target {
+                Ok(target) if target.real_path().starts_with(&allowed) => {
                     std::thread::yield_now(); // the rules, the watchdog, the prompt
-                    assert!(held.kind() != HeldKind::Directory);
+                    assert!(target.kind() != TargetKind::Directory);
                     opened += 1;
-                    act(&held);
+                    act(&target);
                 }
                 _ => refused += 1,
             }
@@ -82,9 +82,9 @@ fn r14_nothing_denied_is_read_in_100_000_opens() {
     let each = tenth_of(100_000) / SWAPS.len();
     for resolver in RESOLVERS {
         for swap in SWAPS {
-            let (opened, refused) = attacked(each, resolver, swap, |held| {
-                if let Ok(range) = held.read_range(0, 100, &NEVER) {
-                    assert_eq!(range.bytes, b"public", "leak through {}", held.shown());
+            let (opened, refused) = attacked(each, resolver, swap, |target| {
+                if let Ok(range) = target.read_range(0, 100, &NEVER) {
+                    assert_eq!(range.bytes, b"public", "leak through {}", target.display_path());
                 }
             });
             println!(
@@ -100,10 +100,10 @@ fn r14_nothing_denied_is_read_in_100_000_opens() {
 fn r14_nothing_denied_is_written() {
     let each = tenth_of(10_000) / SWAPS.len();
     for swap in SWAPS {
-        let (opened, refused) = attacked(each, Resolver::Automatic, swap, |held| {
-            let _ = held.write(b"public", &WriteOptions::default(), &NEVER);
-            let _ = held.update(100, &WriteOptions::default(), &NEVER, |old| {
-                assert_eq!(old, b"public", "leak through {}", held.shown());
+        let (opened, refused) = attacked(each, Resolver::Automatic, swap, |target| {
+            let _ = target.write(b"public", &WriteOptions::default(), &NEVER);
+            let _ = target.update(100, &WriteOptions::default(), &NEVER, |old| {
+                assert_eq!(old, b"public", "leak through {}", target.display_path());
                 Ok::<_, ()>(b"public".to_vec())
             });
         });

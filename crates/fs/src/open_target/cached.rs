@@ -1,5 +1,5 @@
 //! The same without waiting for anything, for the thread that must not wait. See
-//! [`read_cached`](crate::read_cached).
+//! [`try_read_cached`](crate::try_read_cached).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,26 +8,26 @@ use std::path::Path;
 
 use rustix::fs::{OFlags, ResolveFlags};
 
-use super::{Held, HeldKind, place_of};
+use super::{OpenTarget, TargetKind, real_path_of};
 use crate::cached::linux::{MOST, is_local, open, regular, regular_open, whole};
 use crate::open::{Identity, READ};
-use crate::root::PLACE;
+use crate::root::O_PATH;
 use crate::{Granted, Resolver, path};
 
 /// A file with a NUL byte so near to its beginning is no text.
 const LOOKED_AT: usize = 8192;
 
-pub(super) fn hold(root: &Granted, shown: &str) -> Option<Held> {
-    path::validate(shown).ok()?;
-    if !Path::new(shown).is_relative() || path::asks_for_directory(Path::new(shown)) {
+pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarget> {
+    path::validate(display_path).ok()?;
+    if !Path::new(display_path).is_relative() || path::asks_for_directory(Path::new(display_path)) {
         return None;
     }
     // Without links on the way, and nothing else mounted there, it is where it says.
-    let relative = path::plain(Path::new(shown))?;
+    let relative = path::plain(Path::new(display_path))?;
     let (parent, name) = path::split_last(&relative)?;
-    let directory = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    let root = root.at_once()?;
+    let root = root.try_open_cached()?;
     let parent = open(root.as_fd(), parent.unwrap_or(Path::new(".")), directory, inside)?;
     // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
     let seen = open(parent.as_fd(), Path::new(name), OFlags::PATH | OFlags::CLOEXEC, inside)?;
@@ -38,17 +38,17 @@ pub(super) fn hold(root: &Granted, shown: &str) -> Option<Held> {
     let file = open(parent.as_fd(), Path::new(name), READ, inside)?;
     let (file, stat) =
         regular_open(file).filter(|(_, found)| Identity::of(found) == Identity::of(&stat))?;
-    let directory_place = place_of(shown, &parent).ok()??;
-    Some(Held {
-        shown: shown.to_owned(),
-        place: directory_place.join(name),
-        kind: HeldKind::File { bytes: u64::try_from(stat.st_size).ok()? },
+    let directory_path = real_path_of(display_path, &parent).ok()??;
+    Some(OpenTarget {
+        display_path: display_path.to_owned(),
+        real_path: directory_path.join(name),
+        kind: TargetKind::File { bytes: u64::try_from(stat.st_size).ok()? },
         directory: parent,
-        directory_place,
+        directory_path,
         missing: Vec::new(),
         name: OsString::from(name),
         file: Some(File::from(file)),
-        trouble: None,
+        open_error: None,
         resolver: Resolver::Automatic,
     })
 }

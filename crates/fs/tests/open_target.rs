@@ -7,23 +7,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use support::{NEVER, RESOLVERS, Tree, fifo, is_root};
-use toolwright_fs::{FsError, Held, HeldKind, Range, Resolver, Roots, UpdateError, WriteOptions};
+use toolwright_fs::{
+    FsError, OpenTarget, Range, Resolver, Roots, TargetKind, UpdateError, WriteOptions,
+};
 
 fn roots(workspace: &[&Path], others: &[&Path], resolver: Resolver) -> Roots {
     let all = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect::<Vec<_>>();
     Roots::open_with(&all(workspace), &all(others), resolver).unwrap()
 }
 
-fn hold(tree: &Tree, path: &str) -> Held {
-    roots(&[&tree.root], &[], Resolver::Automatic).hold(path).unwrap()
+fn open(tree: &Tree, path: &str) -> OpenTarget {
+    roots(&[&tree.root], &[], Resolver::Automatic).open_target(path).unwrap()
 }
 
-fn range(held: &Held, offset: u64, limit: u64) -> Range {
-    held.read_range(offset, limit, &NEVER).unwrap()
+fn range(target: &OpenTarget, offset: u64, limit: u64) -> Range {
+    target.read_range(offset, limit, &NEVER).unwrap()
 }
 
-fn write(held: &Held, text: &str) -> Result<bool, FsError> {
-    held.write(text.as_bytes(), &WriteOptions::default(), &NEVER)
+fn write(target: &OpenTarget, text: &str) -> Result<bool, FsError> {
+    target.write(text.as_bytes(), &WriteOptions::default(), &NEVER)
 }
 
 #[test]
@@ -49,17 +51,17 @@ fn r14_the_place_is_that_of_what_was_opened() {
             ("link/a/b/c", "dir/a/b/c", false),
             ("dir/file/x", "dir/file/x", false),
         ] {
-            let held = roots.hold(path).unwrap();
-            assert_eq!(held.place(), real.join(place), "{path}");
-            assert_eq!(matches!(held.kind(), HeldKind::File { bytes: 4 }), is_there, "{path}");
+            let target = roots.open_target(path).unwrap();
+            assert_eq!(target.real_path(), real.join(place), "{path}");
+            assert_eq!(matches!(target.kind(), TargetKind::File { bytes: 4 }), is_there, "{path}");
         }
         for (path, place) in
             [(".", ""), ("link", "dir"), ("dir/", "dir"), ("dir/..", ""), ("absolute", "dir")]
         {
-            let held = roots.hold(path).unwrap();
+            let target = roots.open_target(path).unwrap();
             assert_eq!(
-                (held.place(), held.kind()),
-                (real.join(place).as_path(), HeldKind::Directory),
+                (target.real_path(), target.kind()),
+                (real.join(place).as_path(), TargetKind::Directory),
                 "{path}"
             );
         }
@@ -85,7 +87,10 @@ fn r16_paths_that_leave_are_refused_and_only_the_path_is_named() {
             "/etc/passwd",
             "out",
         ] {
-            let error = roots.hold(path).err().or_else(|| roots.hold(path).unwrap().take_trouble());
+            let error = roots
+                .open_target(path)
+                .err()
+                .or_else(|| roots.open_target(path).unwrap().check_readable().err());
             match error {
                 Some(error @ FsError::Escape { .. }) => {
                     assert_eq!(error.path(), Some(path));
@@ -112,16 +117,16 @@ fn several_roots_and_absolute_paths_in_them() {
     one.link(two.root.join("b"), "across");
     let roots =
         roots(&[&one.root, &two.root], &[Path::new("/nowhere"), &two.outside], Resolver::Automatic);
-    let text = |path: &str| range(&roots.hold(path).unwrap(), 0, 100).bytes;
+    let text = |path: &str| range(&roots.open_target(path).unwrap(), 0, 100).bytes;
     assert_eq!(text("a"), b"one", "the first root");
     assert_eq!(text("b"), b"two", "the first in which it is");
     assert_eq!(text(two.root.join("a").to_str().unwrap()), b"two");
     assert_eq!(text(two.outside.join("secret").to_str().unwrap()), b"secret");
-    let new = roots.hold("new/file").unwrap();
-    assert_eq!(new.place(), one.root.canonicalize().unwrap().join("new/file"));
+    let new = roots.open_target("new/file").unwrap();
+    assert_eq!(new.real_path(), one.root.canonicalize().unwrap().join("new/file"));
     // A link from one root into another is refused: what is found lies below one root.
-    assert!(matches!(roots.hold("across"), Err(FsError::Escape { via_link: true, .. })));
-    assert!(matches!(Roots::open(&[], &[]).unwrap().hold("a"), Err(FsError::Escape { .. })));
+    assert!(matches!(roots.open_target("across"), Err(FsError::Escape { via_link: true, .. })));
+    assert!(matches!(Roots::open(&[], &[]).unwrap().open_target("a"), Err(FsError::Escape { .. })));
 }
 
 #[test]
@@ -129,7 +134,7 @@ fn r24_missing_directories_and_special_files_are_told_apart() {
     let tree = Tree::new();
     tree.put("dir/file", "x");
     fifo(&tree.root.join("pipe"));
-    let code = |path: &str| hold(&tree, path).check_readable().unwrap_err().code();
+    let code = |path: &str| open(&tree, path).check_readable().unwrap_err().code();
     assert_eq!(code("none"), "TOOL_FILE_NOT_FOUND");
     assert_eq!(code("none/none"), "TOOL_FILE_NOT_FOUND");
     assert_eq!(code("dir"), "TOOL_NOT_A_FILE");
@@ -149,7 +154,7 @@ fn r24_missing_directories_and_special_files_are_told_apart() {
 fn r24_a_range_begins_and_ends_with_a_character() {
     let tree = Tree::new();
     tree.put("text", "aé漢😀z"); // 1 + 2 + 3 + 4 + 1
-    let held = hold(&tree, "text");
+    let target = open(&tree, "text");
     for (offset, limit, text, from, next) in [
         (0, 100, "aé漢😀z", 0, None),
         (0, 11, "aé漢😀z", 0, None),
@@ -166,7 +171,7 @@ fn r24_a_range_begins_and_ends_with_a_character() {
         (3, 0, "", 3, Some(3)),
         (u64::MAX, 1, "", 11, None),
     ] {
-        let found = range(&held, offset, limit);
+        let found = range(&target, offset, limit);
         assert_eq!(
             (found.bytes.as_slice(), found.offset, found.next_offset),
             (text.as_bytes(), from, next),
@@ -182,14 +187,14 @@ fn r24_binary_and_broken_text_are_told() {
     tree.put("binary", b"a\0b".repeat(10_000));
     tree.put("late", [b"a".repeat(9000), vec![0]].concat());
     tree.put("broken", b"a\xffb\xe6\xbc");
-    assert!(range(&hold(&tree, "binary"), 20_000, 5).is_binary);
-    assert!(!range(&hold(&tree, "late"), 0, 10_000).is_binary);
-    let broken = range(&hold(&tree, "broken"), 0, 100);
+    assert!(range(&open(&tree, "binary"), 20_000, 5).is_binary);
+    assert!(!range(&open(&tree, "late"), 0, 10_000).is_binary);
+    let broken = range(&open(&tree, "broken"), 0, 100);
     assert_eq!(
         (broken.bytes.as_slice(), broken.is_lossy, broken.next_offset),
         (b"a\xffb\xe6\xbc".as_slice(), true, None)
     );
-    assert_eq!(range(&hold(&tree, "broken"), 4, 10).offset, 4);
+    assert_eq!(range(&open(&tree, "broken"), 4, 10).offset, 4);
 }
 
 #[test]
@@ -200,9 +205,9 @@ fn r22_a_range_of_a_large_file_does_not_read_the_rest() {
     file.set_len(1 << 40).unwrap(); // a hole
     std::os::unix::fs::FileExt::write_at(&file, b"end", (1 << 40) - 3).unwrap();
     let started = std::time::Instant::now();
-    let held = hold(&tree, "large");
-    assert_eq!(range(&held, 0, 9).bytes, b"beginning");
-    assert_eq!(range(&held, (1 << 40) - 3, 100).bytes, b"end");
+    let target = open(&tree, "large");
+    assert_eq!(range(&target, 0, 9).bytes, b"beginning");
+    assert_eq!(range(&target, (1 << 40) - 3, 100).bytes, b"end");
     assert!(started.elapsed().as_secs() < 5);
 }
 
@@ -210,24 +215,24 @@ fn r22_a_range_of_a_large_file_does_not_read_the_rest() {
 fn a_file_that_was_replaced_is_read_as_it_was_opened() {
     let tree = Tree::new();
     tree.put("file", "old");
-    let held = hold(&tree, "file");
+    let target = open(&tree, "file");
     std::fs::remove_file(tree.root.join("file")).unwrap();
     tree.put("file", "new");
-    assert_eq!(range(&held, 0, 9).bytes, b"old");
-    assert!(hold(&tree, "file").place().ends_with("file"), "no mark of a deleted file in it");
+    assert_eq!(range(&target, 0, 9).bytes, b"old");
+    assert!(open(&tree, "file").real_path().ends_with("file"), "no mark of a deleted file in it");
 }
 
 #[test]
 fn r25_a_new_file_gets_its_directories_when_it_is_written() {
     let tree = Tree::new();
-    let held = hold(&tree, "a/b/c");
+    let target = open(&tree, "a/b/c");
     assert!(tree.listing().is_empty(), "nothing is made before");
-    assert!(write(&held, "text").unwrap());
+    assert!(write(&target, "text").unwrap());
     assert_eq!(tree.get("a/b/c"), b"text");
-    assert!(!write(&held, "more").unwrap(), "it is there now");
+    assert!(!write(&target, "more").unwrap(), "it is there now");
     assert_eq!(tree.listing(), ["a", "a/b", "a/b/c"]);
     // A call that fails takes them back.
-    let refused = hold(&tree, "x/y").write(b"t", &WriteOptions::default(), &true.into());
+    let refused = open(&tree, "x/y").write(b"t", &WriteOptions::default(), &true.into());
     assert!(matches!(refused, Err(FsError::Cancelled)));
     assert_eq!(tree.listing(), ["a", "a/b", "a/b/c"]);
 }
@@ -238,16 +243,16 @@ fn r14_links_put_in_the_way_afterwards_are_refused() {
     tree.put("dir/file", "inside");
     tree.put("denied/file", "denied");
     tree.put("denied/new", "denied");
-    let file = hold(&tree, "dir/file");
-    let new = hold(&tree, "dir/new");
-    let deep = hold(&tree, "dir/sub/new");
+    let file = open(&tree, "dir/file");
+    let new = open(&tree, "dir/new");
+    let deep = open(&tree, "dir/sub/new");
     std::fs::remove_file(tree.root.join("dir/file")).unwrap();
     tree.link("../denied/file", "dir/file");
     tree.link("../denied/new", "dir/new");
     tree.link("../denied", "dir/sub");
-    for held in [&file, &new, &deep] {
-        assert!(write(held, "changed").is_err());
-        let updated = held
+    for target in [&file, &new, &deep] {
+        assert!(write(target, "changed").is_err());
+        let updated = target
             .update(100, &WriteOptions::default(), &NEVER, |_| Ok::<_, ()>(b"changed".to_vec()));
         assert!(updated.is_err());
     }
@@ -261,12 +266,12 @@ fn r14_links_put_in_the_way_afterwards_are_refused() {
 fn r14_a_directory_that_was_moved_is_not_written_to() {
     let tree = Tree::new();
     tree.put("dir/file", "text");
-    let held = hold(&tree, "dir/file");
+    let target = open(&tree, "dir/file");
     std::fs::rename(tree.root.join("dir"), tree.root.join("elsewhere")).unwrap();
-    assert!(matches!(write(&held, "changed"), Err(FsError::Conflict { .. })));
+    assert!(matches!(write(&target, "changed"), Err(FsError::Conflict { .. })));
     assert_eq!(tree.get("elsewhere/file"), b"text");
     std::fs::remove_dir_all(tree.root.join("elsewhere")).unwrap();
-    assert!(write(&held, "changed").is_err());
+    assert!(write(&target, "changed").is_err());
     assert!(tree.listing().is_empty());
 }
 
@@ -279,13 +284,13 @@ fn protected_paths_count_where_they_lie_whatever_led_there() {
     let protected = [PathBuf::from(".git/hooks"), PathBuf::from(".git/config")];
     let absolute = tree.root.join(".git/hooks/pre-commit");
     for path in ["innocent/config", ".git/hooks/new/x", absolute.to_str().unwrap()] {
-        let held = roots.hold(path).unwrap();
+        let target = roots.open_target(path).unwrap();
         assert!(
-            matches!(roots.check_protected(&held, &protected), Err(FsError::Protected { .. })),
+            matches!(roots.check_protected(&target, &protected), Err(FsError::Protected { .. })),
             "{path}"
         );
     }
-    assert!(roots.check_protected(&roots.hold(".git/info").unwrap(), &protected).is_ok());
+    assert!(roots.check_protected(&roots.open_target(".git/info").unwrap(), &protected).is_ok());
 }
 
 #[test]
@@ -298,15 +303,16 @@ fn r26_50_parallel_edits_of_one_file_all_land() {
             let (tree, tried) = (&tree, &tried);
             scope.spawn(move || {
                 // All are open before the first one writes.
-                let held = hold(tree, "file");
+                let target = open(tree, "file");
                 tried.fetch_add(1, Ordering::SeqCst);
                 while tried.load(Ordering::SeqCst) < 50 {
                     std::thread::yield_now();
                 }
-                held.update(1 << 20, &WriteOptions::default(), &NEVER, |old| {
-                    Ok::<_, ()>([old, format!("line {number}\n").as_bytes()].concat())
-                })
-                .unwrap();
+                target
+                    .update(1 << 20, &WriteOptions::default(), &NEVER, |old| {
+                        Ok::<_, ()>([old, format!("line {number}\n").as_bytes()].concat())
+                    })
+                    .unwrap();
             });
         }
     });
@@ -321,9 +327,9 @@ fn r26_50_parallel_edits_of_one_file_all_land() {
 fn r26_a_refused_update_leaves_the_file_as_it_is() {
     let tree = Tree::new();
     tree.put("file", "old");
-    let refused = hold(&tree, "file").update(9, &WriteOptions::default(), &NEVER, |_| Err("no"));
+    let refused = open(&tree, "file").update(9, &WriteOptions::default(), &NEVER, |_| Err("no"));
     assert!(matches!(refused, Err(UpdateError::Refused("no"))));
-    let large = hold(&tree, "file")
+    let large = open(&tree, "file")
         .update(9, &WriteOptions::default(), &NEVER, |_| Ok::<_, ()>(vec![b'x'; 10]));
     assert!(matches!(large, Err(UpdateError::Fs(FsError::TooLarge { result: true, .. }))));
     assert_eq!(tree.get("file"), b"old");
@@ -336,8 +342,8 @@ fn an_opener_follows_no_link() {
     tree.link("sub", "dir/link");
     tree.link("sub/file", "dir/alias");
     for resolver in RESOLVERS {
-        let held = roots(&[&tree.root], &[], resolver).hold("dir").unwrap();
-        let opener = held.opener().unwrap();
+        let target = roots(&[&tree.root], &[], resolver).open_target("dir").unwrap();
+        let opener = target.opener().unwrap();
         assert!(opener.open(Path::new("sub/file")).is_ok() && opener.open(Path::new("")).is_ok());
         for path in
             ["link/file", "alias", "../dir/sub/file", "/etc/passwd", "link", "sub/../sub/file/x"]
