@@ -1,6 +1,6 @@
 //! One call at a time for one file: twenty edits of the same file made at once all land.
 //!
-//! OpenTarget within the process. Between processes an edit is protected by its conflict check.
+//! The queue is of this process. Between processes the conflict check protects an edit.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
