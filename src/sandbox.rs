@@ -9,9 +9,9 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_exec::Notice;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::policy;
 use toolwright_sandbox::policy::{GrantError, ReadScope, Resolved};
 use toolwright_sandbox::report::{Level, Row};
-use toolwright_sandbox::{limits, policy};
 
 use crate::cancel::CancelHandle;
 use crate::error::NativeError;
@@ -100,7 +100,7 @@ impl SandboxRequest {
         let limit = |given: Option<f64>| given.map(options::bytes).filter(|limit| *limit > 0);
         Limits {
             processes: match self.processes {
-                None => limits::defaults().processes,
+                None => Limits::DEFAULT.processes,
                 given => limit(given),
             },
             memory_bytes: limit(self.memory_bytes),

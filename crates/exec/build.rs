@@ -1,31 +1,39 @@
 //! Builds the sandbox program, static, for this crate to carry.
 //!
-//! It is built by the same Cargo into a directory of its own (the one of this build is locked), and
-//! always optimised: it is executed by tests too, and its size is part of the addon's.
+//! Cargo builds no binary of a dependency: an artifact dependency, which would, is unstable. So this
+//! script has the same Cargo build the package by name, in a target directory of its own, because the
+//! directory of this build is locked. The program is always optimised: tests execute it too, and its
+//! size is part of the addon's.
 
 use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PACKAGE: &str = "toolwright-sandbox";
+const PACKAGE: &str = "toolwright-sandbox-program";
+const PROGRAM: &str = "toolwright-sandbox";
+
+/// The directories of the packages that the program consists of.
+const SOURCES: [&str; 4] = ["fs", "reserved", "sandbox", "sandbox-program"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let crates = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("..");
-    println!("cargo::rerun-if-changed={}", crates.join("sandbox/src").display());
-    println!("cargo::rerun-if-changed={}", crates.join("sandbox/Cargo.toml").display());
-    println!("cargo::rerun-if-changed={}", crates.join("fs/src").display());
-    println!("cargo::rerun-if-changed={}", crates.join("../Cargo.lock").display());
+    let workspace = crates.join("..");
+    for package in SOURCES.map(|name| crates.join(name)) {
+        println!("cargo::rerun-if-changed={}", package.join("src").display());
+        println!("cargo::rerun-if-changed={}", package.join("Cargo.toml").display());
+    }
+    println!("cargo::rerun-if-changed={}", workspace.join("Cargo.lock").display());
     if env::var("CARGO_CFG_TARGET_OS")? != "linux" {
         return Ok(());
     }
     let target = env::var("TARGET")?;
     let directory = target_directory(&out).join("sandbox-program");
-    // What this build was told by its flags is not meant for a static program: a sanitizer, say.
+    // The flags of this build are not meant for a static program: they may ask for a sanitizer, say.
     let status = Command::new(env::var("CARGO")?)
-        .current_dir(crates.join(".."))
-        .args(["build", "--profile", "sandbox-program", "--package", PACKAGE, "--bin", PACKAGE])
+        .current_dir(workspace)
+        .args(["build", "--profile", "sandbox-program", "--package", PACKAGE, "--bin", PROGRAM])
         .args(["--target", &target, "--target-dir"])
         .arg(&directory)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
@@ -36,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !status.success() {
         return Err("the sandbox program could not be built; see above".into());
     }
-    let program = directory.join(&target).join("sandbox-program").join(PACKAGE);
+    let program = directory.join(&target).join("sandbox-program").join(PROGRAM);
     println!("cargo::rustc-env=TOOLWRIGHT_SANDBOX_PROGRAM={}", program.display());
     Ok(())
 }

@@ -74,7 +74,7 @@ pub enum Files {
     Full,
 }
 
-/// Bounds of what the processes of a command use. `None`: as the system has it.
+/// Bounds of what the processes of a command use. `None` leaves the system's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Limits {
     /// How many processes and threads there may be at once.
@@ -85,4 +85,25 @@ pub struct Limits {
     pub cpu_seconds: Option<u64>,
     /// How long a file may become.
     pub file_size_bytes: Option<u64>,
+}
+
+impl Limits {
+    /// The limits where the caller has none: a number of processes, threads included. It is as many
+    /// as a parallel build on a large machine has, and no more than a system can bear from one command.
+    ///
+    /// Memory has no bound: any number would be wrong for some compiler, a bound for each process says
+    /// nothing about their sum, and when memory runs out the kernel kills the command first. The
+    /// timeout of the call bounds processor time, and the disk bounds file size.
+    ///
+    /// ```
+    /// use toolwright_sandbox::plan::Limits;
+    ///
+    /// assert_eq!(Limits::DEFAULT, Limits { processes: Some(4096), ..Limits::default() });
+    /// ```
+    pub const DEFAULT: Self = Self {
+        processes: Some(4096),
+        memory_bytes: None,
+        cpu_seconds: None,
+        file_size_bytes: None,
+    };
 }

@@ -1,0 +1,181 @@
+//! One command of a worker, from its start until nothing of it is left.
+
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use crate::broker::Broker;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use toolwright_sandbox::wire::{Inbox, Progress};
+
+use crate::signals::forget_signals;
+use crate::worker::Worker;
+
+/// How long what was killed may take to be gone, where it might not all be this command's group.
+const STUBBORN: Duration = Duration::from_millis(500);
+
+pub(crate) struct Command<'w> {
+    worker: &'w Worker,
+    leader: Pid,
+    /// How the leader ended, once it has been collected.
+    status: Option<c_int>,
+    /// Whether what is left is being killed.
+    kills: bool,
+    /// How many others than the leader have been.
+    killed: u32,
+    broker: Option<Broker>,
+}
+
+/// What ended the wait for a command.
+pub(crate) enum Heard {
+    /// The leader ended so. Whether nobody else is left.
+    End(c_int, bool),
+    /// The host wants it killed.
+    Kill,
+    /// The host is gone.
+    Nobody,
+}
+
+impl<'w> Command<'w> {
+    /// That has been started as `leader`.
+    pub(crate) fn new(worker: &'w Worker, leader: Pid) -> Self {
+        let channel = worker.brokered.as_ref().map(|brokered| &brokered.channel);
+        let broker = channel.and_then(|channel| channel.take().unwrap_or_default());
+        Self { worker, leader, status: None, kills: false, killed: 0, broker }
+    }
+
+    /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
+    pub(crate) fn follow(&mut self, inbox: &mut Inbox) -> io::Result<Heard> {
+        loop {
+            // It may have come in one piece with what started the command.
+            if inbox.take().map_err(io::Error::other)?.is_some() {
+                return Ok(Heard::Kill);
+            }
+            let mut fds = vec![
+                PollFd::new(&self.worker.children, PollFlags::IN),
+                PollFd::new(&*inbox, PollFlags::IN),
+            ];
+            fds.extend(self.broker.as_ref().map(|broker| PollFd::new(broker, PollFlags::IN)));
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let [children, host, asks] = [0, 1, 2].map(|index: usize| {
+                fds.get(index).is_some_and(|polled| !polled.revents().is_empty())
+            });
+            if asks
+                && let Some(broker) = &mut self.broker
+                && broker.handle().is_err()
+            {
+                // Whoever waits for it, and whoever asks from now on, is refused by the kernel.
+                self.broker = None;
+            }
+            if children {
+                forget_signals(&self.worker.children);
+                let is_all_gone = self.is_all_gone();
+                if let Some(status) = self.status {
+                    return Ok(Heard::End(status, is_all_gone));
+                }
+            }
+            if host {
+                match inbox.fill(false)? {
+                    Progress::Nothing => {}
+                    Progress::Closed => return Ok(Heard::Nobody),
+                    // There is only one thing to say while a command runs.
+                    Progress::More => {
+                        return Ok(inbox.wait()?.map_or(Heard::Nobody, |_| Heard::Kill));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Collects who has ended. Whether no process of the command is left: a process whose parent has
+    /// ended is this process's child, so nobody is left if it has none.
+    fn is_all_gone(&mut self) -> bool {
+        loop {
+            match self.collect(libc::WNOHANG) {
+                Collected::One => {}
+                Collected::NoneYet => return false,
+                Collected::Nobody => return true,
+            }
+        }
+    }
+
+    /// Kills what is left, collects it, and says how the leader ended, and how many others were killed.
+    pub(crate) fn end(mut self) -> (c_int, u32) {
+        let started = Instant::now();
+        loop {
+            // There is a child, so its group still has its number: killing it hits no stranger.
+            if self.is_all_gone() {
+                break;
+            }
+            self.kills = true;
+            self.kill();
+            if self.worker.alone {
+                self.collect(0);
+            } else if started.elapsed() > STUBBORN {
+                // Something has left the group in spite of the pin.
+                break;
+            } else {
+                let _ = wait_for(self.worker.children.as_fd(), 1);
+                forget_signals(&self.worker.children);
+            }
+        }
+        (self.status.unwrap_or(libc::SIGKILL), self.killed)
+    }
+
+    /// Errors are of no use: then there is nobody left.
+    fn kill(&self) {
+        if self.worker.alone {
+            // SAFETY: a signal to every process of this namespace but this one.
+            unsafe { libc::kill(-1, libc::SIGKILL) };
+        } else {
+            let _ = kill_process_group(self.leader, Signal::KILL);
+        }
+    }
+
+    fn collect(&mut self, options: c_int) -> Collected {
+        let mut status = 0;
+        // SAFETY: writes to a local.
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, options | libc::__WALL) };
+        match pid {
+            0 => Collected::NoneYet,
+            -1 => Collected::Nobody,
+            pid => {
+                if pid == self.leader.as_raw_pid() && self.status.is_none() {
+                    self.status = Some(status);
+                } else if self.kills && is_killed(status) {
+                    self.killed += 1;
+                }
+                Collected::One
+            }
+        }
+    }
+}
+
+fn is_killed(status: c_int) -> bool {
+    libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collected {
+    One,
+    NoneYet,
+    Nobody,
+}
+
+/// Waits until there is something to read, or the time is over: `false`.
+pub(crate) fn wait_for(fd: BorrowedFd<'_>, ms: i64) -> io::Result<bool> {
+    let limit = Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 };
+    loop {
+        match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&limit)) {
+            Ok(count) => return Ok(count > 0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Which sockets can be made.
+
+use super::assembler::{Assembler, At, low};
+use super::{FilterError, FilterPlan};
+use toolwright_sandbox::plan::{Files, Network};
+
+const UNIX: u32 = libc::AF_UNIX.unsigned_abs();
+const INET: u32 = libc::AF_INET.unsigned_abs();
+const INET6: u32 = libc::AF_INET6.unsigned_abs();
+const NETLINK: u32 = libc::AF_NETLINK.unsigned_abs();
+
+const STREAM: u32 = libc::SOCK_STREAM.unsigned_abs();
+const DGRAM: u32 = libc::SOCK_DGRAM.unsigned_abs();
+const SEQPACKET: u32 = libc::SOCK_SEQPACKET.unsigned_abs();
+/// With an internet family this makes a packet socket.
+const PACKET: u32 = 10;
+/// The rest of the argument is `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
+const TYPE: u32 = 0xF;
+
+const TCP: u32 = libc::IPPROTO_TCP.unsigned_abs();
+const UDP: u32 = libc::IPPROTO_UDP.unsigned_abs();
+const ROUTE: u32 = libc::NETLINK_ROUTE.unsigned_abs();
+
+/// What of the internet families is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Internet {
+    All,
+    TcpAndUdp,
+    Tcp,
+    Closed,
+}
+
+fn internet(plan: FilterPlan) -> Internet {
+    match plan.network {
+        Network::Open => Internet::All,
+        Network::PrivateLoopback if plan.own_net => Internet::TcpAndUdp,
+        Network::HostLoopback => Internet::Tcp,
+        Network::PrivateLoopback | Network::Nothing => Internet::Closed,
+    }
+}
+
+/// A unix socket reaches any service of the host that listens in the file system, so it is as open
+/// as both together.
+fn unix_is_open(plan: FilterPlan) -> bool {
+    plan.network == Network::Open && plan.files == Files::Full
+}
+
+/// `socket(family, type, protocol)`.
+pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> Result<At, FilterError> {
+    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
+    let absent = asm.refuse(libc::EAFNOSUPPORT);
+    let internet = internet(plan);
+    // It tells the interfaces of the namespace the command is in.
+    let netlink = if matches!(internet, Internet::All | Internet::TcpAndUdp) {
+        let other = asm.refuse(libc::EPROTONOSUPPORT);
+        let route = asm.any_of(&[ROUTE], allow, other)?;
+        asm.load(low(2), route)
+    } else {
+        absent
+    };
+    let inet = match internet {
+        Internet::All => {
+            let kind = asm.any_of(&[PACKET], closed, allow)?;
+            masked_type(asm, kind)
+        }
+        Internet::TcpAndUdp => stream_or(asm, &[STREAM, DGRAM], &[0, TCP, UDP])?,
+        Internet::Tcp => stream_or(asm, &[STREAM], &[0, TCP])?,
+        Internet::Closed => closed,
+    };
+    let next = asm.any_of(&[INET, INET6], inet, absent)?;
+    let next = asm.any_of(&[NETLINK], netlink, next)?;
+    let unix = if unix_is_open(plan) { allow } else { closed };
+    let family = asm.any_of(&[UNIX], unix, next)?;
+    Ok(asm.load(low(0), family))
+}
+
+/// One of the types with one of the protocols. The kernel refuses those that do not belong together.
+fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> Result<At, FilterError> {
+    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
+    let other = asm.refuse(libc::EPROTONOSUPPORT);
+    let protocol = asm.any_of(protocols, allow, other)?;
+    let protocol = asm.load(low(2), protocol);
+    let kind = asm.any_of(types, protocol, closed)?;
+    Ok(masked_type(asm, kind))
+}
+
+/// `socketpair(family, type, …)`: pairs of unix sockets that are connected for good. A datagram
+/// socket is not: it can send to any address, and a raw one is a datagram socket.
+pub(super) fn socketpair(asm: &mut Assembler, plan: FilterPlan) -> Result<At, FilterError> {
+    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
+    let absent = asm.refuse(libc::EAFNOSUPPORT);
+    let unix = if unix_is_open(plan) {
+        allow
+    } else {
+        let kind = asm.any_of(&[STREAM, SEQPACKET], allow, closed)?;
+        masked_type(asm, kind)
+    };
+    let family = asm.any_of(&[UNIX], unix, absent)?;
+    Ok(asm.load(low(0), family))
+}
+
+fn masked_type(asm: &mut Assembler, next: At) -> At {
+    let masked = asm.mask(TYPE, next);
+    asm.load(low(1), masked)
+}

@@ -1,0 +1,78 @@
+//! Bounds on processes, memory, processor time and file size.
+//!
+//! Each is held by the best of what the system offers:
+//!
+//! | | processes | memory |
+//! | --- | --- | --- |
+//! | a control group | of the command | of the command, its files in memory included |
+//! | the process namespace | of the command, up to 300 more while its numbers are fresh | |
+//! | a resource limit | of the user in its namespace; of no use against the system's root | of each process, shared memory left out |
+//!
+//! Processor time and file size are resource limits of each process.
+
+mod group;
+mod hierarchy;
+mod namespace;
+mod resource;
+mod score;
+
+use std::io;
+
+pub use self::group::{Group, Groups, Held};
+use self::resource::Bounds;
+pub use self::score::Expendable;
+use self::score::Score;
+use toolwright_sandbox::layers::{Bound, Layers};
+use toolwright_sandbox::plan::Limits;
+
+/// The limits of a worker's commands.
+#[derive(Debug)]
+pub struct Prepared {
+    /// By what the number of processes is bounded.
+    pub processes: Bound,
+    /// By what memory is bounded.
+    pub memory: Bound,
+    bounds: Bounds,
+    score: Option<Score>,
+}
+
+/// Bounds the worker as far as that is done once for all its commands, and prepares the rest.
+/// `group` is what [`Group::enter`] said; of the layers, the user and the process namespace count.
+///
+/// To be called when the worker has its own `/proc`, and before that is made read-only, capabilities
+/// are given up, and the worker stops being dumpable, by which its files in `/proc` become root's.
+#[must_use]
+pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
+    resource::keep_no_memory();
+    let mut bounds = Bounds::new(limits);
+    let processes = match limits.processes {
+        None => Bound::Unused,
+        Some(_) if group.processes => Bound::ControlGroup,
+        Some(most) if layers.pid.holds() && namespace::bound(most) => Bound::Namespace,
+        Some(most) if bounds.processes(most, layers.user.holds()) => Bound::ResourceLimit,
+        Some(_) => Bound::Nothing,
+    };
+    let memory = match limits.memory_bytes {
+        None => Bound::Unused,
+        Some(_) if group.memory => Bound::ControlGroup,
+        Some(most) => {
+            bounds.data(most);
+            Bound::ResourceLimit
+        }
+    };
+    Prepared { processes, memory, bounds, score: Score::read() }
+}
+
+impl Prepared {
+    /// What is started until this is dropped is killed before the host when memory runs out, and
+    /// before the worker, who is to tell of it. So is the worker itself until then.
+    #[must_use]
+    pub fn expendable(&self) -> Expendable<'_> {
+        Expendable::new(self.score.as_ref())
+    }
+
+    /// Bounds the calling process, which becomes the command. Neither allocates nor locks.
+    pub fn apply_in_child(&self) -> io::Result<()> {
+        self.bounds.apply()
+    }
+}

@@ -1,0 +1,105 @@
+//! Resource limits.
+
+use std::{fs, io};
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::rules::trial::{in_child, last_error};
+use toolwright_sandbox::plan::Limits;
+
+/// What is set in a command's first process.
+#[derive(Debug, Clone)]
+pub(super) struct Bounds([Option<(Resource, Rlimit)>; 4]);
+
+impl Bounds {
+    /// Those that are set whatever else holds.
+    pub(super) fn new(limits: &Limits) -> Self {
+        let mut bounds = Self([None; 4]);
+        // One second between the signal that says why and the one that cannot be ignored.
+        bounds.0[0] = limits.cpu_seconds.map(|most| below(Resource::Cpu, most, 1));
+        bounds.0[1] = limits.file_size_bytes.map(|most| below(Resource::Fsize, most, 0));
+        bounds
+    }
+
+    /// Bounds processes, if that can hold here.
+    pub(super) fn processes(&mut self, most: u64, own_user: bool) -> bool {
+        // Without a namespace all processes of the user count. How many those are is not known, but
+        // they are no more than there are.
+        let others = if own_user { Some(0) } else { all_tasks() };
+        let (true, Some(others)) = (is_held_to_processes(), others) else { return false };
+        self.0[2] = Some(below(Resource::Nproc, most.saturating_add(others), 0));
+        true
+    }
+
+    /// Bounds what a process may have to itself.
+    pub(super) fn data(&mut self, most: u64) {
+        self.0[3] = Some(below(Resource::Data, most, 0));
+    }
+
+    /// Sets them for the calling process. Neither allocates nor locks.
+    pub(super) fn apply(&self) -> io::Result<()> {
+        for (resource, limit) in self.0.iter().flatten() {
+            setrlimit(*resource, *limit)?;
+        }
+        Ok(())
+    }
+}
+
+/// Of a program that crashes nothing is kept: what it held in memory is nobody's business, and a
+/// program of the host that takes such memory (`core_pattern`) would be started outside of everything,
+/// with whatever the command has put there. The kernel starts none for a limit of 1, while for 0 it
+/// does. Inherited; the filter keeps commands from lowering it.
+pub(super) fn keep_no_memory() {
+    for most in [1, 0] {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        if setrlimit(Resource::Core, limit).is_ok() {
+            return;
+        }
+    }
+}
+
+/// A limit no higher than the one that is in force, and its last bound `more` above it.
+fn below(resource: Resource, most: u64, more: u64) -> (Resource, Rlimit) {
+    let now = getrlimit(resource);
+    let least = |a: u64, b: Option<u64>| Some(b.map_or(a, |b| a.min(b)));
+    let maximum = least(most.saturating_add(more), now.maximum);
+    let current = least(least(most, now.current).unwrap_or(most), maximum);
+    (resource, Rlimit { current, maximum })
+}
+
+/// Whether the kernel counts this user's processes at all. It does not for the system's own root,
+/// in whatever namespace, and who that is cannot be told from inside one.
+fn is_held_to_processes() -> bool {
+    in_child(false, |held| {
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        let Ok(()) = setrlimit(Resource::Nproc, none) else { return };
+        *held = start_one() == Err(Errno::AGAIN);
+    })
+    .unwrap_or(false)
+}
+
+/// Starts a child that ends at once, without the system library, which has locks for this.
+fn start_one() -> Result<(), Errno> {
+    let none = 0usize;
+    // SAFETY: without a new stack and with a copy of the memory, as by `fork`.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, none, none, none, none, none) };
+    match pid {
+        0 => {
+            // SAFETY: ends the child and runs nothing of ours.
+            unsafe { libc::_exit(0) }
+        }
+        1.. => {
+            // SAFETY: the null pointer is for a status that nobody asks for.
+            unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) };
+            Ok(())
+        }
+        _ => Err(last_error()),
+    }
+}
+
+/// How many tasks the system has.
+fn all_tasks() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}

@@ -1,0 +1,108 @@
+//! The tree of files a command sees.
+//!
+//! The supervisor changes its copy of the host's mounts once, in place: all of it becomes read-only,
+//! what may be written is put back on top, private directories for temporary files and a small `/dev`
+//! are laid over the host's, and closed and protected paths are covered. Workers start from that and
+//! add their own `/proc`.
+
+mod devices;
+mod error;
+mod kernel;
+mod layout;
+mod placeholder;
+mod placement;
+mod proc;
+mod protection;
+mod renewal;
+mod scratch;
+mod watch;
+
+use std::path::Path;
+
+use error::At;
+pub use error::{GRANTED, MountError};
+use kernel::Attributes;
+use layout::Layout;
+use placeholder::Placeholder;
+use placement::Placement;
+pub use proc::{close_proc, worker_proc};
+use renewal::Renewal;
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::{chdir, umask};
+pub use watch::Watch;
+
+use toolwright_sandbox::plan::Plan;
+
+/// A built tree, and what it left with the host.
+#[derive(Debug, Default)]
+pub struct Tree {
+    placeholders: Vec<Placeholder>,
+    renewal: Option<Renewal>,
+}
+
+impl Tree {
+    /// Whether the host sees something of it: what stands for absent protected paths.
+    #[must_use]
+    pub fn is_visible(&self) -> bool {
+        self.placeholders.iter().any(Placeholder::is_visible)
+    }
+
+    /// Removes what stood for absent protected paths, unless another supervisor needs it or it is in
+    /// use. At the very end: after it those paths are protected no more.
+    pub fn remove_placeholders(self) {
+        for placeholder in self.placeholders {
+            placeholder.remove();
+        }
+    }
+}
+
+/// Builds the tree in the mount namespace that has been entered. After a failure that namespace is
+/// neither the host's nor what was asked for, and of no more use.
+pub fn build(plan: &Plan) -> Result<Tree, MountError> {
+    // The modes given here are meant.
+    let mask = umask(Mode::empty());
+    let mut tree = Tree::default();
+    let built = build_in_place(plan, &mut tree);
+    umask(mask);
+    if let Err(error) = built {
+        tree.remove_placeholders();
+        return Err(error);
+    }
+    Ok(tree)
+}
+
+fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
+    private()?;
+    let layout = Layout::new(plan)?;
+    let placement = Placement::begin(&layout, plan)?;
+    let root = Path::new("/");
+    let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
+    if layout.root_is_writable() {
+        kernel::set_at(root, always).at("restrict the tree at", root)?;
+        // These are no files but the kernel's switches.
+        for switches in ["/proc", "/sys"].map(Path::new) {
+            match kernel::set_at(switches, always | Attributes::READ_ONLY) {
+                Ok(()) | Err(Errno::INVAL | Errno::NOENT) => {}
+                Err(errno) => return Err(MountError::new("make read-only", switches, errno)),
+            }
+        }
+    } else {
+        let all = always | Attributes::READ_ONLY;
+        kernel::set_at(root, all).at("make read-only the tree at", root)?;
+    }
+    let scratch = placement.place(&layout, plan, &mut tree.placeholders)?;
+    proc::mask()?;
+    // The working directory may lie in what is covered now.
+    chdir("/").at("enter", root)?;
+    // Without it, what loses its cover stays open until the next command.
+    tree.renewal = Renewal::begin(layout, scratch).ok();
+    Ok(())
+}
+
+/// What is mounted from now on stays in this namespace, and what the host mounts stays out.
+fn private() -> Result<(), MountError> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .at("make private the mounts at", Path::new("/"))
+}

@@ -1,0 +1,169 @@
+//! What is laid over what.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::mounts::error::MountError;
+use toolwright_sandbox::plan::{Files, Plan};
+
+/// What lies at a path. In the order in which they lie on top of each other at the same path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// An empty directory for temporary files.
+    Temporary,
+    /// The small `/dev`.
+    Devices,
+    /// The host's, read-only, back on top of what hides it.
+    Readable,
+    /// The host's, for writing.
+    Writable,
+    /// What is writable there anyway, as a mount of its own: it can be neither moved nor removed.
+    Pinned,
+    /// The host's, read-only below what may be written.
+    Protected,
+    /// Nothing.
+    Closed,
+}
+
+impl Kind {
+    /// Whether it hides the host's files, so that what is put back on top needs a place made for it.
+    pub(super) fn hides(self) -> bool {
+        matches!(self, Self::Temporary | Self::Devices | Self::Closed)
+    }
+
+    /// Whether what lies there may be written.
+    fn is_writable(self) -> bool {
+        matches!(self, Self::Writable | Self::Pinned)
+    }
+}
+
+/// One place of the tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    /// The entry that it lies on, by its place in the list.
+    pub(super) below: Option<usize>,
+}
+
+/// The entries, those above others first.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    entries: Vec<Entry>,
+    /// Nothing is read-only unless an entry says so.
+    root_is_writable: bool,
+}
+
+/// What the system has that matters here.
+#[derive(Debug, Default)]
+struct System {
+    temporary: Vec<PathBuf>,
+    devices: Option<PathBuf>,
+    /// What tells of the machine or traces its kernel, and serves no command.
+    windows: Vec<PathBuf>,
+}
+
+impl System {
+    fn find() -> Self {
+        let real = |path: &str| fs::canonicalize(path).ok();
+        let temporary = ["/tmp", "/var/tmp"].into_iter().filter_map(real).collect();
+        // They are root's alone.
+        let windows: &[&str] = if geteuid().is_root() { &WINDOWS } else { &[] };
+        let windows = windows.iter().map(PathBuf::from).collect();
+        Self { temporary, devices: real("/dev"), windows }
+    }
+}
+
+const WINDOWS: [&str; 4] =
+    ["/sys/devices/virtual/powercap", "/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing"];
+
+impl Layout {
+    pub(super) fn new(plan: &Plan) -> Result<Self, MountError> {
+        Self::arrange(plan, System::find())
+    }
+
+    /// Leaves out what makes no difference where it would lie.
+    fn arrange(plan: &Plan, system: System) -> Result<Self, MountError> {
+        let full = plan.files == Files::Full;
+        let root = Path::new("/");
+        if plan.closed.iter().any(|path| path == root) {
+            return Err(MountError::new("close", root, Errno::INVAL));
+        }
+        let root_is_writable = full || plan.writable.iter().any(|path| path == root);
+        // One that lies in what may be written is the host's.
+        let chosen = |path: &Path| plan.writable.iter().any(|writable| path.starts_with(writable));
+        let System { mut temporary, devices, windows } = system;
+        temporary.retain(|path| !full && !chosen(path));
+        temporary.extend(devices.as_deref().map(|path| path.join("shm")));
+        let pinned: Vec<PathBuf> =
+            plan.granted.iter().map(|granted| granted.path.clone()).collect();
+        let mut wanted: Vec<(&Path, Kind)> =
+            temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
+        wanted.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
+        for (paths, kind) in [
+            (&plan.readable, Kind::Readable),
+            (&plan.writable, Kind::Writable),
+            (&pinned, Kind::Pinned),
+            (&plan.protected, Kind::Protected),
+            (&plan.closed, Kind::Closed),
+            (&windows, Kind::Closed),
+        ] {
+            wanted.extend(paths.iter().map(|path| (path.as_path(), kind)));
+        }
+        wanted.retain(|(path, _)| *path != root);
+        wanted.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
+        wanted.dedup();
+        let mut layout = Self { entries: Vec::with_capacity(wanted.len()), root_is_writable };
+        for (path, kind) in wanted {
+            let below = layout.under(path);
+            let under = below.map(|index| layout.entries[index].kind);
+            // What lies on nothing is as the root of all is.
+            let on_writable = under.map_or(root_is_writable, Kind::is_writable);
+            let makes_a_difference = match kind {
+                Kind::Temporary | Kind::Devices => true,
+                Kind::Readable => under.is_some_and(Kind::hides),
+                Kind::Writable => !on_writable,
+                // One that has just been put there is a mount of its own.
+                Kind::Pinned => {
+                    on_writable && below.is_none_or(|index| layout.entries[index].path != path)
+                }
+                Kind::Protected => on_writable,
+                Kind::Closed => !under.is_some_and(Kind::hides),
+            };
+            if makes_a_difference {
+                layout.entries.push(Entry { path: path.to_owned(), kind, below });
+            }
+        }
+        Ok(layout)
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn root_is_writable(&self) -> bool {
+        self.root_is_writable
+    }
+
+    /// The entry that `path` lies on: the last one at it or above.
+    fn under(&self, path: &Path) -> Option<usize> {
+        let found = |entry: &Entry| path.starts_with(&entry.path);
+        // Those above come first, and of two that lie above one path the deeper one counts.
+        self.entries.iter().rposition(found)
+    }
+
+    /// The highest directory above `path` whose files may be written, if there is one.
+    pub(super) fn writable_above(&self, path: &Path) -> Option<&Path> {
+        if self.root_is_writable {
+            return Some(Path::new("/"));
+        }
+        let mut writable = self.entries.iter().filter(|entry| entry.kind == Kind::Writable);
+        writable.find(|entry| path.starts_with(&entry.path)).map(|entry| entry.path.as_path())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! Puts everything into its place.
+
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::stat;
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::mounts::devices::Devices;
+use crate::mounts::error::{At, GRANTED, MountError};
+use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::layout::{Entry, Kind, Layout};
+use crate::mounts::placeholder::Placeholder;
+use crate::mounts::protection::Protector;
+use crate::mounts::scratch::Scratch;
+use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
+
+/// How often a path that the host replaces at the same time is looked at again.
+const MAX_CHANGES: usize = 100;
+
+/// What was taken from the host's tree before it was changed.
+pub(super) struct Placement {
+    /// For each entry that puts the host's files back: a copy of their mounts, and whether it is a
+    /// directory.
+    trees: Vec<Option<(OwnedFd, bool)>>,
+    devices: Option<Devices>,
+}
+
+impl Placement {
+    pub(super) fn begin(layout: &Layout, plan: &Plan) -> Result<Self, MountError> {
+        let mut trees = Vec::with_capacity(layout.entries().len());
+        let mut devices = None;
+        for Entry { path, kind, .. } in layout.entries() {
+            let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
+            let tree = match kind {
+                Kind::Writable => take(path, always, plan)?,
+                Kind::Readable => take(path, always | Attributes::READ_ONLY, plan)?,
+                Kind::Pinned => {
+                    // It is looked at before others can be in its place, and held in it later.
+                    let place = kernel::open_plain(path);
+                    let place = place.map_err(|errno| missed("open", path, errno, plan))?;
+                    check_granted(&place, path, plan)?;
+                    None
+                }
+                Kind::Devices => {
+                    devices = Some(Devices::take(path, plan.files == Files::Full)?);
+                    None
+                }
+                Kind::Temporary | Kind::Protected | Kind::Closed => None,
+            };
+            trees.push(tree);
+        }
+        Ok(Self { trees, devices })
+    }
+
+    pub(super) fn place(
+        mut self,
+        layout: &Layout,
+        plan: &Plan,
+        placeholders: &mut Vec<Placeholder>,
+    ) -> Result<Scratch, MountError> {
+        let scratch = self.prepare(layout)?;
+        let temporary = take_temporary(layout, &scratch)?;
+        scratch.seal().at("make read-only the covers in", Path::new("/"))?;
+        let mut protector = Protector::new(layout, placeholders);
+        let mut frozen = HashSet::new();
+        for (index, Entry { path, kind, below }) in layout.entries().iter().enumerate() {
+            match kind {
+                Kind::Temporary => {
+                    if let Some(tree) = &temporary[index] {
+                        attach(tree, path)?;
+                    }
+                }
+                Kind::Devices => {
+                    let cover = scratch.take_cover(index).at("take a cover for", path)?;
+                    attach(&cover, path)?;
+                    if let Some(devices) = self.devices.take() {
+                        devices.attach()?;
+                    }
+                }
+                Kind::Readable | Kind::Writable => {
+                    let Some((tree, _)) = &self.trees[index] else { continue };
+                    if let Some(cover) = below.map(|below| &layout.entries()[below])
+                        && cover.kind == Kind::Temporary
+                    {
+                        freeze_between(&cover.path, path, &mut frozen)?;
+                    }
+                    let place = kernel::open_plain(path);
+                    place
+                        .and_then(|place| kernel::attach(tree, place))
+                        .map_err(|errno| missed("attach", path, errno, plan))?;
+                }
+                Kind::Closed => {
+                    protector.pin_above(path)?;
+                    let filled = self.is_filled(layout, index);
+                    close(&scratch, path, filled.then_some(index))?;
+                }
+                Kind::Pinned => {
+                    protector.hold(path).map_err(|errno| missed("hold", path, errno, plan))?;
+                }
+                Kind::Protected => protector.protect(path)?,
+            }
+        }
+        Ok(scratch)
+    }
+
+    /// Makes every directory and every place that will be needed in our own file system.
+    fn prepare(&self, layout: &Layout) -> Result<Scratch, MountError> {
+        let entries = layout.entries();
+        // It lies below the small `/dev`, out of sight.
+        let place = [Kind::Devices, Kind::Temporary]
+            .iter()
+            .find_map(|kind| entries.iter().find(|entry| entry.kind == *kind))
+            .ok_or_else(|| MountError::new("find", Path::new("/dev"), Errno::NOENT))?;
+        let scratch = Scratch::mount(&place.path).at("mount a file system on", &place.path)?;
+        for (index, Entry { path, kind, below }) in entries.iter().enumerate() {
+            let bits = if *kind == Kind::Temporary { 0o1777 } else { 0o755 };
+            let made = match kind {
+                Kind::Temporary | Kind::Devices => scratch.cover(index, bits),
+                Kind::Closed if self.is_filled(layout, index) => scratch.cover(index, bits),
+                _ => Ok(()),
+            };
+            made.at("make a cover for", path)?;
+            if *kind == Kind::Devices
+                && let Some(devices) = &self.devices
+            {
+                devices.prepare(&scratch, index)?;
+            }
+            let Some(below) = *below else { continue };
+            let directory = match kind {
+                Kind::Temporary | Kind::Devices => true,
+                Kind::Readable | Kind::Writable => match &self.trees[index] {
+                    Some((_, directory)) => *directory,
+                    None => continue,
+                },
+                Kind::Pinned | Kind::Protected | Kind::Closed => continue,
+            };
+            let cover = &entries[below];
+            if cover.kind.hides()
+                && let Ok(relative) = path.strip_prefix(&cover.path)
+            {
+                scratch.make_place(below, relative, directory).at("make a place for", path)?;
+            }
+        }
+        Ok(scratch)
+    }
+
+    /// Whether something lies on this entry.
+    fn is_filled(&self, layout: &Layout, index: usize) -> bool {
+        layout.entries().iter().enumerate().any(|(above, entry)| {
+            entry.below == Some(index)
+                && (self.trees[above].is_some()
+                    || matches!(entry.kind, Kind::Temporary | Kind::Devices))
+        })
+    }
+}
+
+/// Copies the mounts of the host's files at `path`. `None`: there is nothing any more, or nothing
+/// that this user reaches.
+fn take(
+    path: &Path,
+    attributes: Attributes,
+    plan: &Plan,
+) -> Result<Option<(OwnedFd, bool)>, MountError> {
+    let place = match kernel::open_plain(path) {
+        Ok(place) => place,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP)
+            if !is_meant(path, plan) =>
+        {
+            return Ok(None);
+        }
+        Err(errno) => return Err(missed("open", path, errno, plan)),
+    };
+    check_granted(&place, path, plan)?;
+    let directory = kernel::is_directory(&place).at("look at", path)?;
+    let tree = kernel::copy(&place).at("copy the mounts of", path)?;
+    kernel::set(&tree, attributes).at("restrict", path)?;
+    Ok(Some((tree, directory)))
+}
+
+/// Whether it has to be there.
+fn is_meant(path: &Path, plan: &Plan) -> bool {
+    path == plan.root || plan.granted.iter().any(|granted| granted.path == path)
+}
+
+/// A failure at a granted path that is not there, or leads elsewhere, is that of the grant. Nobody is to
+/// have a command run without a tree of its own by moving a directory away.
+fn missed(step: &'static str, path: &Path, errno: Errno, plan: &Plan) -> MountError {
+    let is_gone = matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP);
+    let is_granted = plan.granted.iter().any(|granted| granted.path == path);
+    MountError::new(if is_gone && is_granted { GRANTED } else { step }, path, errno)
+}
+
+/// A granted path that has become another file is not bound.
+fn check_granted(place: &OwnedFd, path: &Path, plan: &Plan) -> Result<(), MountError> {
+    let found = FileIdentity::of(place)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        .at("look at", path)?;
+    if plan.is_granted(path, &found) {
+        return Ok(());
+    }
+    Err(MountError::new(GRANTED, path, Errno::STALE))
+}
+
+/// Those are taken while our file system can be written.
+fn take_temporary(layout: &Layout, scratch: &Scratch) -> Result<Vec<Option<OwnedFd>>, MountError> {
+    let entries = layout.entries().iter().enumerate();
+    entries
+        .map(|(index, entry)| {
+            let temporary = entry.kind == Kind::Temporary;
+            temporary
+                .then(|| scratch.take_cover(index).at("take a cover for", &entry.path))
+                .transpose()
+        })
+        .collect()
+}
+
+/// What leads through a directory for temporary files to the host's files cannot be moved away. Each of
+/// these directories is frozen once: a second time it would be with what lies in it by then, and that
+/// may be written.
+fn freeze_between(
+    cover: &Path,
+    path: &Path,
+    frozen: &mut HashSet<PathBuf>,
+) -> Result<(), MountError> {
+    let between = path.ancestors().skip(1).take_while(|above| *above != cover);
+    let between: Vec<&Path> = between.collect();
+    for directory in between.into_iter().rev() {
+        if !frozen.insert(directory.to_owned()) {
+            continue;
+        }
+        kernel::open_plain(directory)
+            .and_then(kernel::cover_with_itself)
+            .at("freeze", directory)?;
+    }
+    Ok(())
+}
+
+/// Covers a closed path. One that this user cannot reach is covered where the way to it ends, as the
+/// user may be the one who can open that way.
+pub(super) fn close(
+    scratch: &Scratch,
+    path: &Path,
+    filled: Option<usize>,
+) -> Result<(), MountError> {
+    // One that is replaced between two steps is no obstacle: the new one is there to be covered. Without
+    // that, saving a file would have commands run without a tree of their own.
+    for _ in 0..MAX_CHANGES {
+        match try_close(scratch, path, filled) {
+            Err(error) if error.errno == Errno::NOENT.raw_os_error() => {}
+            closed => return closed,
+        }
+    }
+    Err(MountError::new("close", path, Errno::BUSY))
+}
+
+fn try_close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<(), MountError> {
+    let mut reachable = path;
+    let place = loop {
+        match kernel::open_followed(reachable) {
+            Ok(place) => break place,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(Errno::ACCESS) => match reachable.parent() {
+                Some(parent) if is_own(parent) => reachable = parent,
+                _ => return Ok(()),
+            },
+            Err(errno) => return Err(MountError::new("open the closed path", path, errno)),
+        }
+    };
+    let directory = kernel::is_directory(&place).at("look at", path)?;
+    let cover = match filled {
+        Some(index) if directory => scratch.take_cover(index),
+        _ if directory => scratch.take_empty(),
+        _ => scratch.take_nothing(),
+    };
+    let cover = cover.at("take a cover for", path)?;
+    kernel::attach(cover, place).at("close", path)
+}
+
+fn is_own(directory: &Path) -> bool {
+    // The way to it may be closed in turn.
+    match stat(directory) {
+        Ok(stat) => stat.st_uid == geteuid().as_raw(),
+        Err(errno) => errno == Errno::ACCESS,
+    }
+}
+
+fn attach(tree: &OwnedFd, path: &Path) -> Result<(), MountError> {
+    kernel::open_plain(path).and_then(|place| kernel::attach(tree, place)).at("attach", path)
+}

@@ -1,0 +1,138 @@
+//! Covers again what has lost its cover while commands run.
+//!
+//! When somebody outside removes a covered path or renames another file over it, as git and editors do
+//! to save one, the kernel takes the mount away in every namespace, and the new file is neither protected
+//! nor closed. A worker has given up the right to mount. The supervisor has not, and what it mounts
+//! appears with its workers: its tree is shared with them, and not theirs with it.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::umask;
+
+use crate::mounts::error::{At, MountError};
+use crate::mounts::layout::{Kind, Layout};
+use crate::mounts::placeholder::Placeholder;
+use crate::mounts::protection::Protector;
+use crate::mounts::scratch::Scratch;
+use crate::mounts::{Tree, kernel, placement};
+
+/// Whether this process, or the one it was forked from, has shared its tree.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// What is needed to cover something again.
+#[derive(Debug)]
+pub(super) struct Renewal {
+    layout: Layout,
+    scratch: Scratch,
+    /// Tell of each change of the mounts, and each once: one wakes, the other is asked.
+    wakes: OwnedFd,
+    asked: OwnedFd,
+    /// Something was missing, or could not be covered, when it was last looked.
+    is_missing: Cell<bool>,
+}
+
+impl Renewal {
+    /// For a tree that is complete. From here on what is mounted in it appears with workers too.
+    pub(super) fn begin(layout: Layout, scratch: Scratch) -> Result<Self, Errno> {
+        mount_change("/", MountPropagationFlags::SHARED | MountPropagationFlags::REC)?;
+        SHARED.store(true, Ordering::Relaxed);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let mounts = || open("/proc/self/mountinfo", flags, Mode::empty());
+        let (wakes, asked) = (mounts()?, mounts()?);
+        Ok(Self { layout, scratch, wakes, asked, is_missing: Cell::new(false) })
+    }
+
+    fn wakes(&self) -> BorrowedFd<'_> {
+        self.wakes.as_fd()
+    }
+
+    /// Whether mounts have changed since this was asked.
+    fn has_news(&self) -> bool {
+        let mut ask = [PollFd::new(&self.asked, PollFlags::PRI)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let polled = retry_on_intr(|| poll(&mut ask, Some(&now)));
+        polled.is_err() || ask[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
+    }
+
+    /// Covers what is not covered, and what could not be the last time. A protected path that is gone is waited for by whoever saves it, so
+    /// something stands for it only if `for_absent`.
+    pub(super) fn renew(
+        &self,
+        placeholders: &mut Vec<Placeholder>,
+        for_absent: bool,
+    ) -> Result<(), MountError> {
+        if !self.has_news() && !self.is_missing.get() {
+            return Ok(());
+        }
+        self.is_missing.set(true);
+        // The modes given to what stands for absent paths are meant.
+        let mask = umask(Mode::empty());
+        let renewed = self.renew_all(placeholders, for_absent);
+        umask(mask);
+        renewed
+    }
+
+    fn renew_all(
+        &self,
+        placeholders: &mut Vec<Placeholder>,
+        for_absent: bool,
+    ) -> Result<(), MountError> {
+        placeholders.retain(Placeholder::is_in_place);
+        let ours = fstat(&self.scratch).map(|stat| stat.st_dev);
+        let mut is_missing = false;
+        let mut protector = Protector::again(&self.layout, placeholders, for_absent);
+        for entry in self.layout.entries() {
+            let path = &entry.path;
+            match entry.kind {
+                Kind::Protected => protector.protect(path)?,
+                Kind::Closed => {
+                    let Ok(place) = kernel::open_followed(path) else {
+                        is_missing |= !for_absent;
+                        continue;
+                    };
+                    let covered = fstat(&place).at("look at", path)?.st_dev;
+                    if ours != Ok(covered) {
+                        protector.pin_above(path)?;
+                        placement::close(&self.scratch, path, None)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.is_missing.set(is_missing || protector.is_missing);
+        Ok(())
+    }
+}
+
+/// What this process mounts from now on stays with it. What the supervisor mounts appears here, if its
+/// tree is one of its own.
+pub(super) fn stay_apart() -> Result<(), Errno> {
+    let shared = SHARED.load(Ordering::Relaxed);
+    let kind =
+        if shared { MountPropagationFlags::DOWNSTREAM } else { MountPropagationFlags::PRIVATE };
+    mount_change("/", kind | MountPropagationFlags::REC)
+}
+
+impl Tree {
+    /// Becomes readable, with priority, when a mount of the tree has changed. `None` where nothing can be
+    /// covered again.
+    #[must_use]
+    pub fn changes(&self) -> Option<BorrowedFd<'_>> {
+        self.renewal.as_ref().map(Renewal::wakes)
+    }
+
+    /// Covers again what has lost its cover. Whether a protected path is missing: then it is to be asked
+    /// again, `for_absent`, when whoever replaces it has had time to.
+    pub fn renew(&mut self, for_absent: bool) -> bool {
+        let Some(renewal) = &self.renewal else { return false };
+        // What cannot be covered now may be the next time, and nobody is better off without the rest.
+        let _ = renewal.renew(&mut self.placeholders, for_absent);
+        renewal.is_missing.get()
+    }
+}

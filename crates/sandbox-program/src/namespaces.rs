@@ -1,0 +1,86 @@
+//! Entering namespaces of one's own, and making workers in process namespaces below them.
+//!
+//! The supervisor calls [`enter`] before anything else, while it has a single thread. A namespace
+//! that cannot be had is recorded in [`Layers`] with the error number and is otherwise done without.
+
+mod capabilities;
+mod holder;
+mod loopback;
+mod maps;
+mod worker;
+
+use std::fs;
+
+pub use capabilities::{Kept, drop_capabilities};
+use holder::Holder;
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use rustix::thread::{ThreadNameSpaceType, UnshareFlags, unshare_unsafe};
+pub use worker::{Forked, make_worker};
+
+use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
+use toolwright_sandbox::plan::{Network, Plan};
+
+/// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as they can
+/// be had. Where [`Layers::shortage`] tells of one afterwards, this is no finding, and the process of
+/// no more use.
+pub fn enter(plan: &Plan, mounts: bool, layers: &mut Layers) {
+    let mut wanted = vec![(UnshareFlags::NEWIPC, ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION)];
+    // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.
+    if matches!(plan.network, Network::PrivateLoopback | Network::Nothing) {
+        wanted.push((UnshareFlags::NEWNET, ThreadNameSpaceType::NETWORK));
+    }
+    let user = enter_user(&wanted);
+    layers.user = user.map_or_else(refused, |_| Layer::Holds);
+    // A host that is root can have the others without it.
+    let joined = user.unwrap_or(false);
+    for (flag, _) in wanted {
+        let layer = if joined { Layer::Holds } else { unshare(flag) };
+        if flag == UnshareFlags::NEWNET {
+            layers.net = layer;
+        } else {
+            layers.ipc = layer;
+        }
+    }
+    if mounts {
+        layers.mount = unshare(UnshareFlags::NEWNS);
+    }
+    if layers.user.holds() {
+        // Nothing nests further. The number belongs to the user namespace, so it is written only
+        // where that is our own. It may be out of reach; then the filter of system calls stands.
+        let _ = fs::write("/proc/sys/user/max_user_namespaces", "0");
+    }
+    if layers.net.holds() && plan.network == Network::PrivateLoopback {
+        layers.loopback = loopback::up().map_or_else(refused, |()| Layer::Holds);
+    }
+    capabilities::bound();
+}
+
+/// Makes a user namespace, together with the others where possible, and joins it. A child makes it:
+/// so it is complete with its maps before it is joined, and a failure leaves nothing half-done.
+/// Returns whether the others were joined too.
+fn enter_user(wanted: &[(UnshareFlags, ThreadNameSpaceType)]) -> Result<bool, Errno> {
+    let all = wanted.iter().fold(UnshareFlags::NEWUSER, |all, (flag, _)| all | *flag);
+    let (holder, together) = match Holder::new(all) {
+        Ok(holder) => (holder, true),
+        // One namespace would be refused for the same want, and it is no finding.
+        Err(errno) if is_shortage(errno.raw_os_error()) => return Err(errno),
+        Err(_) => (Holder::new(UnshareFlags::NEWUSER)?, false),
+    };
+    maps::write(holder.pid(), geteuid().is_root())?;
+    let mut kinds = ThreadNameSpaceType::USER;
+    if together {
+        kinds = wanted.iter().fold(kinds, |kinds, (_, kind)| kinds | *kind);
+    }
+    holder.join(kinds)?;
+    Ok(together)
+}
+
+fn unshare(flag: UnshareFlags) -> Layer {
+    // SAFETY: the flag does not unshare the table of descriptors.
+    unsafe { unshare_unsafe(flag) }.map_or_else(refused, |()| Layer::Holds)
+}
+
+fn refused(errno: Errno) -> Layer {
+    Layer::Refused(errno.raw_os_error())
+}

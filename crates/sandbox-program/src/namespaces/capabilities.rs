@@ -1,0 +1,70 @@
+//! What is left of root's powers.
+
+use std::io;
+
+use rustix::process::geteuid;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities,
+};
+
+use toolwright_sandbox::layers::Layers;
+
+/// What commands of a host that is root keep, so that files of other owners can be worked with as in
+/// a container.
+const FILES: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID);
+
+/// And so that programs can be run as other users.
+const USERS: CapabilitySet =
+    CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::KILL);
+
+/// The capabilities commands keep.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept(CapabilitySet);
+
+impl Kept {
+    /// Gives up all others, for good. Allocates nothing, so that a child that shares its parent's
+    /// memory may call it.
+    pub fn apply_in_child(self) -> io::Result<()> {
+        let sets = CapabilitySets {
+            effective: self.0,
+            permitted: self.0,
+            inheritable: CapabilitySet::empty(),
+        };
+        Ok(set_capabilities(None, sets)?)
+    }
+}
+
+/// Gives up all capabilities but those that commands keep. In the worker, once it is set up.
+pub fn drop_capabilities(layers: &Layers) -> io::Result<Kept> {
+    let mut kept = CapabilitySet::empty();
+    if geteuid().is_root() {
+        kept |= FILES;
+        // Where they would be over the host's users and processes, they are nothing for a command.
+        if layers.user.holds() || layers.pid.holds() {
+            kept |= USERS;
+        }
+    }
+    let kept = Kept(capabilities(None)?.permitted & kept);
+    // Kernels without ambient capabilities have none to clear.
+    let _ = clear_ambient_capability_set();
+    kept.apply_in_child()?;
+    Ok(kept)
+}
+
+/// Takes all but the kept ones from the bounding set, which the workers and their commands inherit:
+/// no program they execute can get them back. What this process has it keeps.
+pub(super) fn bound() {
+    let kept = if geteuid().is_root() { FILES.union(USERS) } else { CapabilitySet::empty() };
+    for number in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        // It fails after the last one that the kernel knows, and for a process without privilege,
+        // which has none to hand on.
+        if !kept.contains(capability) && remove_capability_from_bounding_set(capability).is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! File rules by Landlock.
+//!
+//! A rule grants; nothing takes away below a grant. So a closed path is kept closed by granting
+//! everything around it (see `rules/reading.rs`), and that is done only where no mounts cover it: with
+//! mounts, a second closing by rules would make everything unreadable that comes into being later
+//! beside a closed path, and nothing that a command may call takes a mount off.
+//!
+//! Written down to the system calls, which are three. The crate for it takes a ruleset apart when it
+//! is applied, where one ruleset is to serve many commands and may not allocate; it says why
+//! something was refused in types, where the error number is to be reported; and it has no part in
+//! what is done here, which is choosing what to grant.
+//!
+//! Nothing of `/proc` can be written under these rules. `/proc/self` is another file in every
+//! process, so that a rule could only open all of it, `/proc/sys` and the numbers by which the
+//! kernel picks whom to kill for memory along with it. What fails by this (naming a thread of
+//! another, asking to be spared) is allowed to fail by all who do it.
+
+mod probe;
+mod reading;
+mod system;
+pub(crate) mod trial;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+
+use self::system::Handled;
+use toolwright_sandbox::layers::Layer;
+use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
+
+/// The private directories that come with the mounts.
+const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// What may be written anywhere. All take `ioctl` too: where a device has none the answer is the
+/// right one then, by which programs tell that it is no terminal.
+const DEVICES: [&str; 8] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+/// The rules for the commands of one plan, and what of it they can hold.
+#[derive(Debug)]
+pub struct Ruleset {
+    fd: Option<OwnedFd>,
+    flags: u32,
+    /// The version of the interface; 0 where there is none.
+    pub abi: u32,
+    /// Writes are confined.
+    pub files: Layer,
+    /// Closed paths are closed. Unused where mounts do it.
+    pub closed: Layer,
+    /// Protected paths cannot be written. Unused where mounts do it.
+    pub protected: Layer,
+    /// Signals and abstract sockets end at the command.
+    pub scope: Layer,
+    /// TCP is refused.
+    pub tcp: Layer,
+    /// How many paths are not granted that should be: entries beside a closed path beyond the
+    /// bound, and directories on the way to one that cannot be listed. Nothing is open by this.
+    pub left_out: usize,
+}
+
+/// What the rules rest on.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    mounts_hold: bool,
+    own_net: bool,
+    temporary: &'a [PathBuf],
+}
+
+/// Builds the rules. They bind what is found at the paths now, so a mount that comes later is
+/// outside them; the worker's `/proc` must be there already.
+///
+/// Without mounts the rules for reading depend on what lies beside closed paths, and a command that
+/// may rename those can mislead rules that are built after it: then build once, before any command.
+///
+/// `mounts_hold`: the mount tree is in place, which covers closed paths, holds protected ones, and
+/// has private temporary directories. `own_net`: the commands have a network of their own.
+/// `temporary`: what is writable beside the plan's directories.
+#[must_use]
+pub fn prepare(plan: &Plan, mounts_hold: bool, own_net: bool, temporary: &[PathBuf]) -> Ruleset {
+    let ground = Ground { mounts_hold, own_net, temporary };
+    match build(plan, ground) {
+        Ok(ruleset) => ruleset,
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::ENOSYS);
+            let what = |asked| if asked { Layer::Refused(errno) } else { Layer::Unused };
+            Ruleset {
+                fd: None,
+                flags: 0,
+                abi: 0,
+                files: what(plan.files == Files::Confined),
+                closed: what(!mounts_hold && !plan.closed.is_empty()),
+                protected: what(!mounts_hold && !plan.protected.is_empty()),
+                scope: what(true),
+                tcp: what(no_tcp(plan, ground)),
+                left_out: 0,
+            }
+        }
+    }
+}
+
+impl Ruleset {
+    /// Restricts the calling thread for good, and does nothing where there is no Landlock. The
+    /// thread must not be able to gain privileges. Neither allocates nor locks.
+    pub fn restrict_self(&self) -> io::Result<()> {
+        match &self.fd {
+            Some(fd) => Ok(system::restrict_self(fd.as_fd(), self.flags)?),
+            None => Ok(()),
+        }
+    }
+}
+
+fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
+    let abi = system::version()?;
+    let handled = system::known(abi, wanted(plan, ground));
+    let fd = system::create(&handled)?;
+    let may = |rights| rights & handled.files;
+
+    let private = if ground.mounts_hold { &PRIVATE[..] } else { &[] };
+    let writable = plan.writable.iter().chain(ground.temporary).map(PathBuf::as_path);
+    let writable = writable.chain(private.iter().map(Path::new));
+
+    let root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut read = reading::Outcome::default();
+    if ground.mounts_hold || plan.closed.is_empty() {
+        system::grant(fd.as_fd(), &root, may(system::READ | system::READ_DIR))?;
+    } else {
+        // Names cannot be closed: listing a directory would need a grant for it alone.
+        system::grant(fd.as_fd(), &root, may(system::READ_DIR))?;
+        read = reading::grant(fd.as_fd(), &root, may(system::READ), plan, ground.temporary)?;
+    }
+    if plan.files == Files::Full {
+        // What does not handle it refuses it altogether.
+        let refer = may(system::REFER);
+        if refer != 0 {
+            system::grant(fd.as_fd(), &root, refer)?;
+        }
+    } else {
+        let rights = may(system::WRITE_BENEATH | system::READ | system::RESOLVE_UNIX);
+        for path in writable {
+            read.left_out += usize::from(!grant_at(&fd, path, rights, plan)?);
+        }
+        let rights = may(system::WRITE_FILE | system::READ_FILE | system::IOCTL_DEV);
+        for path in DEVICES {
+            grant_at(&fd, Path::new(path), rights, plan)?;
+        }
+    }
+    let flags = system::flags(abi);
+    let found = probe::restricted(fd.as_fd(), flags)?;
+
+    let layer = |asked: bool, handled: u64, held: Option<bool>| match (asked, handled, held) {
+        (false, ..) => Layer::Unused,
+        (true, 0, _) | (_, _, Some(false)) => Layer::Refused(libc::EOPNOTSUPP),
+        (true, ..) => Layer::Holds,
+    };
+    let confined = plan.files == Files::Confined;
+    Ok(Ruleset {
+        fd: Some(fd),
+        flags,
+        abi,
+        files: layer(confined, handled.files, found.confines_writes),
+        closed: closed(plan, ground, &read),
+        protected: protected(plan, ground),
+        scope: layer(true, handled.scopes, found.confines_signals),
+        tcp: layer(no_tcp(plan, ground), handled.ports, found.refuses_tcp),
+        left_out: read.left_out,
+    })
+}
+
+/// What the plan would have handled by a kernel that knows it all.
+fn wanted(plan: &Plan, ground: Ground<'_>) -> Handled {
+    let mut wanted = Handled {
+        files: system::READ | system::READ_DIR | system::REFER,
+        ports: 0,
+        scopes: system::SCOPES,
+    };
+    if plan.files == Files::Confined {
+        wanted.files |= system::WRITE;
+        if plan.network != Network::Open {
+            wanted.files |= system::RESOLVE_UNIX;
+        }
+    }
+    if no_tcp(plan, ground) {
+        wanted.ports = system::PORTS;
+    }
+    wanted
+}
+
+/// Whether a command has nothing to connect to. By the broker it is the supervisor that connects.
+fn no_tcp(plan: &Plan, ground: Ground<'_>) -> bool {
+    match plan.network {
+        Network::Open => false,
+        Network::PrivateLoopback => !ground.own_net,
+        Network::Nothing | Network::HostLoopback => true,
+    }
+}
+
+fn closed(plan: &Plan, ground: Ground<'_>, read: &reading::Outcome) -> Layer {
+    if ground.mounts_hold || plan.closed.is_empty() {
+        Layer::Unused
+    } else if read.left_open {
+        Layer::Refused(libc::EOPNOTSUPP)
+    } else {
+        Layer::Holds
+    }
+}
+
+fn protected(plan: &Plan, ground: Ground<'_>) -> Layer {
+    let is_granted = |path: &PathBuf| {
+        plan.writable.iter().chain(ground.temporary).any(|granted| path.starts_with(granted))
+    };
+    if ground.mounts_hold || plan.protected.is_empty() {
+        Layer::Unused
+    } else if plan.files == Files::Full || plan.protected.iter().any(is_granted) {
+        Layer::Refused(libc::EOPNOTSUPP)
+    } else {
+        Layer::Holds
+    }
+}
+
+/// Grants what is at a path, if anything is; `false` when something is there that is not granted.
+///
+/// No link is followed. The plan has none, so that one met now was put there by a command, which
+/// would choose what is granted. Neither is another directory than the one that was meant.
+fn grant_at(ruleset: &OwnedFd, path: &Path, rights: u64, plan: &Plan) -> io::Result<bool> {
+    let found = match open(path) {
+        Ok(found) => found,
+        Err(error) => return Ok(error == Errno::NOENT),
+    };
+    if !plan.is_granted(path, &FileIdentity::of(&found)?) {
+        return Ok(false);
+    }
+    match system::grant(ruleset.as_fd(), &found, rights) {
+        // Not a directory.
+        Err(Errno::INVAL) => system::grant(ruleset.as_fd(), &found, rights & system::OF_FILES)?,
+        other => other?,
+    }
+    Ok(true)
+}
+
+fn open(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // A container's filter that is older than the call.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        other => return other,
+    }
+    let flags = flags | OFlags::NOFOLLOW;
+    let start = openat(CWD, "/", flags, Mode::empty())?;
+    // A link on the way is opened as such, and nothing is found in it.
+    let found = path
+        .components()
+        .skip(1)
+        .try_fold(start, |at, name| openat(at, name.as_os_str(), flags, Mode::empty()))?;
+    let kind = FileType::from_raw_mode(fstat(&found)?.st_mode);
+    if kind == FileType::Symlink { Err(Errno::LOOP) } else { Ok(found) }
+}

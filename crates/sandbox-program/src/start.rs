@@ -1,0 +1,149 @@
+//! Starting one command: what the process does that becomes it.
+//!
+//! The process shares the worker's memory until it executes the program, see
+//! [`waiting`](crate::prefork).
+
+use std::ffi::{c_char, c_int};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::{io, ptr};
+
+use crate::broker::install_in_child;
+use crate::filter;
+use toolwright_sandbox::step::FailedStep;
+
+use crate::worker::Worker;
+
+/// What a command is started with.
+pub(crate) struct Start<'a> {
+    /// The directory below the root, which it does not lead out of.
+    pub(crate) cwd: *const c_char,
+    pub(crate) program: *const c_char,
+    pub(crate) arguments: *const *const c_char,
+    pub(crate) variables: *const *const c_char,
+    pub(crate) stdout: BorrowedFd<'a>,
+    pub(crate) stderr: BorrowedFd<'a>,
+    /// Is closed by the execution of the program, and not before.
+    pub(crate) executed: BorrowedFd<'a>,
+}
+
+type Failure = (FailedStep, i32);
+
+/// What can be done before it is known which command it will be.
+pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
+    let at = |step: FailedStep| move |error: io::Error| (step, errno_of(&error));
+    // SAFETY: system calls on no memory but a literal.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // A worker that was gone before that is not told of.
+        if rustix::process::getppid() != Some(worker.pid) {
+            libc::_exit(127);
+        }
+        // A group to be killed with, in the supervisor's session, which has no terminal. With a session of
+        // its own, each command would have as large a share of the processors as the host has.
+        libc::setpgid(0, 0);
+        // Opened anew: what a command sets for its open files would stay with the worker's.
+        let stdin = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if libc::dup2(stdin, 0) < 0 {
+            return Err((FailedStep::Other, last_errno()));
+        }
+        libc::close(stdin);
+    }
+    worker.scheduling.apply_in_child().map_err(at(FailedStep::Other))?;
+    worker.capabilities.apply_in_child().map_err(at(FailedStep::Capabilities))?;
+    worker.rules.restrict_self().map_err(at(FailedStep::Landlock))?;
+    if !worker.pin.is_empty() {
+        // Keeps the command in its process group, where nothing else holds it together.
+        filter::install(&worker.pin).map_err(at(FailedStep::Seccomp))?;
+    }
+    Ok(())
+}
+
+/// Comes back only if something failed.
+pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
+    // SAFETY: system calls on values that live until the program is executed.
+    unsafe {
+        if !enter(worker.root.as_raw_fd(), start.cwd) {
+            return (FailedStep::Directory, last_errno());
+        }
+        for (from, to) in [(start.stdout, 1), (start.stderr, 2)] {
+            if libc::dup2(from.as_raw_fd(), to) < 0 {
+                return (FailedStep::Other, last_errno());
+            }
+        }
+        if let Some(brokered) = &worker.brokered
+            && let Err(error) = install_in_child(&brokered.program, brokered.channel.child_end())
+        {
+            return (FailedStep::Broker, errno_of(&error));
+        }
+        // Not sooner: nothing may be allocated from here on.
+        if let Err(error) = worker.limits.apply_in_child() {
+            return (FailedStep::Limits, errno_of(&error));
+        }
+        // All of them are closed by `execve` too; before Linux 5.9 that has to do.
+        let kept = start.executed.as_raw_fd();
+        for (first, last) in [(3, kept - 1), (kept + 1, c_int::MAX)] {
+            if first <= last
+                && libc::syscall(libc::SYS_close_range, first, last, 0) != 0
+                && last_errno() != libc::ENOSYS
+            {
+                return (FailedStep::Other, last_errno());
+            }
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+        libc::execve(start.program, start.arguments, start.variables);
+        let errno = last_errno();
+        let there = errno == libc::ENOENT && libc::access(start.program, libc::F_OK) == 0;
+        (if there { FailedStep::Interpreter } else { FailedStep::Execute }, errno)
+    }
+}
+
+/// Makes `path` below `root` the working directory, one step after the other. The host has resolved
+/// links, so one that is met now has been put there since, and is refused. (`openat2` would do it in
+/// one call, if the filter could look at what it is asked.)
+///
+/// # Safety
+/// `path` ends with a NUL.
+unsafe fn enter(root: RawFd, mut path: *const c_char) -> bool {
+    const LONGEST: usize = 255;
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let mut step = [0; LONGEST + 1];
+    // SAFETY: the caller's promise; a step ends with the NUL that is left at the end of its buffer.
+    unsafe {
+        if libc::fchdir(root) != 0 {
+            return false;
+        }
+        while *path != 0 {
+            let mut length = 0;
+            while *path != 0 && *path.cast::<u8>() != b'/' {
+                if length == LONGEST {
+                    *libc::__errno_location() = libc::ENAMETOOLONG;
+                    return false;
+                }
+                step[length] = *path;
+                length += 1;
+                path = path.add(1);
+            }
+            step[length] = 0;
+            if *path != 0 {
+                path = path.add(1);
+            }
+            let opened = libc::openat(libc::AT_FDCWD, step.as_ptr(), flags);
+            if opened < 0 || libc::fchdir(opened) != 0 {
+                return false;
+            }
+            // The descriptors go with all others.
+        }
+        true
+    }
+}
+
+pub(crate) fn last_errno() -> i32 {
+    // SAFETY: the location belongs to this thread, or to the worker that sleeps.
+    unsafe { *libc::__errno_location() }
+}
+
+fn errno_of(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EINVAL)
+}

@@ -1,0 +1,298 @@
+//! The supervisor: enters what can be entered once, and makes workers.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use crate::{limits, mounts, namespaces};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, getppid};
+use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
+use toolwright_sandbox::plan::Files;
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Inbox, Order, Progress, Reply, WORKER, read_order, send};
+
+use crate::children::Children;
+use crate::signals::{child_signals, forget_signals};
+use crate::temporary::Temporary;
+use crate::worker::{About, work};
+
+/// How long a supervisor without workers waits to be asked for one.
+const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+
+/// How long workers wait for their next command where the tree can be seen on the host: others must
+/// not wonder for long about what is there.
+const IDLE_VISIBLE_MS: u32 = 1_000;
+
+/// Those that mean nothing to the system included.
+const LAST_SIGNAL: libc::c_int = 64;
+
+/// How long a program may take to remove a file and write another in its place.
+const SAVING: Duration = Duration::from_millis(10);
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+
+/// How long workers may take to end after their host, and how often that is looked at.
+const LAST_WORD: Duration = Duration::from_millis(200);
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// What stands around the workers.
+struct Standing {
+    layers: Layers,
+    /// How long workers wait for their next command.
+    idle_ms: u32,
+    /// Where workers get control groups.
+    groups: limits::Groups,
+    /// The tree of files, if there is one of its own.
+    tree: Option<mounts::Tree>,
+    watch: Option<mounts::Watch>,
+    /// The temporary directory where there is no such tree.
+    temporary: Option<Temporary>,
+    /// Since when a protected path is gone that was there.
+    missing_since: Option<Instant>,
+    /// Why there can be no workers.
+    failed: Option<Reply>,
+}
+
+impl Standing {
+    /// Becomes ready when a path may have lost its cover.
+    fn changes(&self) -> Option<PollFd<'_>> {
+        let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
+        Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
+    }
+
+    /// Covers again what the host has put a new file over. Whether something is missing that was there: for
+    /// a moment only, most likely, but no longer than that.
+    fn keep_covered(&mut self) -> bool {
+        let Some(tree) = &mut self.tree else { return false };
+        let since = self.missing_since;
+        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVING));
+        self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
+        is_missing
+    }
+
+    /// How long to wait before what is missing is looked at again.
+    fn pause(&self) -> Option<&'static Timespec> {
+        let since = self.missing_since?;
+        Some(if since.elapsed() > SAVING { &LOOK } else { &GLANCE })
+    }
+}
+
+/// Runs until the host closes its socket, or has had no use for a worker for a while.
+pub fn supervise() -> io::Result<()> {
+    let host = getppid();
+    let socket = take_over()?;
+    let mut inbox = Inbox::new(socket);
+    let Some(message) = inbox.wait()? else { return Ok(()) };
+    let order = read_order(&message).map_err(io::Error::other)?;
+    let ended = child_signals()?;
+    let mut workers = Children::new();
+    // From here on there is something to remove.
+    let mut standing = stand(&order, host);
+    let outcome = serve(&mut inbox, &ended, &order, &mut standing, &mut workers);
+    drop(inbox);
+    wait_for_workers(&mut workers, &ended, &mut standing, host);
+    drop(workers);
+    if let Some(tree) = standing.tree {
+        tree.remove_placeholders();
+    }
+    outcome
+}
+
+/// Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
+/// are closed too. One that still runs a command of a living host has this tree and directory, and
+/// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
+fn wait_for_workers(
+    workers: &mut Children,
+    ended: &OwnedFd,
+    standing: &mut Standing,
+    host: Option<Pid>,
+) {
+    let (mut alone_since, mut ended_since) = (None, None);
+    loop {
+        if workers.collect() {
+            // The kernel may count a process for a moment after it was collected.
+            let since = *ended_since.get_or_insert_with(Instant::now);
+            if !workers.have_left_groups() || since.elapsed() > LAST_WORD {
+                return;
+            }
+        }
+        // Its children are given to somebody else when a process ends.
+        if getppid() != host {
+            let since = *alone_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > LAST_WORD {
+                workers.kill();
+            }
+        }
+        standing.keep_covered();
+        let mut fds = vec![PollFd::new(ended, PollFlags::IN)];
+        fds.extend(standing.changes());
+        let _ = poll(&mut fds, standing.pause().or(Some(&LOOK)));
+        forget_signals(ended);
+    }
+}
+
+/// Makes this process independent of what it was started from, and takes the socket.
+fn take_over() -> io::Result<OwnedFd> {
+    // SAFETY: a process that has just begun, with one thread; descriptor 0 is the host's socket and
+    // is replaced at once, all above 2 were the host's and are nobody's here.
+    unsafe {
+        // One that the host ignores would be ignored here, and the ends of children not be told.
+        for signal in 1..=LAST_SIGNAL {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        // First, as there may be so many that there is no room for one more.
+        if libc::syscall(libc::SYS_close_range, 3, libc::c_int::MAX, 0) != 0 {
+            close_one_by_one();
+        }
+        let socket = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Both are /dev/null.
+        libc::dup2(1, 0);
+        libc::setsid();
+        Ok(OwnedFd::from_raw_fd(socket))
+    }
+}
+
+/// For kernels before 5.9.
+fn close_one_by_one() {
+    let names = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open: Vec<libc::c_int> =
+        names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|open| *open > 2) {
+        // SAFETY: they were the host's and are nobody's here.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+fn stand(order: &Order, host: Option<Pid>) -> Standing {
+    let mut layers = Layers::default();
+    let (mut tree, mut watch) = (None, None);
+    let mut idle_ms = order.idle_ms;
+    let mut failed = None;
+    // While the host's own control group can be found.
+    let groups = limits::Groups::find(&order.plan.limits);
+    namespaces::enter(&order.plan, order.without_mounts.is_none(), &mut layers);
+    if let Some(errno) = order.without_mounts {
+        layers.mount = Layer::Refused(errno);
+    }
+    if let Some(errno) = layers.shortage() {
+        let what = "the system is out of processes or memory".to_owned();
+        failed = Some(Reply::Failed(FailedStep::Mounts, errno, what));
+    } else if getppid() != host {
+        // What others can see is not made for a host that is gone, only to be removed again.
+        let what = "the host is gone".to_owned();
+        failed = Some(Reply::Failed(FailedStep::Other, libc::ESRCH, what));
+    } else if layers.mount.holds() {
+        match mounts::build(&order.plan) {
+            Ok(built) => {
+                watch = mounts::Watch::of(&built, &order.plan.root).ok();
+                if built.is_visible() {
+                    idle_ms = idle_ms.min(IDLE_VISIBLE_MS);
+                }
+                tree = Some(built);
+                (layers.closed, layers.protected) = (Layer::Holds, Layer::Holds);
+            }
+            Err(error) => {
+                let what = error.to_string();
+                // Doing without a tree must not be had by filling the disk, say.
+                let is_final = error.step == "protect" && !is_shortage(error.errno);
+                let step = match error.step {
+                    mounts::GRANTED => FailedStep::Granted,
+                    _ if is_final => FailedStep::Other,
+                    _ => FailedStep::Mounts,
+                };
+                failed = Some(Reply::Failed(step, error.errno, what));
+            }
+        }
+    }
+    // Without it, commands have no temporary directory but the root.
+    let wanted = failed.is_none() && !layers.mount.holds();
+    let temporary =
+        (wanted && order.plan.files == Files::Confined).then(|| Temporary::make().ok()).flatten();
+    Standing { layers, idle_ms, groups, tree, watch, temporary, missing_since: None, failed }
+}
+
+fn serve(
+    inbox: &mut Inbox,
+    ended: &OwnedFd,
+    order: &Order,
+    standing: &mut Standing,
+    workers: &mut Children,
+) -> io::Result<()> {
+    loop {
+        while let Some(message) = inbox.take().map_err(io::Error::other)? {
+            let Some(socket) = inbox.take_descriptor().filter(|_| message == WORKER) else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            let is_stale = |watch: &mounts::Watch| watch.has_changed().unwrap_or(true);
+            if let Some(failed) = &standing.failed {
+                let _ = send(&socket, &failed.frame(), &[]);
+            } else if standing.watch.as_ref().is_some_and(is_stale) {
+                let _ = send(&socket, &Reply::Stale.frame(), &[]);
+                return Ok(());
+            } else if let Some((worker, group)) = make_worker(order, standing, inbox, socket) {
+                workers.add(worker, group);
+            }
+        }
+        // Nobody can write to what is not covered while no command runs, and commands have workers.
+        let is_missing = !workers.are_none() && standing.keep_covered();
+        let mut fds = vec![PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+        fds.extend(standing.changes());
+        let wait = if is_missing { standing.pause() } else { workers.are_none().then_some(&IDLE) };
+        match poll(&mut fds, wait) {
+            Ok(0) if !is_missing => return Ok(()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [said, ended_one] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
+        if ended_one {
+            forget_signals(ended);
+            workers.collect();
+        }
+        if said && inbox.fill(false)? == Progress::Closed {
+            return Ok(());
+        }
+    }
+}
+
+fn make_worker(
+    order: &Order,
+    standing: &mut Standing,
+    inbox: &Inbox,
+    socket: OwnedFd,
+) -> Option<(i32, limits::Group)> {
+    // The first worker finds out whether there can be process namespaces, in which a control group
+    // is hardly ever needed.
+    let mut expected = standing.layers;
+    if expected.pid == Layer::Unused {
+        expected.pid = Layer::Holds;
+    }
+    let group = standing.groups.make(&expected);
+    match namespaces::make_worker(&mut standing.layers) {
+        Ok(namespaces::Forked::Parent(worker)) => Some((worker, group)),
+        Ok(namespaces::Forked::Child) => {
+            // SAFETY: the child leaves without going back, so nobody uses the descriptor after this.
+            unsafe { libc::close(inbox.as_fd().as_raw_fd()) };
+            let temporary = standing.temporary.as_ref().map(|temporary| temporary.path.as_path());
+            let about = About {
+                order,
+                group: &group,
+                tree: standing.tree.as_ref(),
+                temporary,
+                idle_ms: standing.idle_ms,
+            };
+            work(&about, standing.layers, socket);
+            // SAFETY: ends the process, and leaves what the supervisor has made alone.
+            unsafe { libc::_exit(0) }
+        }
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+            let reply = Reply::Failed(FailedStep::Fork, errno, error.to_string());
+            let _ = send(&socket, &reply.frame(), &[]);
+            None
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! A worker: one command at a time, in a process namespace of its own where there is one.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use crate::filter::{self, FilterPlan};
+use crate::{broker, limits, mounts, namespaces, rules};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
+use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::plan::{FileIdentity, Files, Network};
+use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::{Inbox, Order, Reply, send};
+
+use crate::command::{Command, Heard};
+use crate::prefork::{Became, Stack, wait_for_command};
+use crate::scheduling::Scheduling;
+use crate::signals::child_signals;
+use crate::temporary::Variables;
+
+/// What keeps a worker from being one.
+type Failure = (FailedStep, io::Error);
+
+/// What all commands of a worker have in common.
+pub(crate) struct Worker {
+    pub(crate) pid: Pid,
+    /// Whether everything in this process namespace, but for the worker, is the command's.
+    pub(crate) alone: bool,
+    pub(crate) root: OwnedFd,
+    /// Becomes readable when a child has ended.
+    pub(crate) children: OwnedFd,
+    pub(crate) stack: Stack,
+    pub(crate) rules: rules::Ruleset,
+    pub(crate) limits: limits::Prepared,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) capabilities: namespaces::Kept,
+    pub(crate) pin: filter::Program,
+    pub(crate) temporary: Variables,
+    /// What makes connections to the host's loopback for a command, where the plan has that.
+    pub(crate) brokered: Option<Brokered>,
+    /// Of the tree, where there is one of its own.
+    watch: Option<mounts::Watch>,
+}
+
+/// What a worker is made for.
+pub(crate) struct About<'a> {
+    pub(crate) order: &'a Order,
+    /// The control group to move to.
+    pub(crate) group: &'a limits::Group,
+    /// The tree of files, where there is one of its own.
+    pub(crate) tree: Option<&'a mounts::Tree>,
+    /// The temporary directory of commands, where the tree of files has none.
+    pub(crate) temporary: Option<&'a Path>,
+    /// How long to wait for a command.
+    pub(crate) idle_ms: u32,
+}
+
+/// Becomes a worker. Comes back when it is no longer wanted.
+pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
+    match Worker::new(about, &mut layers) {
+        Ok(worker) => {
+            // Without it the host has only the socket to end this process by.
+            let own = pidfd_open(getpid(), PidfdFlags::empty()).ok();
+            let beside: Vec<_> = own.iter().map(AsFd::as_fd).collect();
+            if send(&socket, &Reply::Ready(layers).frame(), &beside).is_ok() {
+                drop(beside);
+                drop(own);
+                worker.serve(&mut Inbox::new(socket), about.idle_ms);
+            }
+        }
+        Err((step, error)) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
+            let _ = send(&socket, &Reply::Failed(step, errno, error.to_string()).frame(), &[]);
+        }
+    }
+}
+
+/// A filter whose calls are answered here, and how its listener gets here.
+pub(crate) struct Brokered {
+    pub(crate) channel: broker::Channel,
+    pub(crate) program: filter::Program,
+}
+
+impl Worker {
+    fn new(about: &About<'_>, layers: &mut Layers) -> Result<Self, Failure> {
+        let About { order, group, tree, temporary, .. } = *about;
+        let plan = &order.plan;
+        let at = |step: FailedStep| move |error: io::Error| (step, error);
+        let alone = layers.pid.holds();
+        let held = group.enter();
+        if !alone {
+            // What a command leaves behind becomes this process's child, and is found by it.
+            rustix::process::set_child_subreaper(Some(getpid())).map_err(other)?;
+        }
+        let prepared = limits::prepare(&plan.limits, layers, held);
+        (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
+        if alone {
+            mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
+        }
+        let mount = layers.mount.holds();
+        let private: Vec<PathBuf> = temporary.map(Path::to_owned).into_iter().collect();
+        let rules = rules::prepare(plan, mount, layers.net.holds(), &private);
+        layers.landlock = rules.files;
+        layers.landlock_abi = rules.abi;
+        layers.scope = rules.scope;
+        if !mount {
+            (layers.closed, layers.protected) = (rules.closed, rules.protected);
+        }
+        // While the tree is still this process's to look at.
+        let root = rustix::fs::open(
+            &plan.root,
+            rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .map_err(other)?;
+        let found = FileIdentity::of(&root).map_err(at(FailedStep::Other))?;
+        // A root that is closed is covered by a directory of our own.
+        if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &found) {
+            return Err((FailedStep::Granted, rustix::io::Errno::STALE.into()));
+        }
+        let children = child_signals().map_err(at(FailedStep::Other))?;
+        let capabilities =
+            namespaces::drop_capabilities(layers).map_err(at(FailedStep::Capabilities))?;
+        rustix::thread::set_no_new_privs(true).map_err(other)?;
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+            .map_err(other)?;
+        // The filter lets nobody change the first process of a namespace.
+        let scheduling = Scheduling::yielding();
+        let filter = filter::worker_filter(&FilterPlan {
+            network: plan.network,
+            files: plan.files,
+            own_net: layers.net.holds() && layers.loopback.holds(),
+            own_ipc: layers.ipc.holds(),
+            own_pids: alone,
+        })
+        .map_err(mistake)?;
+        layers.seccomp = match filter::install(&filter) {
+            Ok(()) => Layer::Holds,
+            Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+        };
+        let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
+        let brokered = if plan.network == Network::HostLoopback {
+            let program = broker::program().map_err(mistake)?;
+            layers.broker = match broker::probe(&program) {
+                Ok(()) => Layer::Holds,
+                Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+            };
+            let channel = broker::Channel::new().map_err(at(FailedStep::Broker))?;
+            Some(Brokered { channel, program })
+        } else {
+            None
+        };
+        if let Some(errno) = layers.shortage() {
+            return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
+        }
+        let stack = Stack::new().map_err(at(FailedStep::Other))?;
+        let temporary = match (plan.files, mount) {
+            (Files::Full, _) => Variables::new(vec!["/".into()], None),
+            (Files::Confined, true) => Variables::of_tree(plan.writable.clone()),
+            (Files::Confined, false) => Variables::new(plan.writable.clone(), temporary),
+        };
+        let watch = match tree.filter(|_| mount) {
+            Some(tree) => Some(mounts::Watch::of(tree, &plan.root).map_err(other)?),
+            None => None,
+        };
+        Ok(Self {
+            pid: getpid(),
+            alone,
+            watch,
+            temporary,
+            brokered,
+            root,
+            children,
+            stack,
+            rules,
+            limits: prepared,
+            scheduling,
+            capabilities,
+            pin,
+        })
+    }
+
+    /// Whether the tree is no longer what the plan asks for.
+    pub(crate) fn is_stale(&self) -> io::Result<bool> {
+        self.watch.as_ref().map_or(Ok(false), |watch| Ok(watch.has_changed()?))
+    }
+
+    fn serve(&self, inbox: &mut Inbox, idle_ms: u32) {
+        while let Ok(true) = self.serve_one(inbox, idle_ms) {}
+    }
+
+    /// Waits for one command and runs it; `false` when there is nobody to run commands for.
+    fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
+        let leader = match wait_for_command(self, inbox, idle_ms)? {
+            Became::Command(leader) => leader,
+            other => {
+                if let Some(brokered) = &self.brokered {
+                    // The listener of a command that failed is not for the next one.
+                    let _ = brokered.channel.take();
+                }
+                let (reply, goes_on) = match other {
+                    Became::Failed(step, errno) => (Reply::NotRun(step, errno), true),
+                    Became::Stale => (Reply::Stale, false),
+                    Became::Idle => (Reply::Goodbye, false),
+                    Became::Nothing => return Ok(true),
+                    Became::Unwanted | Became::Command(_) => return Ok(false),
+                };
+                send(&*inbox, &reply.frame(), &[])?;
+                return Ok(goes_on);
+            }
+        };
+        let mut command = Command::new(self, leader);
+        match command.follow(inbox)? {
+            Heard::Kill => {}
+            Heard::Nobody => {
+                command.end();
+                return Ok(false);
+            }
+            Heard::End(status, true) => {
+                send(&*inbox, &Reply::Done(status, 0).frame(), &[])?;
+                return Ok(true);
+            }
+            Heard::End(status, false) => {
+                send(&*inbox, &Reply::Ended(status).frame(), &[])?;
+                // The host reads what late writers write, and then says so.
+                if inbox.wait()?.is_none() {
+                    command.end();
+                    return Ok(false);
+                }
+            }
+        }
+        let (status, killed) = command.end();
+        send(&*inbox, &Reply::Done(status, killed).frame(), &[])?;
+        Ok(true)
+    }
+}
+
+fn mistake(error: filter::FilterError) -> Failure {
+    (FailedStep::Seccomp, io::Error::other(error))
+}
+
+fn other(error: rustix::io::Errno) -> Failure {
+    (FailedStep::Other, error.into())
+}
