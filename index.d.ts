@@ -1052,24 +1052,17 @@ export interface ReadOutcome {
   error?: NativeError
 }
 
-/** What became of a removal. */
-export interface RemovalOutcome {
-  /** Why something is left: what could be removed is. */
-  left?: string
-  /** Never: removing ends by its own deadline. */
-  cancelled: boolean
-  /** What went wrong beside. */
-  error?: NativeError
-}
-
 /**
  * Removes the directories in `base` whose names begin with `realm`, a hyphen, the number of a process
  * that is gone, and another hyphen. Nobody waits for it.
  */
 export declare function removeAbandoned(base: string, realm: string, limitMs: number): void
 
-/** Ends what waits for more commands that would use `directory` (absolute), and removes it. */
-export declare function removeDirectory(directory: string, limitMs: number): Promise<RemovalOutcome>
+/**
+ * Ends what waits for more commands that would use `directory` (absolute), and removes what can be
+ * removed of it. Gives the reason why something is left.
+ */
+export declare function removeDirectory(directory: string, limitMs: number): Promise<string | null | Unfinished>
 
 /** Removes what can be removed of directories in so much time, on this thread: for the end of a process. */
 export declare function removeNow(directories: Array<string>, limitMs: number): void
@@ -1238,6 +1231,14 @@ export declare function tryOpenTargetCached(policy: ContractPolicy, path: string
  * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
  */
 export declare function tryReadCached(root: GrantedRoot, path: string, limitBytes: number): string | Buffer | null
+
+/** Why a call has no result. */
+export interface Unfinished {
+  /** Tells it from every result. */
+  isUnfinished: true
+  /** What went wrong; absent when the caller has cancelled. */
+  error?: NativeError
+}
 
 /** Which values. */
 export interface ValuesRange {

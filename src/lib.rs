@@ -23,6 +23,7 @@ mod job;
 mod journal;
 mod live;
 mod options;
+mod outcome;
 mod pace;
 mod read;
 mod removal;

@@ -7,41 +7,18 @@ use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
 
-use crate::error::NativeError;
-use crate::job::Outcome;
+use crate::outcome::Outcome;
 use crate::{job, options};
 
-/// What became of a removal.
-#[napi(object)]
-#[derive(Debug, Default)]
-pub struct RemovalOutcome {
-    /// Why something is left: what could be removed is.
-    pub left: Option<String>,
-    /// Never: removing ends by its own deadline.
-    pub cancelled: bool,
-    /// What went wrong beside.
-    pub error: Option<NativeError>,
-}
-
-impl Outcome for RemovalOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
-    }
-}
-
-impl From<std::io::Result<()>> for RemovalOutcome {
-    fn from(removed: std::io::Result<()>) -> Self {
-        Self { left: removed.err().map(|error| error.to_string()), ..Self::default() }
-    }
-}
-
-/// Ends what waits for more commands that would use `directory` (absolute), and removes it.
-#[napi(catch_unwind, ts_return_type = "Promise<RemovalOutcome>")]
+/// Ends what waits for more commands that would use `directory` (absolute), and removes what can be
+/// removed of it. Gives the reason why something is left.
+#[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
 pub fn remove_directory(env: &Env, directory: String, limit_ms: f64) -> Result<Object<'_>> {
     job::long(env, move || {
         let directory = PathBuf::from(directory);
         toolwright_exec::let_go(&directory);
-        RemovalOutcome::from(toolwright_fs::remove_tree(&directory, deadline(limit_ms)))
+        let removed = toolwright_fs::remove_tree(&directory, deadline(limit_ms));
+        Outcome::done(removed.err().map(|error| error.to_string()))
     })
 }
 

@@ -7,7 +7,11 @@ import { ToolError, type ToolErrorCode } from './errors.js'
 import { missingHint, unavailable } from './native-unavailable.js'
 import { unsupportedBecause } from './supported-platform.js'
 
-type Outcome = { cancelled: boolean; error?: Addon.NativeError; output?: string }
+/** The outcomes that have an error and a cancellation beside their values. */
+type Legacy = { cancelled?: boolean; error?: Addon.NativeError | undefined; output?: string }
+
+/** What an outcome holds unless it is unfinished. */
+type Finished<O> = Exclude<O, Addon.Unfinished>
 
 let loaded: typeof Addon | undefined
 
@@ -74,10 +78,10 @@ const MOST_UNUSED = 16
  * @throws the signal's reason when it was aborted before the work was done.
  * @throws {ToolError} for every other failure.
  */
-export async function call<O extends Outcome>(
+export async function call<O>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Omit<O, 'cancelled' | 'error'>> {
+): Promise<Finished<O>> {
   limits.signal?.throwIfAborted()
   const native = loaded ?? (await loadUnlessAborted(limits.signal))
   const cancel = unusedHandles.pop() ?? new native.CancelHandle()
@@ -86,8 +90,9 @@ export async function call<O extends Outcome>(
     const settle = (result: O): void => {
       const wasUsed = watch.release()
       if (!wasUsed && unusedHandles.length < MOST_UNUSED) unusedHandles.push(cancel)
-      if (!result.cancelled) return resolve(result)
-      if (result.output !== undefined) limits.onAborted?.(result.output)
+      const { cancelled, output } = outcomeParts(result)
+      if (!cancelled) return resolve(result)
+      if (output !== undefined) limits.onAborted?.(output)
       reject(watch.reason())
     }
     const fail = (error: unknown): void => {
@@ -100,8 +105,7 @@ export async function call<O extends Outcome>(
       fail(error) // an argument that the addon cannot take
     }
   })
-  if (outcome.error !== undefined) throw toToolError(outcome.error)
-  return outcome
+  return unwrap(outcome)
 }
 
 /**
@@ -113,10 +117,10 @@ const waiting: (() => void)[] = []
 let running = 0
 
 /** As {@link call}, after the calls that came before when there are many. Waiting counts no time. */
-export async function callInTurn<O extends Outcome>(
+export async function callInTurn<O>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Omit<O, 'cancelled' | 'error'>> {
+): Promise<Finished<O>> {
   if (running < AT_ONCE) running += 1
   else await turn(limits.signal)
   try {
@@ -152,14 +156,14 @@ export const SHORT_WAIT_MS = 5
  * As {@link callInTurn}, for work that may have to wait for other calls on the same file: tried where it
  * is cheap, and begun anew on a thread of its own when it would hold that place up.
  */
-export async function callPatiently<O extends Outcome>(
+export async function callPatiently<O>(
   limits: CallLimits,
   quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
   patiently: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Omit<O, 'cancelled' | 'error'>> {
+): Promise<Finished<O>> {
   return callInTurn(limits, async (native, cancel) => {
     const outcome = await quickly(native, cancel)
-    return outcome.error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
+    return outcomeParts(outcome).error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
   })
 }
 
@@ -238,14 +242,27 @@ export async function nativeArgsHash(json: string): Promise<string> {
   return (loaded ?? (await load())).argsHash(json)
 }
 
+/** Whether a call gave no result. */
+export function isUnfinished(outcome: unknown): outcome is Addon.Unfinished {
+  return typeof outcome === 'object' && outcome !== null && 'isUnfinished' in outcome
+}
+
+/** Error and cancellation of an outcome of either kind. */
+function outcomeParts(outcome: unknown): Legacy {
+  if (isUnfinished(outcome)) return { cancelled: outcome.error === undefined, error: outcome.error }
+  return typeof outcome === 'object' && outcome !== null ? (outcome as Legacy) : {}
+}
+
 /**
- * The outcome without its error.
+ * The result of a call.
  *
- * @throws {ToolError} for the error.
+ * @throws {ToolError} where there is none.
  */
-export function unwrap<O extends { error?: Addon.NativeError }>(outcome: O): O {
-  if (outcome.error !== undefined) throw toToolError(outcome.error)
-  return outcome
+export function unwrap<O>(outcome: O): Finished<O> {
+  const { error } = outcomeParts(outcome)
+  if (error !== undefined) throw toToolError(error)
+  if (isUnfinished(outcome)) throw aborted()
+  return outcome as Finished<O>
 }
 
 /** How long a command that is stopped may take to be gone before it is no longer waited for. */
@@ -328,7 +345,7 @@ function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (re
   signal?.addEventListener('abort', onAbort, { once: true })
   if (timeoutMs !== undefined) timer = setTimeout(() => stop(timedOut(limits.what, timeoutMs)), timeoutMs)
   return {
-    reason: () => why ?? new DOMException('This operation was aborted', 'AbortError'),
+    reason: () => why ?? aborted(),
     /** Whether the call was stopped. */
     release: (): boolean => {
       signal?.removeEventListener('abort', onAbort)
@@ -336,6 +353,10 @@ function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (re
       return isStopped
     },
   }
+}
+
+function aborted(): DOMException {
+  return new DOMException('This operation was aborted', 'AbortError')
 }
 
 function timedOut(what: string, timeoutMs: number): ToolError {

@@ -3,6 +3,7 @@ import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync,
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { unwrap } from '../native.js'
 import type { ContractAddon } from './native-policy.js'
 
 /** What removes directories. None of it looks at what a command left there on the thread of the host. */
@@ -115,8 +116,8 @@ export class SessionDirectory {
   }
 
   async #remove(): Promise<void> {
-    const { left } = await this.#addon.removeDirectory(this.outermost, REMOVE_MS)
-    if (left === undefined) live.delete(this)
+    const whyLeft = unwrap(await this.#addon.removeDirectory(this.outermost, REMOVE_MS))
+    if (whyLeft === null) live.delete(this)
     // What killed processes left behind is nobody's hurry.
     if (isShared(this.base)) this.#addon.removeAbandoned(this.base, ownNamespace(), SWEEP_MS)
   }
