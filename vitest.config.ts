@@ -9,7 +9,7 @@ const inBun = process.env['TOOLWRIGHT_TEST_RUNTIME'] === 'bun'
 // machine (a storm of processes, a setting of the kernel), so nothing runs beside them.
 const attacks = ['attacks', 'layers', 'leftovers', 'survivors'].map((name) => `__test__/confinement/${name}.test.ts`)
 /** What it measures is memory, which is given back later on a busy machine. */
-const sizes = '__test__/surface/sizes.test.ts'
+const sizes = '__test__/toolkit/sizes.test.ts'
 
 /** One after the other, before the rest. */
 const alone = { include: onlySystems && !inBun ? [systems] : [...attacks, sizes], maxWorkers: 1 }

@@ -33,12 +33,12 @@ function* longFiles() {
 function* addonImports() {
   for (const file of files) {
     if (!/^(?:ts|__test__|examples|bench)\/.*\.(?:ts|mts|mjs|js)$/.test(file)) continue
-    if (file === 'ts/native.ts') continue
+    if (file === 'ts/core/native.ts') continue
     for (const [, specifier] of read(file).replaceAll(TYPE_IMPORT, '').matchAll(IMPORT)) {
       if (!specifier.startsWith('.')) continue
       const target = normalize(join(dirname(file), specifier))
       if (target === 'index.js' || target.endsWith('.node')) {
-        yield `${file}: only ts/native.ts imports the addon (${specifier})`
+        yield `${file}: only ts/core/native.ts imports the addon (${specifier})`
       }
     }
   }

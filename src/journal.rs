@@ -183,7 +183,7 @@ impl NativeJournal {
 }
 
 impl NativeJournal {
-    /// What is open. Never asked before: `ts/native.ts` gives a journal out once it is open.
+    /// What is open. Never asked before: `ts/core/native.ts` gives a journal out once it is open.
     fn opened(&self) -> std::result::Result<&Arc<Journal>, JournalError> {
         self.journal.get().ok_or_else(|| JournalError::Closed { path: "journal".into() })
     }

@@ -257,7 +257,7 @@ impl NativeThreadStore {
         env: &'env Env,
         question: impl FnOnce(&Arc<Store>) -> ThreadOutcome + Send + 'static,
     ) -> Result<Object<'env>> {
-        // Never asked before: `ts/native.ts` gives a store out once it is open.
+        // Never asked before: `ts/core/native.ts` gives a store out once it is open.
         let opened = self.store.get().cloned().ok_or_else(outcome::not_open);
         job::long(env, move || ThreadOutcome::of(opened, |store| question(&store)))
     }

@@ -4,7 +4,7 @@ import { calls } from './cli/calls.js'
 import { doctor } from './cli/doctor.js'
 import { UsageError } from './cli/usage-error.js'
 import { version } from './cli/version.js'
-import { ToolError } from './errors.js'
+import { ToolError } from './core/errors.js'
 
 const HELP = `Usage: toolwright <command> [options]
 

@@ -1,20 +1,20 @@
 /** `toolwright/contract`: the locked tools, capabilities, permissions and envelopes. */
-export { createSession } from './contract/create-session.js'
-export type { CallOptions, Session } from './contract/session.js'
-export type { SessionOptions } from './contract/session-options.js'
-export type { SessionHost, SessionSandbox } from './contract/session-core.js'
-export type { ShellName } from './contract/shell.js'
-export { builtInTools } from './contract/built-in-tools.js'
-export type { BuiltInArguments, BuiltInData, SessionToolSet, ToolData } from './contract/built-in-data.js'
+export { createSession } from './contract/session/create-session.js'
+export type { CallOptions, Session } from './contract/session/session.js'
+export type { SessionOptions } from './contract/session/session-options.js'
+export type { SessionHost, SessionSandbox } from './contract/session/session-core.js'
+export type { ShellName } from './contract/session/shell.js'
+export { builtInTools } from './contract/registry/built-in-tools.js'
+export type { BuiltInArguments, BuiltInData, SessionToolSet, ToolData } from './contract/registry/built-in-data.js'
 export type { AgentDefinition } from './contract/agents/agent-definition.js'
 export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/agents/child-agent.js'
 export type { TaskArguments, TaskData, TranscriptEntry } from './contract/agents/task-data.js'
 export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
 export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
-export type { PrepareStep } from './contract/session-tools.js'
+export type { PrepareStep } from './contract/session/session-tools.js'
 export type { SkillEntry } from './contract/skills/skill-index.js'
 export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'
-export type { ToolChoice } from './contract/tool-choice.js'
+export type { ToolChoice } from './contract/registry/tool-choice.js'
 export type { ToolMatch } from './contract/tool-search/tool-catalog.js'
 export type { ToolSearchOptions } from './contract/tool-search/tool-search-options.js'
 export {
@@ -23,11 +23,11 @@ export {
   type ContractTool,
   type FileAccess,
   type JsonSchema,
-} from './contract/contract-tool.js'
-export { isLockedToolId, lockedToolIds, type LockedToolId } from './contract/locked-tools.js'
-export { contractCodes, ContractFailure, type CodeClass, type ContractCode } from './contract/codes.js'
-export type { Envelope, Metadata } from './contract/envelope.js'
-export { defaultLimits, type Limits } from './contract/limits.js'
+} from './contract/registry/contract-tool.js'
+export { isLockedToolId, lockedToolIds, type LockedToolId } from './contract/registry/locked-tools.js'
+export { contractCodes, ContractFailure, type CodeClass, type ContractCode } from './contract/call/codes.js'
+export type { Envelope, Metadata } from './contract/call/envelope.js'
+export { defaultLimits, type Limits } from './contract/session/limits.js'
 export type {
   ArgPattern,
   CapabilityName,
@@ -37,18 +37,18 @@ export type {
   RequirementVariables,
   SessionRequirements,
   ShellRunRequirement,
-} from './contract/requirements.js'
-export type { AgentManifest } from './contract/manifest.js'
-export { compileManifest, evaluatePermission, type CompiledManifest, type EvaluatedCall, type ManifestVariables } from './contract/compile-manifest.js'
+} from './contract/session/requirements.js'
+export type { AgentManifest } from './contract/session/manifest.js'
+export { compileManifest, evaluatePermission, type CompiledManifest, type EvaluatedCall, type ManifestVariables } from './contract/session/compile-manifest.js'
 export { presets } from './contract/permissions/presets.js'
 export type { PermissionAction, Rule, RuleSource, ScopedRules, StoredRule } from './contract/permissions/rule.js'
 export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
 export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
-export { allWatchdogs, type Verdict, type Watchdog, type WatchedCall, type WatchedCommand, type WatchedRedirect } from './contract/watchdog.js'
+export { allWatchdogs, type Verdict, type Watchdog, type WatchedCall, type WatchedCommand, type WatchedRedirect } from './contract/call/watchdog.js'
 export { networkWatchdog } from './contract/watchdogs/network-words.js'
 export { commandWatchdog, type CommandWatchdogOptions } from './contract/watchdogs/command-policy.js'
-export { QUESTION_HEADLESS_MESSAGE, type AskedQuestion } from './contract/questions.js'
-export type { Todo } from './contract/todos.js'
+export { QUESTION_HEADLESS_MESSAGE, type AskedQuestion } from './contract/call/questions.js'
+export type { Todo } from './contract/registry/todos.js'
 export type {
   CommandEnd,
   FileText,
@@ -62,7 +62,7 @@ export type {
   RuntimeSession,
   RuntimeShell,
   ToolRuntime,
-} from './contract/tool-runtime.js'
+} from './contract/registry/tool-runtime.js'
 export type { ReadArguments, ReadData } from './contract/tools/read.js'
 export type { WriteArguments, WriteData } from './contract/tools/write.js'
 export type { EditArguments, EditData } from './contract/tools/edit.js'

@@ -4,13 +4,13 @@ export {
   type CreateToolsOptions,
   type StreamingToolwrightTools,
   type ToolwrightTools,
-} from './create-tools.js'
-export type { StreamingBashTool } from './tools/bash.js'
-export type { NetworkGuard } from './tools/network-guard/guard-network.js'
-export { ToolError, toolErrorCodes, type ToolErrorCode, type ToolErrorOptions } from './errors.js'
-export { configureTools, type EnvironmentOption, type ToolOptions } from './settings.js'
-export type { SandboxLimits, SandboxOptions } from './sandbox.js'
-export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './sandbox-report.js'
+} from './toolkit/create-tools.js'
+export type { StreamingBashTool } from './toolkit/tools/bash.js'
+export type { NetworkGuard } from './toolkit/tools/network-guard/guard-network.js'
+export { ToolError, toolErrorCodes, type ToolErrorCode, type ToolErrorOptions } from './core/errors.js'
+export { configureTools, type EnvironmentOption, type ToolOptions } from './toolkit/settings.js'
+export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'
+export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './toolkit/sandbox-report.js'
 export type { Journal, OnJournalFailure, TailOptions } from './journal/journal.js'
 export type {
   Awaitable,
@@ -30,8 +30,8 @@ export type {
   ToolCallStatus,
 } from './journal/journal-store.js'
 export { openJournal, type OpenJournalOptions } from './journal/open-journal.js'
-export { replayRun, type ReplayedCall, type ReplayRunOptions, type RunReplay } from './journal/replay-run.js'
-export { revertRun, type RevertedCall, type RevertRunOptions } from './journal/revert-run.js'
-export { runTask, type RunTaskOptions } from './journal/run-task.js'
-export type { Task, WarningMessage } from './journal/task.js'
+export { replayRun, type ReplayedCall, type ReplayRunOptions, type RunReplay } from './toolkit/task/replay-run.js'
+export { revertRun, type RevertedCall, type RevertRunOptions } from './toolkit/task/revert-run.js'
+export { runTask, type RunTaskOptions } from './toolkit/task/run-task.js'
+export type { Task, WarningMessage } from './toolkit/task/task.js'
 export * from './tools.js'

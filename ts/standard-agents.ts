@@ -1,9 +1,9 @@
 /** `toolwright/standard-agents`: `defineTool` of Standard Agents, and threads on local storage. */
-export type { AgentToolsOptions } from './standard-agents/agent-tools.js'
-export { toContractTool, type ContractToolOptions, type ThreadToolData } from './standard-agents/contract-tool.js'
-export { createThread, type CreateThreadOptions } from './standard-agents/create-thread.js'
-export { defineTool } from './standard-agents/define-tool.js'
-export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError } from './standard-agents/load-tools.js'
+export type { AgentToolsOptions } from './standard-agents/agent-tools/agent-tools.js'
+export { toContractTool, type ContractToolOptions, type ThreadToolData } from './standard-agents/tools/contract-tool.js'
+export { createThread, type CreateThreadOptions } from './standard-agents/thread/create-thread.js'
+export { defineTool } from './standard-agents/tools/define-tool.js'
+export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError } from './standard-agents/discovery/load-tools.js'
 export { openThreadStore, type OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
 export type { StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
 export type { ThreadStore } from './standard-agents/store/thread-store.js'
@@ -14,7 +14,7 @@ export type {
   Message,
   ThreadMessage,
   ThreadState,
-} from './standard-agents/thread-state.js'
+} from './standard-agents/thread/thread-state.js'
 export type {
   CallOptions,
   CallOutcome,
@@ -24,11 +24,11 @@ export type {
   Thread,
   ThreadAttachments,
   ThreadMessages,
-} from './standard-agents/thread.js'
+} from './standard-agents/thread/thread.js'
 export { emitThreadEvent, type ThreadEvent } from './standard-agents/thread/emit-thread-event.js'
 export { queueTool } from './standard-agents/thread/queue-tool.js'
 export type { OnInterrupted } from './standard-agents/thread/thread-parts.js'
-export type { ToolArgs, ToolArgsNode, ToolTenvs } from './standard-agents/tool-args.js'
+export type { ToolArgs, ToolArgsNode, ToolTenvs } from './standard-agents/tools/tool-args.js'
 export type {
   AnyTool,
   AttachmentRef,
@@ -39,5 +39,5 @@ export type {
   ToolAttachment,
   ToolDefinition,
   ToolResult,
-} from './standard-agents/tool-definition.js'
-export { watchTools, type WatchedTools, type WatchToolsOptions } from './standard-agents/watch-tools.js'
+} from './standard-agents/tools/tool-definition.js'
+export { watchTools, type WatchedTools, type WatchToolsOptions } from './standard-agents/discovery/watch-tools.js'

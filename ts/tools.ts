@@ -1,10 +1,10 @@
 /** `toolwright/tools`: the names and signatures of `smithers-orchestrator/tools`. */
-import { tools } from './create-tools.js'
-import type { BashTool } from './tools/bash.js'
-import type { EditTool } from './tools/edit.js'
-import type { GrepTool } from './tools/grep.js'
-import type { ReadTool } from './tools/read.js'
-import type { WriteTool } from './tools/write.js'
+import { tools } from './toolkit/create-tools.js'
+import type { BashTool } from './toolkit/tools/bash.js'
+import type { EditTool } from './toolkit/tools/edit.js'
+import type { GrepTool } from './toolkit/tools/grep.js'
+import type { ReadTool } from './toolkit/tools/read.js'
+import type { WriteTool } from './toolkit/tools/write.js'
 
 export {
   getToolContext,
@@ -13,16 +13,16 @@ export {
   runWithToolContext,
   type ToolCallRecord,
   type ToolContext,
-} from './context.js'
+} from './toolkit/context.js'
 export {
   defineTool,
   type CallableTool,
   type DefinedTool,
   type DefineToolOptions,
   type StreamingTool,
-} from './define-tool.js'
-export type { DefinedToolContext } from './call-context.js'
-export type { ToolCallOptions } from './run-call.js'
+} from './toolkit/define-tool.js'
+export type { DefinedToolContext } from './toolkit/call-context.js'
+export type { ToolCallOptions } from './toolkit/run-call.js'
 export {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -30,17 +30,17 @@ export {
   BASH_TOOL_MAX_CWD_LENGTH,
   BASH_TOOL_MAX_OUTPUT_BYTES,
   BASH_TOOL_MAX_TIMEOUT_MS,
-} from './tools/bash-limits.js'
-export { bashTool, type BashInput, type BashTool } from './tools/bash.js'
-export { editFileTool, type EditInput, type EditTool } from './tools/edit.js'
-export { grepTool, type GrepInput, type GrepTool } from './tools/grep.js'
-export { readFileTool, type ReadInput, type ReadTool } from './tools/read.js'
-export { writeFileTool, type WriteInput, type WriteTool } from './tools/write.js'
+} from './toolkit/tools/bash-limits.js'
+export { bashTool, type BashInput, type BashTool } from './toolkit/tools/bash.js'
+export { editFileTool, type EditInput, type EditTool } from './toolkit/tools/edit.js'
+export { grepTool, type GrepInput, type GrepTool } from './toolkit/tools/grep.js'
+export { readFileTool, type ReadInput, type ReadTool } from './toolkit/tools/read.js'
+export { writeFileTool, type WriteInput, type WriteTool } from './toolkit/tools/write.js'
 export {
   getDefinedToolMetadata,
   type DefinedToolMetadata,
   type ToolRevertContext,
-} from './tool-metadata.js'
+} from './toolkit/tool-metadata.js'
 
 export { tools }
 /** Reads a file of the root directory. */

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, expect, test } from 'vitest'
-import { patternCost, schemaCost } from '../../ts/contract/argument-checks/schema-cost.ts'
+import { patternCost, schemaCost } from '../../ts/contract/call/argument-checks/schema-cost.ts'
 import { builtInTools } from 'toolwright/contract'
 import { failureOf, openScene, testTool } from './scene.ts'
 

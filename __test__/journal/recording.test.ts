@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { isRefusal } from '../../ts/refusals.ts'
+import { isRefusal } from '../../ts/toolkit/refusals.ts'
 import {
   createTools,
   defineTool,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { sandboxKinds, sandboxReport, type SandboxReport } from '../sandbox-report.js'
+import { sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
 import { UsageError } from './usage-error.js'
 import { versions } from './version.js'
 

@@ -1,4 +1,4 @@
-import { checkNames, checkText, invalid } from '../option-checks.js'
+import { checkNames, checkText, invalid } from '../core/options.js'
 import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
 
 /** A whole number from `least`. @throws {ToolError} INVALID_INPUT */

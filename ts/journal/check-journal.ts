@@ -1,4 +1,4 @@
-import { invalid } from '../option-checks.js'
+import { invalid } from '../core/options.js'
 import type { Journal } from './journal.js'
 import type { JournalStore } from './journal-store.js'
 

@@ -1,4 +1,4 @@
-import { ToolError } from '../errors.js'
+import { ToolError } from '../core/errors.js'
 import type { Journal } from './journal.js'
 
 const troubled = new WeakSet<Journal>()

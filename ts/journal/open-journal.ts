@@ -1,5 +1,5 @@
-import { checked, givenOptions, invalid } from '../option-checks.js'
-import { checkSwitch } from '../setting-checks.js'
+import { checked, givenOptions, invalid } from '../core/options.js'
+import { checkSwitch } from '../toolkit/setting-checks.js'
 import { isStore } from './check-journal.js'
 import type { Journal, OnJournalFailure } from './journal.js'
 import type { JournalStore } from './journal-store.js'

@@ -1,5 +1,5 @@
-import { ToolError } from '../errors.js'
-import { checked, checkSignal, checkText, givenOptions, invalid } from '../option-checks.js'
+import { ToolError } from '../core/errors.js'
+import { checked, checkSignal, checkText, givenOptions, invalid } from '../core/options.js'
 import { checkCount, checkEnd, checkIds, checkNewCall, checkRef, checkTail, checkTaskId } from './check-calls.js'
 import type { Journal, OnJournalFailure, TailOptions } from './journal.js'
 import type {

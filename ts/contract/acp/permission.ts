@@ -1,6 +1,6 @@
 import type { PromptAnswer, PromptDecision, PromptRequest } from '../permissions/prompt.js'
-import { checked, checkText, invalid } from '../../option-checks.js'
-import { overwrittenText } from '../overwritten-text.js'
+import { checked, checkText, invalid } from '../../core/options.js'
+import { overwrittenText } from '../call/overwritten-text.js'
 import { type AcpToolCall, type AcpToolCallOptions, pendingToolCall } from './tool-call.js'
 
 /** A choice that is offered to the user. */

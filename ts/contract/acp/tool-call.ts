@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { checked, checkText, givenOptions, invalid } from '../../option-checks.js'
-import type { Envelope } from '../envelope.js'
-import { overwrittenText } from '../overwritten-text.js'
+import { checked, checkText, givenOptions, invalid } from '../../core/options.js'
+import type { Envelope } from '../call/envelope.js'
+import { overwrittenText } from '../call/overwritten-text.js'
 import { acpToolKind, type AcpToolKind } from './kinds.js'
 
 /** What a tool call shows: text, a change of a file, or a terminal of the client's. */

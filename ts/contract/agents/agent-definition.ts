@@ -1,7 +1,7 @@
 import type { LanguageModel } from 'ai'
-import { invalid, isNames } from '../../option-checks.js'
+import { invalid, isNames } from '../../core/options.js'
 import type { Rule } from '../permissions/rule.js'
-import { requirementProblem, type RequirementSet } from '../requirements.js'
+import { requirementProblem, type RequirementSet } from '../session/requirements.js'
 
 /** An agent that others can hand tasks to. */
 export interface AgentDefinition {

@@ -1,7 +1,7 @@
 import type { ModelMessage } from 'ai'
 import type { BackgroundRecord, BackgroundTask, RecordedTask, TaskEnd } from '../journal/background-record.js'
-import type { Limits } from '../limits.js'
-import { headOf } from '../truncation.js'
+import type { Limits } from '../session/limits.js'
+import { headOf } from '../call/truncation.js'
 
 /** The end of a task in the background, as a message. */
 interface Delivery {

@@ -1,9 +1,9 @@
-import type { ContractTool } from '../contract-tool.js'
-import { invalid } from '../../option-checks.js'
-import { unwrap } from '../../native.js'
-import type { ContractAddon } from '../native-policy.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import { invalid } from '../../core/options.js'
+import { unwrap } from '../../core/native.js'
+import type { ContractAddon } from '../session/native-policy.js'
 import { RuleStore } from '../permissions/rule-store.js'
-import { type realDirectory, withDeclaredRoots } from '../workspace-roots.js'
+import { type realDirectory, withDeclaredRoots } from '../session/workspace-roots.js'
 import type { AgentDefinition } from './agent-definition.js'
 
 /** What the definitions of agents are compared with. */

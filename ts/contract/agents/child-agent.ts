@@ -1,7 +1,7 @@
 import type { LanguageModel } from 'ai'
-import { checked, invalid } from '../../option-checks.js'
-import { ContractFailure } from '../codes.js'
-import type { Session } from '../session.js'
+import { checked, invalid } from '../../core/options.js'
+import { ContractFailure } from '../call/codes.js'
+import type { Session } from '../session/session.js'
 import type { AgentDefinition } from './agent-definition.js'
 
 /** A subagent that is to be run: with a session of its own, which is closed when it is done. */

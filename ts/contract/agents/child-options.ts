@@ -1,7 +1,7 @@
 import type { RecordPart } from '../journal/session-recorder.js'
-import type { AgentManifest } from '../manifest.js'
-import type { SessionOptions } from '../session-options.js'
-import { ownTools } from '../tool-choice.js'
+import type { AgentManifest } from '../session/manifest.js'
+import type { SessionOptions } from '../session/session-options.js'
+import { ownTools } from '../registry/tool-choice.js'
 import type { Lineage } from './lineage.js'
 
 /**

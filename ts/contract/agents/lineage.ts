@@ -1,4 +1,4 @@
-import type { SessionCore } from '../session-core.js'
+import type { SessionCore } from '../session/session-core.js'
 import type { AgentDefinition } from './agent-definition.js'
 
 /** Where the calls of a session stand in a journal. */

@@ -1,4 +1,4 @@
-import { ToolError } from '../../errors.js'
+import { ToolError } from '../../core/errors.js'
 import { rememberTrouble, warnOnce } from '../../journal/journal-trouble.js'
 import type { Journal } from '../../journal/journal.js'
 import type { NewToolCall, ToolCallKey, ToolCallRow } from '../../journal/journal-store.js'

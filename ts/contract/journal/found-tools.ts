@@ -1,5 +1,5 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import type { KeptEnvelope } from './recorded-envelope.js'
 
 /** A recorded call, as far as it says which tools were offered. */

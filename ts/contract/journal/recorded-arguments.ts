@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Awaitable } from '../../journal/journal-store.js'
-import { isLarge, largeValue, textDigest } from '../../journal/large-values.js'
-import { asJson, largeInput, type RecordedInput } from '../../journal/recorded-json.js'
+import { isLarge, largeValue, textDigest } from '../../core/large-values.js'
+import { asJson, largeInput, type RecordedInput } from '../../core/recorded-json.js'
 
 /** The texts of files, by tool: a journal is not where they are kept. */
 const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'], edit: ['old_string', 'new_string'] }

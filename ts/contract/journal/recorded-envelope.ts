@@ -1,7 +1,7 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { textWithoutQuotes } from '../../journal/without-quotes.js'
-import { type ContractCode, contractCodes } from '../codes.js'
-import { type Envelope, errorEnvelope } from '../envelope.js'
+import { textWithoutQuotes } from '../../core/without-quotes.js'
+import { type ContractCode, contractCodes } from '../call/codes.js'
+import { type Envelope, errorEnvelope } from '../call/envelope.js'
 
 /**
  * When a call ran among the calls of its session: how many had ended when it began, and the how-manieth it was

@@ -1,5 +1,5 @@
-import { ContractFailure } from '../codes.js'
-import type { ContractTool } from '../contract-tool.js'
+import { ContractFailure } from '../call/codes.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import { McpServer } from './mcp-server.js'
 import { mcpTools, McpToolIds } from './mcp-tools.js'
 import type { McpServerConfig } from './server-config.js'

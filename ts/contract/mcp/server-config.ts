@@ -1,4 +1,4 @@
-import { invalid } from '../../option-checks.js'
+import { invalid } from '../../core/options.js'
 
 /** A server of the Model Context Protocol. That it is configured does not connect it: the host enables it. */
 export type McpServerConfig = McpStdioServer | McpHttpServer

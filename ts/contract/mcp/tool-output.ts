@@ -1,4 +1,4 @@
-import { ContractFailure } from '../codes.js'
+import { ContractFailure } from '../call/codes.js'
 
 /** One part of what a tool of a server gave. */
 export type McpPart =

@@ -1,6 +1,6 @@
 import type { ContractRules, ContractSubject, ContractVariables } from '../../../index.js'
-import { unwrap } from '../../native.js'
-import type { ContractAddon } from '../native-policy.js'
+import { unwrap } from '../../core/native.js'
+import type { ContractAddon } from '../session/native-policy.js'
 import { type PermissionAction, type Rule, type RuleSource, type StoredRule, storedRule, storedRules } from './rule.js'
 
 /** What a call touches: one for each capability and resource. */

@@ -1,4 +1,4 @@
-import { checkNames, invalid } from '../../option-checks.js'
+import { checkNames, invalid } from '../../core/options.js'
 
 /** What a rule, or a watchdog, decides. */
 export type PermissionAction = 'allow' | 'deny' | 'ask'

@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
-import type { ContractAddon } from '../native-policy.js'
+import type { ContractAddon } from '../session/native-policy.js'
 import { escapeGlob } from './escape-glob.js'
 import type { Rule } from './rule.js'
 import type { Subject } from './rule-store.js'

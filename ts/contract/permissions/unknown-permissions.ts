@@ -1,9 +1,9 @@
-import { nearestName } from '../../nearest-name.js'
-import type { ContractTool } from '../contract-tool.js'
-import { lockedToolIds } from '../locked-tools.js'
-import type { AgentManifest } from '../manifest.js'
+import { nearestName } from '../../core/nearest-name.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import { lockedToolIds } from '../registry/locked-tools.js'
+import type { AgentManifest } from '../session/manifest.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
-import type { RequirementSet } from '../requirements.js'
+import type { RequirementSet } from '../session/requirements.js'
 import type { Rule } from './rule.js'
 
 /** Capabilities that are not required by name. */

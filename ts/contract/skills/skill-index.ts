@@ -1,4 +1,4 @@
-import { ContractFailure } from '../codes.js'
+import { ContractFailure } from '../call/codes.js'
 import type { FoundSkill, SkillPlaces } from './discover-skills.js'
 
 /** A skill as it is shown to a model. */

@@ -1,4 +1,4 @@
-import { invalid } from '../../option-checks.js'
+import { invalid } from '../../core/options.js'
 
 /** Where skills come from besides the workspace and the user's home. */
 export type SkillSource =

@@ -7,7 +7,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
-import { checked, checkFunction } from '../../option-checks.js'
+import { checked, checkFunction } from '../../core/options.js'
 
 /** Where a tool could reach past its runtime. */
 const doors: readonly (readonly [name: string, module: object])[] = [

@@ -1,5 +1,5 @@
-import { checked, invalid } from '../../option-checks.js'
-import type { JsonSchema } from '../contract-tool.js'
+import { checked, invalid } from '../../core/options.js'
+import type { JsonSchema } from '../registry/contract-tool.js'
 
 /**
  * Arguments that do not fit a schema: other types, missing properties, properties of another type, and

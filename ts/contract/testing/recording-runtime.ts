@@ -1,9 +1,9 @@
-import { checked, givenOptions } from '../../option-checks.js'
-import { ContractFailure } from '../codes.js'
-import { defaultLimits, type Limits } from '../limits.js'
-import { checkAnswers } from '../questions.js'
-import type { Todo } from '../todos.js'
-import type { CommandEnd, ToolRuntime } from '../tool-runtime.js'
+import { checked, givenOptions } from '../../core/options.js'
+import { ContractFailure } from '../call/codes.js'
+import { defaultLimits, type Limits } from '../session/limits.js'
+import { checkAnswers } from '../call/questions.js'
+import type { Todo } from '../registry/todos.js'
+import type { CommandEnd, ToolRuntime } from '../registry/tool-runtime.js'
 
 /** One use of a runtime. */
 export interface RuntimeUse {

@@ -1,4 +1,4 @@
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 
 /** Ranks tools for a query: by words of their ids, descriptions and arguments. */
 export type RankTools = (query: string, most: number) => ContractTool[]

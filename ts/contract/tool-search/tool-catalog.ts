@@ -1,4 +1,4 @@
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import { indexTools, type RankTools } from './rank-tools.js'
 import type { resolveToolSearch } from './tool-search-options.js'
 

@@ -1,4 +1,4 @@
-import { invalid } from '../../option-checks.js'
+import { invalid } from '../../core/options.js'
 
 /** When tools of servers and extensions are hidden, and how many a search gives. */
 export interface ToolSearchOptions {

@@ -1,7 +1,7 @@
-import type { ContractTool } from '../contract-tool.js'
-import { LimitedOutput, wholeIn } from '../limited-output.js'
-import type { ShellName } from '../shell.js'
-import type { CommandEnd } from '../tool-runtime.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import { LimitedOutput, wholeIn } from '../call/limited-output.js'
+import type { ShellName } from '../session/shell.js'
+import type { CommandEnd } from '../registry/tool-runtime.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `bash`. */

@@ -1,5 +1,5 @@
-import { ContractFailure } from '../codes.js'
-import type { ContractTool } from '../contract-tool.js'
+import { ContractFailure } from '../call/codes.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `edit`. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../contract-tool.js'
+import type { JsonSchema } from '../registry/contract-tool.js'
 
 /** The schema of an object with these properties and no others. */
 export function parameters(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {

@@ -1,5 +1,5 @@
-import type { ContractTool } from '../contract-tool.js'
-import type { AskedQuestion } from '../questions.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import type { AskedQuestion } from '../call/questions.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `question`. */

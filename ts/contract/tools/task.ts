@@ -1,5 +1,5 @@
 import type { TaskArguments, TaskData } from '../agents/task-data.js'
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import { parameters } from './parameters.js'
 
 /** Hands a task to another agent. */

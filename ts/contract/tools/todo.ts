@@ -1,5 +1,5 @@
-import type { ContractTool } from '../contract-tool.js'
-import type { Todo } from '../todos.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import type { Todo } from '../registry/todos.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `todo`. */

@@ -1,4 +1,4 @@
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import type { ToolMatch } from '../tool-search/tool-catalog.js'
 import { parameters } from './parameters.js'
 

@@ -1,4 +1,4 @@
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import { providerHost, type WebSearchProvider, type WebSearchResult } from '../web/search-provider.js'
 import { parameters } from './parameters.js'
 

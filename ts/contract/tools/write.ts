@@ -1,4 +1,4 @@
-import type { ContractTool } from '../contract-tool.js'
+import type { ContractTool } from '../registry/contract-tool.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `write`. */

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
-import { givenOptions, invalid, isNames } from '../../option-checks.js'
-import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../tools/network-guard/names.js'
-import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from '../watchdog.js'
+import { givenOptions, invalid, isNames } from '../../core/options.js'
+import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../toolkit/tools/network-guard/names.js'
+import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from '../call/watchdog.js'
 
 /** Programs that look and change nothing, whatever their arguments are. */
 const inspectors = new Set(

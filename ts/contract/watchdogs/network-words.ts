@@ -1,7 +1,7 @@
-import { ToolError } from '../../errors.js'
-import { invalid } from '../../option-checks.js'
-import { guardNetwork, type NetworkGuard } from '../../tools/network-guard/guard-network.js'
-import type { Watchdog } from '../watchdog.js'
+import { ToolError } from '../../core/errors.js'
+import { invalid } from '../../core/options.js'
+import { guardNetwork, type NetworkGuard } from '../../toolkit/tools/network-guard/guard-network.js'
+import type { Watchdog } from '../call/watchdog.js'
 
 const guards: readonly unknown[] = ['tokens', 'commands', 'fragments']
 

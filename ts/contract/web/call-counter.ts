@@ -1,4 +1,4 @@
-import { ContractFailure } from '../codes.js'
+import { ContractFailure } from '../call/codes.js'
 
 /** Counts what may be done so many times in a session. */
 export class CallCounter {

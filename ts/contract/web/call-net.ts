@@ -1,8 +1,8 @@
-import type { CallAuthority } from '../call-authority.js'
-import { ContractFailure } from '../codes.js'
-import type { SessionCore } from '../session-core.js'
-import type { RuntimeNet } from '../tool-runtime.js'
-import { headOf } from '../truncation.js'
+import type { CallAuthority } from '../call/call-authority.js'
+import { ContractFailure } from '../call/codes.js'
+import type { SessionCore } from '../session/session-core.js'
+import type { RuntimeNet } from '../registry/tool-runtime.js'
+import { headOf } from '../call/truncation.js'
 import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from './search-provider.js'
 
 /** The web, for one call. */

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../codes.js'
+import { ContractFailure } from '../call/codes.js'
 import { decodeText, isHtml, isTextType, parseContentType } from './decode-text.js'
 import { dial, type WebRequest, type WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { invalid } from '../../option-checks.js'
-import { ContractFailure } from '../codes.js'
-import { thrownText } from '../envelope.js'
-import { withinTime } from '../within-time.js'
+import { invalid } from '../../core/options.js'
+import { ContractFailure } from '../call/codes.js'
+import { thrownText } from '../call/envelope.js'
+import { withinTime } from '../../core/within-time.js'
 
 /** One result of a search. */
 export interface WebSearchResult {

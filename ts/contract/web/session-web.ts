@@ -1,5 +1,5 @@
-import type { Limits } from '../limits.js'
-import type { RequirementSet } from '../requirements.js'
+import type { Limits } from '../session/limits.js'
+import type { RequirementSet } from '../session/requirements.js'
 import { CallCounter } from './call-counter.js'
 import type { WebSearchProvider } from './search-provider.js'
 

@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../unless-aborted.js'
+import { unlessAborted } from '../../core/abort.js'
 
 /** A time that several steps share. What is between them, such as a prompt, takes none of it. */
 export class TimeBudget {

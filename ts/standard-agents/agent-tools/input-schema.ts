@@ -1,6 +1,6 @@
 import type { Schema } from 'ai'
 import { toJSONSchema, type $ZodType } from 'zod/v4/core'
-import type { AnyTool } from '../tool-definition.js'
+import type { AnyTool } from '../tools/tool-definition.js'
 
 /** By which the AI SDK knows a schema of its own; the same in all of its majors. */
 const mark = Symbol.for('vercel.ai.schema')

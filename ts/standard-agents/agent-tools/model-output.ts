@@ -1,7 +1,7 @@
 import type { Tool as AgentTool } from 'ai'
-import { messageContent, storedRefs } from '../execution/tool-result.js'
-import type { ThreadAttachments } from '../thread.js'
-import type { AttachmentRef, ToolResult } from '../tool-definition.js'
+import { messageContent, storedRefs } from '../tools/execution/tool-result.js'
+import type { ThreadAttachments } from '../thread/thread.js'
+import type { AttachmentRef, ToolResult } from '../tools/tool-definition.js'
 
 /** What a tool's result is for the model, in the AI SDK's form. */
 type ModelOutput = Awaited<ReturnType<NonNullable<AgentTool['toModelOutput']>>>

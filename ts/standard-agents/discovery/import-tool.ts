@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type AnyTool, isTool } from '../tool-definition.js'
+import { type AnyTool, isTool } from '../tools/tool-definition.js'
 import type { ToolFile } from './list-tool-files.js'
 
 /** A file that has no tool to give. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { invalid } from '../../option-checks.js'
+import { invalid } from '../../core/options.js'
 
 /** Where tools are, relative to the working directory. */
 export const TOOLS_DIRECTORY = 'agents/tools'

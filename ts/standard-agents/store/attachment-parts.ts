@@ -1,5 +1,5 @@
-import { invalid } from '../../option-checks.js'
-import { unlessAborted } from '../../unless-aborted.js'
+import { invalid } from '../../core/options.js'
+import { unlessAborted } from '../../core/abort.js'
 import type { AttachmentBytes } from './stored-attachment.js'
 import { chunkBytes } from './stream-attachment.js'
 

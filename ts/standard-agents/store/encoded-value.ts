@@ -10,7 +10,7 @@
  * buffer (Node gives small Buffers parts of one large one) is nobody's business.
  */
 import { parse, stringify, type StringifyOperations } from 'devalue'
-import { ToolError } from '../../errors.js'
+import { ToolError } from '../../core/errors.js'
 
 /** The text for a value. @throws {ToolError} THREAD_VALUE_REFUSED */
 export function encodeValue(value: unknown, key: string): string {

@@ -1,5 +1,5 @@
-import { openNativeThreads } from '../../native.js'
-import { checked, givenOptions, invalid } from '../../option-checks.js'
+import { openNativeThreads } from '../../core/native.js'
+import { checked, givenOptions, invalid } from '../../core/options.js'
 import { NativeThreads } from './native-threads.js'
 import type { ThreadStore } from './thread-store.js'
 

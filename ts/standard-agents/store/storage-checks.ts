@@ -1,7 +1,7 @@
-import { ToolError } from '../../errors.js'
-import { givenOptions, invalid } from '../../option-checks.js'
+import { ToolError } from '../../core/errors.js'
+import { givenOptions, invalid } from '../../core/options.js'
 import type { ValueRange } from './thread-store.js'
-import { isWellFormed } from '../../well-formed.js'
+import { isWellFormed } from '../../core/well-formed.js'
 
 /** The longest key, as for a Durable Object. */
 const MOST_KEY_BYTES = 2_048

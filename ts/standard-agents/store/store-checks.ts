@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ListedPart, NewThreadAttachment, ThreadCommit } from '../../../index.js'
-import { ToolError } from '../../errors.js'
-import { checked, givenOptions, invalid, takenOptions } from '../../option-checks.js'
+import { ToolError } from '../../core/errors.js'
+import { checked, givenOptions, invalid, takenOptions } from '../../core/options.js'
 import type { ListPart, NewAttachment, ReadRange, ThreadChanges, ThreadStore } from './thread-store.js'
-import { isWellFormed } from '../../well-formed.js'
+import { isWellFormed } from '../../core/well-formed.js'
 
 /**
  * A text that reaches a store as it is. What is not well-formed would be changed on the way to UTF-8.

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ToolError } from '../../errors.js'
-import { invalid } from '../../option-checks.js'
+import { ToolError } from '../../core/errors.js'
+import { invalid } from '../../core/options.js'
 import type { WorkerOptions } from './thread-worker.js'
 
 /** The longest pause between two questions. */

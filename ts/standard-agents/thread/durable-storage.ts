@@ -1,7 +1,7 @@
-import { ToolError } from '../../errors.js'
+import { ToolError } from '../../core/errors.js'
 import { threadStorage } from '../store/thread-storage.js'
 import type { ThreadStore } from '../store/thread-store.js'
-import type { DurableObjectStorage } from '../thread-state.js'
+import type { DurableObjectStorage } from './thread-state.js'
 
 /** What a Durable Object's storage has besides, and a local thread has not. */
 const unsupported = [

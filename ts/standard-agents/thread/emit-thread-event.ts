@@ -1,6 +1,6 @@
-import { toolTypeError } from '../../errors.js'
-import { unlessAborted } from '../../unless-aborted.js'
-import type { ThreadState } from '../thread-state.js'
+import { toolTypeError } from '../../core/errors.js'
+import { unlessAborted } from '../../core/abort.js'
+import type { ThreadState } from './thread-state.js'
 import { homeOf } from './running-call.js'
 
 /** An event of a thread, as it goes to a frontend. */

@@ -1,6 +1,6 @@
-import { failure } from '../execution/tool-result.js'
+import { failure } from '../tools/execution/tool-result.js'
 import type { ThreadStore } from '../store/thread-store.js'
-import type { AttachmentRef, ToolAttachment, ToolResult } from '../tool-definition.js'
+import type { AttachmentRef, ToolAttachment, ToolResult } from '../tools/tool-definition.js'
 
 /** A result whose attachments are in the store. */
 export interface KeptResult {

@@ -1,4 +1,4 @@
-import type { ThreadState } from '../thread-state.js'
+import type { ThreadState } from './thread-state.js'
 import { ROOT } from './lane.js'
 import { settle, type StateHome } from './running-call.js'
 import type { LiveFields } from './run.js'

@@ -1,5 +1,5 @@
-import { ToolError } from '../../errors.js'
-import type { Message } from '../thread-state.js'
+import { ToolError } from '../../core/errors.js'
+import type { Message } from './thread-state.js'
 
 /** How many calls a call may lead to by `queueTool`, and they by theirs. */
 export const MAX_QUEUED_CALLS = 1000

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { toolTypeError } from '../../errors.js'
-import type { ThreadState } from '../thread-state.js'
+import { toolTypeError } from '../../core/errors.js'
+import type { ThreadState } from './thread-state.js'
 import type { CallQueue } from './call-queue.js'
 import type { Lane } from './lane.js'
 import type { Ticket } from './ticket.js'

@@ -1,5 +1,5 @@
-import { ToolError } from '../../errors.js'
-import { failure } from '../execution/tool-result.js'
+import { ToolError } from '../../core/errors.js'
+import { failure } from '../tools/execution/tool-result.js'
 import type { StoredCall, ThreadWorker } from '../store/thread-store.js'
 import { storeFailure } from './run-ticket.js'
 import type { ThreadParts } from './thread-parts.js'

@@ -1,5 +1,5 @@
 import { streamAttachment } from '../store/stream-attachment.js'
-import type { ThreadAttachments } from '../thread.js'
+import type { ThreadAttachments } from './thread.js'
 import type { ThreadParts } from './thread-parts.js'
 
 /** The files of a thread, for its host. */

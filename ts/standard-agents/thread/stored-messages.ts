@@ -1,7 +1,7 @@
 import type { NewMessage, StoredMessage } from '../store/thread-store.js'
-import type { ThreadMessage } from '../thread-state.js'
-import type { ListOptions, ThreadMessages } from '../thread.js'
-import { givenOptions, invalid } from '../../option-checks.js'
+import type { ThreadMessage } from './thread-state.js'
+import type { ListOptions, ThreadMessages } from './thread.js'
+import { givenOptions, invalid } from '../../core/options.js'
 import type { ThreadParts } from './thread-parts.js'
 
 /** A message as it is given out. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { NewQueuedCall, StoredCall } from '../store/thread-store.js'
-import type { ToolResult } from '../tool-definition.js'
+import type { ToolResult } from '../tools/tool-definition.js'
 import type { Lane } from './lane.js'
 import type { RunningCall } from './running-call.js'
 import type { Run } from './run.js'

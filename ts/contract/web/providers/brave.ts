@@ -1,4 +1,4 @@
-import { checkText, givenOptions } from '../../../option-checks.js'
+import { checkText, givenOptions } from '../../../core/options.js'
 import type { WebSearchProvider } from '../search-provider.js'
 import { askProvider, resultsOf } from './provider-request.js'
 import { baseUrlOf, checkKey } from './provider-url.js'

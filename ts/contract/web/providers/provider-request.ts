@@ -1,4 +1,4 @@
-import { ContractFailure } from '../../codes.js'
+import { ContractFailure } from '../../call/codes.js'
 
 /** One request to the API of a search provider. */
 export interface ProviderRequest {

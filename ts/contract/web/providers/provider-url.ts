@@ -1,4 +1,4 @@
-import { invalid } from '../../../option-checks.js'
+import { invalid } from '../../../core/options.js'
 import { hostOf, portOf } from '../web-url.js'
 
 /**

@@ -1,0 +1,21 @@
+// What a reader does who has the package and not its addon: in an installation, and in a bundle.
+import { expect, test } from 'vitest'
+import { missingHint } from '../../ts/core/native-unavailable.ts'
+
+test('an installation is made again', () => {
+  const hint = missingHint('file:///app/node_modules/toolwright/dist/core/native.js')
+  expect(hint).toMatch(/Install again without `--omit=optional`/u)
+  expect(hint).not.toContain('external')
+})
+
+test('a bundle keeps the package out, or is told where the addon is', () => {
+  const hint = missingHint('file:///app/out/server.mjs')
+  expect(hint).toContain("serverExternalPackages: ['toolwright']")
+  expect(hint).toContain('NAPI_RS_NATIVE_LIBRARY_PATH')
+})
+
+test('a CommonJS bundle, which cannot load the addon by its path, keeps the package out', () => {
+  const hint = missingHint(undefined)
+  expect(hint).toContain('--external')
+  expect(hint).not.toContain('NAPI_RS_NATIVE_LIBRARY_PATH')
+})

@@ -1,0 +1,120 @@
+import type { JsonSchema } from '../../registry/contract-tool.js'
+
+/** How much there is in arguments. */
+export interface ArgumentSize {
+  values: number
+  characters: number
+}
+
+/**
+ * About how long arguments of a size can take to be compared with a schema at most, in steps of a microsecond or two;
+ * infinite for a schema of which that cannot be said, since it leads into itself or has a pattern that may try every
+ * way of dividing a text.
+ */
+export type SchemaCost = (size: ArgumentSize) => number
+
+/** Steps of a regular expression that take as long as one of the validator. */
+const PATTERN_STEPS = 50
+/** How deep schemas are looked into. */
+const DEEPEST = 64
+
+/** Looks at a schema, once. */
+export function schemaCost(schema: JsonSchema): SchemaCost {
+  const found: Found = { schemas: 0, branches: 0, patterns: [], endless: false, unique: false }
+  look(schema, found, 0)
+  return ({ values, characters }) => {
+    if (found.endless) return Infinity
+    // Every branch looks at the whole of what it is a branch for.
+    const ofValues = (values + 1) * (found.branches === 0 ? 1 : found.schemas)
+    const ofPatterns = found.patterns.reduce((sum, { factor, power }) => sum + factor * (characters + 1) ** power, 0)
+    return ofValues + (found.unique ? values ** 2 : 0) + ofPatterns / PATTERN_STEPS
+  }
+}
+
+interface Found {
+  schemas: number
+  /** Schemas that are compared with a value besides others. */
+  branches: number
+  patterns: PatternCost[]
+  endless: boolean
+  unique: boolean
+}
+
+const branching = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'dependentSchemas', 'dependencies', 'unevaluatedProperties', 'unevaluatedItems']
+const leading = ['$ref', '$dynamicRef', '$recursiveRef']
+
+/** Counts also what is no schema, as in `properties` or `enum`: that is too much, and never too little. */
+function look(schema: unknown, found: Found, depth: number): void {
+  if (typeof schema !== 'object' || schema === null) return
+  if (depth > DEEPEST) {
+    found.endless = true
+    return
+  }
+  found.schemas += 1
+  if (Array.isArray(schema)) {
+    for (const one of schema) look(one, found, depth + 1)
+    // An `enum` is gone through for every value.
+    if (schema.length > 50) found.branches += 1
+    return
+  }
+  for (const [name, value] of Object.entries(schema)) {
+    if (leading.includes(name) && typeof value === 'string') found.endless = true
+    if (branching.includes(name)) found.branches += 1
+    if (name === 'uniqueItems' && value === true) found.unique = true
+    if (name === 'pattern' && typeof value === 'string') found.patterns.push(patternCost(value))
+    if (name === 'patternProperties' && typeof value === 'object' && value !== null) {
+      found.branches += 1
+      found.patterns.push(...Object.keys(value).map(patternCost))
+    }
+    // Some of them are regular expressions of the validator's own.
+    if (name === 'format' && typeof value === 'string') found.patterns.push({ factor: 1, power: 3 })
+    look(value, found, depth + 1)
+  }
+}
+
+/** The most steps of a regular expression: `factor * length ** power`. */
+export interface PatternCost {
+  factor: number
+  power: number
+}
+
+const unknown: PatternCost = { factor: Infinity, power: 1 }
+
+/**
+ * The most steps that an engine which goes back takes. Known for patterns without loops around groups, without
+ * references and without looking ahead or back: each loop of one character can end anywhere.
+ */
+export function patternCost(pattern: string): PatternCost {
+  let factor = 1
+  let power = pattern.startsWith('^') && !pattern.includes('|') ? 0 : 1
+  for (let at = 0; at < pattern.length; at += 1) {
+    const rest = pattern.slice(at, at + 40)
+    if (/^\\[1-9k]|^\(\?(?:[=!]|<[=!])/u.test(rest)) return unknown
+    // A group that is repeated: what is in it can be divided in ever more ways.
+    if (/^\)(?:[*+]|\{)/u.test(rest)) return unknown
+    if (rest.startsWith('\\')) {
+      at += 1
+    } else if (rest.startsWith('[')) {
+      at = endOfClass(pattern, at)
+    } else if (rest.startsWith('(?')) {
+      at += 1
+    } else if (/^\{\d+\}/u.test(rest)) {
+      at = pattern.indexOf('}', at)
+    } else if (rest.startsWith('|')) {
+      factor *= 2
+    } else if (/^[*+]|^\{\d+,\d*\}/u.test(rest)) {
+      power += 1
+    } else if (rest.startsWith('?') && !/[*+?}]/u.test(pattern[at - 1] ?? '')) {
+      factor *= 2
+    }
+  }
+  return { factor, power: Math.max(power, 1) }
+}
+
+function endOfClass(pattern: string, start: number): number {
+  for (let at = start + 1; at < pattern.length; at += 1) {
+    if (pattern[at] === '\\') at += 1
+    else if (pattern[at] === ']') return at
+  }
+  return pattern.length
+}

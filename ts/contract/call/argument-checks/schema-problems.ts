@@ -1,0 +1,102 @@
+/** What is wrong with arguments, by a JSON Schema: the work itself, on whichever thread it is done. */
+import { Validator } from '@cfworker/json-schema'
+import type { JsonSchema } from '../../registry/contract-tool.js'
+
+/** Compares arguments with one schema; gives what is wrong, and nothing when they fit. */
+export type FindProblems = (args: unknown) => string[]
+
+/** Makes what compares arguments with a schema. */
+export function problemFinder(schema: JsonSchema): FindProblems {
+  let validator: Validator | undefined
+  return (args) => {
+    const tooMuch = tooMuchOf(schema, args, '', DEEPEST)
+    if (tooMuch !== undefined) return [tooMuch]
+    // The validator writes into the schemas that it is given.
+    validator ??= new Validator(structuredClone(schema), draftOf(schema), false)
+    return problemsOf(validator, args)
+  }
+}
+
+function draftOf({ $schema }: JsonSchema): '7' | '2019-09' | '2020-12' {
+  const named = typeof $schema === 'string' ? $schema : ''
+  if (named.includes('2020-12')) return '2020-12'
+  return named.includes('2019-09') ? '2019-09' : '7'
+}
+
+function problemsOf(validator: Validator, args: unknown): string[] {
+  try {
+    const { valid, errors } = validator.validate(args)
+    if (valid) return []
+    const told = errors.filter(({ keyword }) => !framing.has(keyword)).map(describeProblem)
+    return told.length > 0 ? [...new Set(told)] : ['they do not fit the schema']
+  } catch (error) {
+    // A schema that leads into itself, or arguments that it leads through too deeply.
+    if (error instanceof RangeError) return ['they are nested too deeply for the schema, or it has no end']
+    return [error instanceof Error ? error.message : 'they cannot be checked']
+  }
+}
+
+/** Keywords that only say that something further down is wrong. */
+const framing = new Set(['properties', 'items', 'prefixItems', 'additionalProperties', '$ref', 'allOf', 'dependentSchemas'])
+
+interface Problem {
+  instanceLocation: string
+  keyword: string
+  error: string
+}
+
+/** `/questions/0/question: …`, with the place as a JSON pointer. */
+function describeProblem({ instanceLocation, keyword, error }: Problem): string {
+  const path = instanceLocation.replace(/^#/u, '')
+  if (keyword === 'false') return `${path}: there is no such property`
+  return `${path === '' ? '/' : path}: ${error.replace(/\.$/u, '')}`
+}
+
+/** As deep as arguments are at most. */
+const DEEPEST = 100
+/** So many properties that a schema does not have are looked at one by one. */
+const MOST_UNKNOWN = 100
+
+/**
+ * What there is more of than a schema admits, seen from the length alone: the validator would go through all of it, item
+ * by item and character by character.
+ */
+function tooMuchOf(schema: unknown, value: unknown, at: string, levels: number): string | undefined {
+  if (!isRecord(schema) || schema['$ref'] !== undefined || levels === 0) return undefined
+  const { maxLength, maxItems, items } = schema
+  if (typeof value === 'string') {
+    // A character takes two units at most.
+    const isTooLong = typeof maxLength === 'number' && value.length > 2 * maxLength
+    return isTooLong ? `${at || '/'}: String is too long (${value.length} > ${maxLength})` : undefined
+  }
+  if (Array.isArray(value)) {
+    if (typeof maxItems === 'number' && value.length > maxItems) return `${at || '/'}: Array has too many items (${value.length} > ${maxItems})`
+    if (!isRecord(items)) return undefined
+    return firstOf(value.entries(), ([index, one]) => tooMuchOf(items, one, `${at}/${index}`, levels - 1))
+  }
+  return isRecord(value) ? tooMuchInRecord(schema, value, at, levels) : undefined
+}
+
+function tooMuchInRecord(schema: Record<string, unknown>, value: Record<string, unknown>, at: string, levels: number): string | undefined {
+  const { maxProperties, properties: given, patternProperties, additionalProperties } = schema
+  const properties = isRecord(given) ? given : {}
+  const keys = Object.keys(value)
+  if (typeof maxProperties === 'number' && keys.length > maxProperties) return `${at || '/'}: there are too many properties (${keys.length} > ${maxProperties})`
+  if (additionalProperties === false && patternProperties === undefined) {
+    const unknown = keys.filter((key) => !Object.hasOwn(properties, key))
+    if (unknown.length > MOST_UNKNOWN) return `${at}/${unknown[0]}: there is no such property, nor ${unknown.length - 1} others`
+  }
+  return firstOf(Object.keys(properties).values(), (key) =>
+    Object.hasOwn(value, key) ? tooMuchOf(properties[key], value[key], `${at}/${key}`, levels - 1) : undefined,
+  )
+}
+
+function firstOf<T>(items: Iterable<T>, look: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = look(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

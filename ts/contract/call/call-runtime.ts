@@ -1,0 +1,238 @@
+import type { ContractGlobRequest, SidecarRequest } from '../../../index.js'
+import { ToolError } from '../../core/errors.js'
+import { call, callInTurn, type CallLimits, tryNowait } from '../../core/native.js'
+import type { CallAuthority } from './call-authority.js'
+import { ContractFailure } from './codes.js'
+import { commandEnvironment } from './command-environment.js'
+import { commandNotes } from './command-notes.js'
+import { mcpCapability, mcpResource } from '../mcp/mcp-tools.js'
+import { withDescriptor } from './open-calls.js'
+import { textBefore } from './overwritten-text.js'
+import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
+import { anchoredPattern, explainPattern } from './relative-pattern.js'
+import type { SessionCore } from '../session/session-core.js'
+import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from '../registry/tool-runtime.js'
+import { callNet } from '../web/call-net.js'
+import { withinTime } from '../../core/within-time.js'
+
+/** What belongs to one call. */
+interface CallScope {
+  core: SessionCore
+  authority: CallAuthority
+  id: string
+  tool: string
+  signal: AbortSignal
+  /** Told what a file held that the call has overwritten. */
+  onOverwritten?: ((before: string | undefined) => void) | undefined
+}
+
+/** How much longer a call that changes a file may take to tell how it ended. */
+const GRACE_MS = 1_000
+/** A command is killed by the addon at its timeout; this is how much later a stuck call is given up. */
+const STUCK_MS = 5_000
+/** How long a change waits for others of the same file. */
+const WAIT_MS = 60_000
+/** The most of a matching line that is shown. */
+const LINE_BYTES = 2_000
+
+/**
+ * A runtime for a tool of somebody else: what it does not wait for fails for itself when the call is over, and must
+ * not end the host, as a rejection that nobody handles would.
+ */
+export function forgivingRuntime(runtime: ToolRuntime): ToolRuntime {
+  const { fs, shell, net, session, mcp } = runtime
+  return { ...runtime, fs: forgiving(fs), shell: forgiving(shell), net: forgiving(net), session: forgiving(session), mcp: forgiving(mcp) }
+}
+
+function forgiving<T extends object>(part: T): T {
+  const wrapped = Object.entries(part).map(([name, value]: [string, unknown]) => {
+    if (typeof value !== 'function') return [name, value]
+    return [
+      name,
+      (...args: unknown[]): unknown => {
+        const given: unknown = Reflect.apply(value, part, args)
+        if (given instanceof Promise) given.catch(() => undefined)
+        return given
+      },
+    ]
+  })
+  return Object.fromEntries(wrapped) as T
+}
+
+/** The runtime of one call: every access goes through its authority. */
+export function callRuntime(scope: CallScope): ToolRuntime {
+  const { core, authority, id, tool, signal } = scope
+  return {
+    call: { id, tool },
+    signal,
+    limits: core.limits,
+    fs: callFiles(scope),
+    shell: callShell(scope),
+    net: callNet(scope),
+    session: callSession(scope),
+    mcp: {
+      async call(server, name, args) {
+        await authority.use(mcpCapability(server), mcpResource(server, name))
+        return core.mcp.call(server, name, args, signal)
+      },
+    },
+  }
+}
+
+function callFiles(scope: CallScope): RuntimeFiles {
+  const { core, authority, tool, signal } = scope
+  const { limits } = core
+  const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
+  const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
+  const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
+  const patient = <T>(work: () => Promise<T>): Promise<T> => withDescriptor(work, signal)
+  const searching = (agreed: boolean, sidecar: SidecarRequest): Omit<ContractGlobRequest, 'pattern' | 'maxEntries'> => ({
+    agreed,
+    timeoutMs: limits.searchMs,
+    toolId: tool,
+    sidecar,
+  })
+  return {
+    async read(path, { offset = 0, limit = limits.readBytes } = {}) {
+      const target = await authority.open(path, 'read')
+      const most = Math.min(limit, limits.readBytes)
+      const whole = offset === 0 ? tryNowait(signal, () => target.tryReadCached(most)) : undefined
+      if (typeof whole === 'string') return { content: whole, offset, bytes: whole.length }
+      if (whole !== undefined) return { content: whole.toString('utf8'), offset, bytes: whole.length }
+      const part = await patient(() => call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel)))
+      const content = part.text ?? part.bytes?.toString('utf8') ?? ''
+      return {
+        content,
+        offset: part.offset,
+        bytes: part.fileBytes,
+        ...(part.nextOffset === undefined ? {} : { next_offset: part.nextOffset }),
+        ...(part.lossy ? { lossy: true } : {}),
+      }
+    },
+    async write(path, content) {
+      const target = await authority.open(path, 'write')
+      const before = scope.onOverwritten && (await textBefore(target, signal))
+      const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
+        callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
+      )
+      scope.onOverwritten?.(before)
+      return { bytes, created }
+    },
+    async replace(path, change) {
+      const target = await authority.open(path, 'edit')
+      const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
+      // Without a descriptor nothing has been changed.
+      const { replacements = 0 } = await patient(() =>
+        callInTurn(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
+      )
+      return { replacements }
+    },
+    async glob(pattern, path) {
+      const { target, also, agreed } = await authority.search(path)
+      if (target.kind !== 'directory') throw notADirectory(path ?? '.')
+      const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
+      const { entries = [], notListed = [], sidecar } = await withSidecar(scope, (file) => {
+        const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
+        return callInTurn(most, (_, cancel) => target.glob(request, also, authority.forSearches, cancel))
+      })
+      if (entries.length === 0) explainPattern(pattern, 'pattern', core.roots)
+      return { items: entries, output_path: sidecar?.path, ...notSearched(notListed) }
+    },
+    async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
+      const { target, also, agreed } = await authority.search(path)
+      const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
+      const { matches = [], last = [], count, filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
+        const request = {
+          ...searching(agreed, file),
+          ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }),
+          pattern,
+          caseInsensitive,
+          maxMatches: limits.grepMatches,
+          maxLineBytes: LINE_BYTES,
+        }
+        return callInTurn(most, (_, cancel) => target.grep(request, also, authority.forSearches, cancel))
+      })
+      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', core.roots)
+      const more = sidecar === undefined ? {} : { last, count }
+      return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...more, ...notSearched(left) }
+    },
+  }
+}
+
+/** A file has nothing below it. */
+function notADirectory(path: string): ToolError {
+  const summary = 'Not a directory'
+  const hint = 'glob looks into directories: name one, or leave `path` out to look in the whole workspace.'
+  return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
+}
+
+/** Said only where there is something to say. */
+const notSearched = (left: string[]): { not_searched?: string[] } => (left.length === 0 ? {} : { not_searched: left })
+
+function callShell(scope: CallScope): RuntimeShell {
+  const { core, authority, signal } = scope
+  const { limits, sandbox, directory, scratch, shell } = core
+  const { policy } = authority
+  return {
+    async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
+      const target = await authority.command(command, workdir)
+      const { readable, writable, readsAll, network } = policy.grants
+      const { denyRead = [], denyWrite, loopback, required } = sandbox
+      const timeoutMs = Math.min(wanted, limits.maxCommandMs)
+      const request = {
+        command,
+        ...(shell.path === undefined ? {} : { bash: shell.path }),
+        ...commandEnvironment(network, sandbox.env),
+        // Long outputs are in the session's directory.
+        grants: { readable: [...readable, directory.path], writable: [...writable, scratch.path], readsAll, network },
+        // What other sessions keep is not for the processes of this one.
+        denyRead: [...denyRead, directory.base],
+        ...(denyWrite === undefined ? {} : { denyWrite }),
+        ...(loopback === undefined ? {} : { loopback }),
+        ...(required === undefined ? {} : { required }),
+        timeoutMs,
+        headBytes: limits.bashBytes,
+      }
+      const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
+      const ended = await withSidecar(scope, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
+      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
+      const notes = commandNotes({ ended, grants: policy.grants })
+      const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
+      if (sidecar === undefined) return truncated ? { ...end, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
+      // The file has both outputs as they came; apart, nobody can tell any more.
+      return { ...end, ...(await directory.ends(sidecar.path, limits.bashBytes)), output_path: sidecar.path }
+    },
+  }
+}
+
+function callSession({ core, id, signal }: CallScope): RuntimeSession {
+  return {
+    id: core.id,
+    todos: {
+      get: () => core.todos,
+      set: (todos) => {
+        core.todos = structuredClone(todos)
+      },
+    },
+    skill: (name) => core.skills.load(name),
+    searchTools: (query) => core.catalog.search(query, signal),
+    task: (task) => core.team.run(task, { callId: id, signal }),
+    async ask(questions) {
+      const { question } = core.host
+      if (core.headless || question === undefined) {
+        throw new ContractFailure('question_unavailable', QUESTION_HEADLESS_MESSAGE)
+      }
+      const { questionMs } = core.limits
+      const late = (): Error => new ContractFailure('timeout', `Nobody answered within ${questionMs} ms. Continue with your best assumption and state it.`)
+      const asked = structuredClone(questions)
+      const answers = withinTime((either) => question(asked, { session_id: core.id, call_id: id, signal: either() }), questionMs, signal, late)
+      return checkAnswers(questions, await answers)
+    },
+  }
+}
+
+/** Has a call into the addon know where it may put what is too long. */
+function withSidecar<T>({ core, tool, id }: CallScope, use: (sidecar: SidecarRequest) => Promise<T>): Promise<T> {
+  const { directory, limits } = core
+  return directory.withName(tool, id, (name) => use({ directory: directory.path, name, limitBytes: limits.sidecarBytes }))
+}

@@ -1,0 +1,91 @@
+import { join, relative } from 'node:path'
+import { ToolError } from '../../core/errors.js'
+import { entriesIn, type NearEntry, nearPath } from '../../core/near-paths.js'
+import type { CallTarget } from '../registry/contract-tool.js'
+import { escapeGlob } from '../permissions/escape-glob.js'
+
+/** What advice about a path may draw on. */
+export interface PathSurroundings {
+  /** The roots of the workspace, absolute and without links. */
+  roots: readonly string[]
+  /** Whether the session has a tool, which can then be recommended. */
+  hasTool(id: string): boolean
+  /** Whether the model may know that something exists: capabilities and rules allow to read it, without asking anybody. */
+  mayName(path: string): Promise<boolean>
+}
+
+/** How many entries of a directory are named. */
+const MOST_NAMED = 10
+
+/** The same error, with a next move that fits what the path was for. */
+export async function withPathAdvice(error: ToolError, tool: string, target: CallTarget, around: PathSurroundings): Promise<ToolError> {
+  const hint = await adviceFor(error, tool, target, around)
+  if (hint === undefined) return error
+  const { code, summary, details, message } = error
+  const what = message.slice(0, message.length - error.hint.length).trimEnd()
+  return new ToolError({ code, summary, details, hint, message: `${what} ${hint}`, cause: error })
+}
+
+async function adviceFor(error: ToolError, tool: string, target: CallTarget, around: PathSurroundings): Promise<string | undefined> {
+  if (target.kind === 'command') return target.workdir === undefined ? undefined : workdirAdvice(error, target.workdir, around)
+  if (target.kind !== 'file') return undefined
+  const { path, access } = target
+  if (error.code === 'TOOL_NOT_A_FILE' && error.details['kind'] === 'a directory') return directoryAdvice(path, around)
+  if (error.code !== 'TOOL_FILE_NOT_FOUND') return undefined
+  if (access === 'search') return searchAdvice(tool, path, around)
+  return fileAdvice(path, access === 'edit', around)
+}
+
+async function fileAdvice(path: string, isEdit: boolean, around: PathSurroundings): Promise<string> {
+  const near = await nearestTo(path, 'file', around)
+  const [name = ''] = path.split('/').slice(-1)
+  const search = around.hasTool('glob') && name !== '' ? [`Find files by name with glob, for example with the pattern \`${escapeGlob(name)}\`.`] : []
+  const first = near === undefined ? search : [`Did you mean \`${near}\`?`]
+  const create = isEdit && around.hasTool('write') ? ['To create a file, use write.'] : []
+  const told = [...first, ...create]
+  return told.length === 0 ? 'Check the path, which begins in the workspace.' : told.join(' ')
+}
+
+async function searchAdvice(tool: string, path: string, around: PathSurroundings): Promise<string> {
+  const argument = tool === 'grep' ? 'glob' : tool === 'glob' ? 'pattern' : undefined
+  if (argument !== undefined && /[*?[{]/u.test(path)) return `\`path\` takes no wildcards: leave it out, and give \`${path}\` as \`${argument}\`.`
+  const near = await nearestTo(path, tool === 'glob' ? 'directory' : 'any', around)
+  const other = near === undefined ? 'Check the path' : `Did you mean \`${near}\`? Give that`
+  return argument === undefined ? `${other}.` : `${other}, or leave \`path\` out to search the whole workspace.`
+}
+
+async function workdirAdvice({ code }: ToolError, workdir: string, around: PathSurroundings): Promise<string | undefined> {
+  if (code !== 'TOOL_FILE_NOT_FOUND' && code !== 'TOOL_NOT_A_DIRECTORY') return undefined
+  const near = code === 'TOOL_FILE_NOT_FOUND' ? await nearestTo(workdir, 'directory', around) : undefined
+  const other = near === undefined ? 'Name an existing directory' : `Did you mean \`${near}\`? Give that`
+  return `${other}, or leave \`workdir\` out to run in the workspace.`
+}
+
+async function directoryAdvice(path: string, around: PathSurroundings): Promise<string> {
+  const place = placeOf(path, around.roots)
+  const entries = place === undefined ? undefined : await entriesIn(place.root, place.below)
+  if (place === undefined || entries === undefined) return 'Name a file inside it.'
+  if (entries.length === 0) return 'It is empty.'
+  const named: NearEntry[] = []
+  const first = entries.slice(0, MOST_NAMED)
+  for (const entry of first) if (await around.mayName(join(place.root, place.below, entry.name))) named.push(entry)
+  if (named.length === 0) return 'Name a file inside it.'
+  const names = named.map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``).join(', ')
+  return `It holds ${names}${entries.length > first.length ? ' and more' : ''}: name a file inside it.`
+}
+
+/** The path that was probably meant, as the model would write it, where it may be named. */
+async function nearestTo(path: string, wanted: 'file' | 'directory' | 'any', { roots, mayName }: PathSurroundings): Promise<string | undefined> {
+  const place = placeOf(path, roots)
+  const near = place && (await nearPath(place.root, place.below, wanted))
+  if (place === undefined || near === undefined || !(await mayName(join(place.root, near)))) return undefined
+  return path.startsWith('/') ? join(place.root, near) : near
+}
+
+/** In which root a path lies, and where there. */
+function placeOf(path: string, roots: readonly string[]): { root: string; below: string } | undefined {
+  const [first] = roots
+  if (!path.startsWith('/')) return first === undefined ? undefined : { root: first, below: path }
+  const root = roots.find((one) => path === one || path.startsWith(`${one}/`))
+  return root === undefined ? undefined : { root, below: relative(root, path) }
+}

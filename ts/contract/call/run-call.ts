@@ -1,0 +1,129 @@
+import { ownCopyOf } from '../../core/argument-copy.js'
+import { unlessAborted } from '../../core/abort.js'
+import type { CheckArguments } from './argument-checks.js'
+import { CallAuthority } from './call-authority.js'
+import { callRuntime, forgivingRuntime } from './call-runtime.js'
+import { ContractFailure } from './codes.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from './envelope.js'
+import type { CallRecord, SessionRecorder } from '../journal/session-recorder.js'
+import { keepOverwritten } from './overwritten-text.js'
+import type { SessionCore } from '../session/session-core.js'
+import { takeArguments, type TakenArguments } from './taken-arguments.js'
+import { fitError, fitOutput } from './truncation.js'
+
+/** A tool of a session, with the check of its arguments. */
+export interface RegisteredTool {
+  tool: ContractTool
+  check: CheckArguments
+  effect: boolean
+  /** Whether it is one of ours, which leave their arguments as they are. */
+  builtIn: boolean
+}
+
+/** One call. */
+export interface SessionCall {
+  id: string
+  registered: RegisteredTool
+  args: unknown
+  signal: AbortSignal
+}
+
+/** How long an aborted tool may still give what it has; then nobody waits for it any more. */
+const GRACE_MS = 500
+
+/**
+ * One call, in the fixed order: schema, capabilities, rules, watchdog, prompt, execution, truncation,
+ * envelope. Whatever becomes of it is an envelope, and is recorded before anybody sees it.
+ */
+export async function runCall(core: SessionCore, recorder: SessionRecorder, call: SessionCall): Promise<Envelope> {
+  const start = performance.now()
+  const { tool, effect } = call.registered
+  // What is judged from here on is what is used, whatever the caller does with its object.
+  const taken = takeArguments(tool.id, call.args, core.limits.textBytes)
+  const record = recorder.open({ callId: call.id, tool: tool.id, args: taken.args, effect })
+  const progress: Progress = { acted: false }
+  let envelope: Envelope
+  try {
+    envelope = await attempt(core, record, call, taken, start, progress)
+  } catch (error) {
+    const { code, text } = outcomeOf(error, call.signal)
+    envelope = errorEnvelope(code, fitError(text, core.limits.outputBytes), performance.now() - start)
+  }
+  await record.end(envelope, progress.acted)
+  return envelope
+}
+
+/** How far a call has come: what failed before the tool ran has had no effect. */
+interface Progress {
+  acted: boolean
+}
+
+async function attempt(
+  core: SessionCore,
+  record: CallRecord,
+  { id, registered, signal }: SessionCall,
+  { args, refusal, ...size }: TakenArguments,
+  start: number,
+  progress: Progress,
+): Promise<Envelope> {
+  const { tool, check, builtIn } = registered
+  // Before anything is waited for: what may be done is what it was when the call was made.
+  const authority = new CallAuthority(core, tool, args, id, signal)
+  await recorded(() => record.announce())
+  signal.throwIfAborted()
+  if (refusal !== undefined) throw refusal
+  await check(args, size, signal)
+  try {
+    await authority.prepare()
+    await authority.decide()
+    await recorded(() => record.begin())
+    signal.throwIfAborted()
+    progress.acted = true
+    let before: string | undefined
+    const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
+    const runtime = callRuntime({ core, authority, id, tool: tool.id, signal, onOverwritten })
+    const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
+    const returned = await settled(Promise.resolve().then(execute), signal)
+    const { data, outcome } = await fitOutput(returned, core.limits, { directory: core.directory, tool: tool.id, callId: id })
+    return keepOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
+  } finally {
+    authority.release()
+  }
+}
+
+/** Nothing that could not be recorded is done. */
+async function recorded(step: () => Promise<void>): Promise<void> {
+  try {
+    await step()
+  } catch (error) {
+    const text = `The call could not be recorded, and was not made: ${thrownText(error)}`
+    throw new ContractFailure('recording_failed', text, { cause: error })
+  }
+}
+
+/** Waits for a tool; after an abort only a moment more, in which it may say what it has. */
+async function settled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await unlessAborted(work, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(signal.reason), GRACE_MS)
+    })
+    try {
+      return await Promise.race([work, late])
+    } catch {
+      throw signal.reason
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function outcomeOf(error: unknown, signal: AbortSignal): ReturnType<typeof failureOf> {
+  if (!signal.aborted || error !== signal.reason) return failureOf(error)
+  if (ContractFailure.isInstance(error)) return failureOf(error)
+  return { code: 'aborted', text: `The call was aborted: ${thrownText(error)}` }
+}

@@ -1,0 +1,148 @@
+import type { Limits } from '../session/limits.js'
+import type { AskedQuestion } from '../call/questions.js'
+import type { TaskArguments, TaskData } from '../agents/task-data.js'
+import type { Todo } from './todos.js'
+import type { ToolMatch } from '../tool-search/tool-catalog.js'
+import type { FetchOptions, WebPage } from '../web/fetch-page.js'
+import type { WebSearchResult } from '../web/search-provider.js'
+
+/** A part of a file, as text. */
+export interface FileText {
+  content: string
+  /** Where the part begins, in bytes: where the character begins that the wanted place is in. */
+  offset: number
+  /** The size of the whole file. */
+  bytes: number
+  /** Where the next part begins, when there is more. */
+  next_offset?: number | undefined
+  /** Whether invalid UTF-8 is shown as U+FFFD. */
+  lossy?: boolean | undefined
+}
+
+/** A file that was written. */
+export interface FileWritten {
+  bytes: number
+  /** Whether it did not exist before. */
+  created: boolean
+}
+
+/** Entries, and whether there are more. */
+export interface Listing<T> {
+  /** At most as many as the limit says. */
+  items: T[]
+  /** Where all of them are, when there are more. */
+  output_path?: string | undefined
+  /** What could not be looked into, or not to its end: `path: why`. Absent where there is nothing like that. */
+  not_searched?: string[] | undefined
+}
+
+/** One line that matched. */
+export interface GrepMatch {
+  path: string
+  line: number
+  text: string
+}
+
+/** The lines that matched. */
+export interface MatchListing extends Listing<GrepMatch> {
+  files_scanned: number
+  /** The last ones, when there are more than the limit: half as many as fit, and none of the first half. */
+  last?: GrepMatch[] | undefined
+  /** How many there are in all, when there are more than the limit and the search came to its end. */
+  count?: number | undefined
+}
+
+/** How a command ended. */
+export interface CommandEnd {
+  stdout: string
+  stderr: string
+  exit_code: number | null
+  /** The signal that ended it. */
+  signal: string | null
+  timed_out: boolean
+  /** The beginning of both outputs in the order of arrival, when they are longer than the limit. */
+  head?: string | undefined
+  /** Their end, then: with a limit of 1,024 bytes and more, each has half of it. */
+  tail?: string | undefined
+  /** How many bytes are left out between the two, then. */
+  left_out_bytes?: number | undefined
+  /** Where all of it is, then, unless it could not be kept. */
+  output_path?: string | undefined
+  /** What there is to know besides, for a model: what the sandbox refused, what was stopped. Absent where there is nothing. */
+  notes?: string[] | undefined
+}
+
+/** Files, below the roots of the workspace. Every path is opened first, and what was opened is checked. */
+export interface RuntimeFiles {
+  /** A part of a text file; all of it without `limit`, as far as the host's limit goes. */
+  read(path: string, range?: { offset?: number | undefined; limit?: number | undefined }): Promise<FileText>
+  /** Makes `content` the text of a file, atomically. */
+  write(path: string, content: string): Promise<FileWritten>
+  /** Replaces a text in an existing file: the one place where it stands, or all. */
+  replace(path: string, change: { old: string; new: string; all?: boolean | undefined }): Promise<{ replacements: number }>
+  /** The files below `path`, or below all roots of the workspace, whose path matches. */
+  glob(pattern: string, path?: string): Promise<Listing<string>>
+  /** The lines of files below `path`, or below all roots of the workspace, that match. */
+  grep(
+    pattern: string,
+    options?: { path?: string | undefined; glob?: string | undefined; case_insensitive?: boolean | undefined },
+  ): Promise<MatchListing>
+}
+
+/** Commands, in the sandbox. */
+export interface RuntimeShell {
+  /** Runs a command line with the shell of the session. */
+  run(
+    command: string,
+    options?: { workdir?: string | undefined; timeout_ms?: number | undefined },
+  ): Promise<CommandEnd>
+}
+
+/** The web. Every host is checked before it is dialled, those that redirects lead to as well. */
+export interface RuntimeNet {
+  /** A URL as text; its beginning, and where all of it is, when it is longer than the limit. */
+  fetchPage(url: string, options?: FetchOptions): Promise<WebPage & { output_path?: string | undefined }>
+  /** Searches with the provider of the session. */
+  search(query: string, options?: { max_results?: number | undefined }): Promise<WebSearchResult[]>
+}
+
+/** What belongs to the session. */
+export interface RuntimeSession {
+  readonly id: string
+  /** The todo list. */
+  todos: {
+    get(): readonly Todo[]
+    set(todos: readonly Todo[]): void
+  }
+  /** Asks the user. */
+  ask(questions: readonly AskedQuestion[]): Promise<string[][]>
+  /** The body of a skill, between its markers. */
+  skill(name: string): Promise<string>
+  /** Finds tools that are not listed; they can be called from the next step on. */
+  searchTools(query: string): Promise<ToolMatch[]>
+  /** Has a subagent work on a task. */
+  task(task: TaskArguments): Promise<TaskData>
+}
+
+/** Servers of the Model Context Protocol that the host has enabled. */
+export interface RuntimeMcp {
+  /** Calls a tool of a server, once. */
+  call(server: string, tool: string, args: Record<string, unknown>): Promise<unknown>
+}
+
+/**
+ * All that a tool can reach. Each access is checked against the session's capabilities, and against the
+ * permission rules where that was not done before the call.
+ */
+export interface ToolRuntime {
+  /** The call that it belongs to. */
+  readonly call: { readonly id: string; readonly tool: string }
+  /** Aborted when the call, or its session, is. */
+  readonly signal: AbortSignal
+  readonly limits: Readonly<Limits>
+  readonly fs: RuntimeFiles
+  readonly shell: RuntimeShell
+  readonly mcp: RuntimeMcp
+  readonly net: RuntimeNet
+  readonly session: RuntimeSession
+}

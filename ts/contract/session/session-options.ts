@@ -1,0 +1,142 @@
+import type { LanguageModel } from 'ai'
+import { checkJournal } from '../../journal/check-journal.js'
+import type { Journal } from '../../journal/journal.js'
+import { checkNames, invalid, isNames, isPlain } from '../../core/options.js'
+import { checkSandbox } from '../../core/sandbox.js'
+import { checkEnvironment } from '../../toolkit/setting-checks.js'
+import { checkModel } from '../agents/child-agent.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import type { RecordPart } from '../journal/session-recorder.js'
+import { defaultLimits, type Limits } from './limits.js'
+import { type AgentManifest, checkManifest } from './manifest.js'
+import { checkRuleLists, type Rule, type ScopedRules } from '../permissions/rule.js'
+import { requirementProblem, type RequirementSet } from './requirements.js'
+import type { SessionHost, SessionSandbox } from './session-core.js'
+import { isShellName, type ShellName } from './shell.js'
+import { checkSkillOptions, type SkillOptions } from '../skills/skill-source.js'
+import { checkToolOption, type ToolChoice } from '../registry/tool-choice.js'
+import { resolveToolSearch, type ToolSearchOptions } from '../tool-search/tool-search-options.js'
+import type { Watchdog } from '../call/watchdog.js'
+import { checkProviders } from '../web/search-provider.js'
+
+/** Options of `createSession`. */
+export interface SessionOptions {
+  /** The session's id, and that of its run in a journal. @default a UUIDv7 */
+  id?: string | undefined
+  /** The roots of the workspace; the first one is where relative paths begin. Empty: no workspace is open. */
+  workspace: string | string[]
+  /** Directories of files that were opened one by one before it began; see {@link Session.openFile}. @default [] */
+  adHoc?: string[] | undefined
+  /** Directories besides the workspace in which the manifest may declare roots. @default [] */
+  manifestRoots?: string[] | undefined
+  /** The host's directory for its user. */
+  userData?: string | undefined
+  /** What the agent is. */
+  manifest: AgentManifest
+  /**
+   * The agent's own tools, and those of extensions; or which tools there are: `{ only: ['read', 'grep'] }` or
+   * `{ except: ['bash'] }`, with the own ones as `own`. A tool that is left out cannot be called, and what it requires is
+   * no capability of the session.
+   * @default []
+   */
+  tools?: readonly ContractTool[] | ToolChoice | undefined
+  /**
+   * Rules besides those of the manifest, which they cannot overrule where it denies. A list, such as `presets.acceptEdits`
+   * with more behind it, is the project's; `session` and `project` are rules that the user made before.
+   * @default []
+   */
+  permissions?: readonly Rule[] | ScopedRules | undefined
+  /** Told of every rule that the user makes, to keep it. */
+  onRule?: ((rule: Rule) => void) | undefined
+  /** Looks at every call that is within the capabilities, and can refuse it. */
+  watchdog?: Watchdog | undefined
+  /** What the host does. */
+  host?: SessionHost | undefined
+  /** Whether nobody is there to agree or to answer. @default whether the host has no prompt */
+  headless?: boolean | undefined
+  /** What the session may do at most, whatever its manifest and tools require. @default no bound */
+  ceiling?: RequirementSet | undefined
+  limits?: Partial<Limits> | undefined
+  /** How skills are found. @default in the workspace, around it, and in the user's home */
+  skills?: SkillOptions | undefined
+  /** When tools are hidden behind `tool_search`. @default those of servers and extensions, above 20 tools */
+  toolSearch?: ToolSearchOptions | undefined
+  /** The servers of `manifest.mcpServers` that the user wants. @default [] */
+  enabledMcpServers?: string[] | undefined
+  /** What subagents run on that have no model of their own, where the host does not `spawn` them. */
+  model?: LanguageModel | undefined
+  /** How the processes of `bash` are held besides what the capabilities say. */
+  sandbox?: SessionSandbox | undefined
+  /**
+   * Which shell runs the command lines of `bash`, and so by which grammar they are judged. bash is looked up once,
+   * when the session is opened, in this process's PATH; it reads no startup file. With `sh`, what only bash has is
+   * refused as `invalid_arguments`, with what to write instead. Subagents have the shell of their parent.
+   * @default 'bash' where PATH has one, else 'sh'
+   * @throws {ToolError} INVALID_INPUT for `'bash'` where there is none.
+   */
+  shell?: ShellName | undefined
+  /** Where calls are recorded: what `openJournal` gave. */
+  journal?: Journal | undefined
+  /** Told of every call when it begins and when it is over, before the model is. */
+  onRecord?: ((part: RecordPart) => unknown) | undefined
+}
+
+/** The names of {@link SessionOptions}. */
+export const sessionOptionNames =
+  `id workspace adHoc manifestRoots userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
+   onRecord skills toolSearch enabledMcpServers model shell`.split(/\s+/u)
+const ofSession = ['watchdog', 'onRule', 'onRecord']
+const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
+
+/** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
+export function checkSessionOptions(options: SessionOptions): void {
+  const { id, workspace, adHoc = [], manifestRoots = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
+  if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
+  if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace)) throw invalid('workspace must be a path or an array of paths.')
+  if (!isNames(adHoc)) throw invalid('adHoc must be an array of paths.')
+  if (!isNames(manifestRoots)) throw invalid('manifestRoots must be an array of paths.')
+  if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
+  checkManifest(manifest)
+  checkSkillOptions(options.skills ?? {})
+  resolveToolSearch(options.toolSearch ?? {})
+  checkEnabled(options.enabledMcpServers ?? [], manifest.mcpServers ?? {})
+  checkToolOption(tools)
+  if (headless !== undefined && typeof headless !== 'boolean') throw invalid('headless must be true or false.')
+  const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
+  if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
+  if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
+  // A host may have a state and functions of its own, but there these would see nothing.
+  const misplaced = ofSession.find((name) => name in host)
+  if (misplaced !== undefined) throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
+  // An object of a class may have names of its own.
+  if (isPlain(host)) checkNames('host.', host, ofHost)
+  checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
+  checkProviders(host.webSearch)
+  checkFunctions('', options, ofSession)
+  checkRuleLists(options.permissions ?? {})
+  checkSessionSandbox(options.sandbox ?? {})
+  if (options.shell !== undefined && !isShellName(options.shell)) throw invalid("shell must be 'bash' or 'sh'.")
+  if (options.limits !== undefined) checkNames('limits.', options.limits, Object.keys(defaultLimits))
+  if (options.model !== undefined) checkModel('model', options.model)
+  if (journal !== undefined) checkJournal(journal)
+}
+
+function checkSessionSandbox(sandbox: unknown): void {
+  checkNames('sandbox.', sandbox, ['required', 'loopback', 'denyRead', 'denyWrite', 'env'])
+  const { env, ...others } = sandbox as SessionSandbox
+  checkSandbox(others)
+  if (env !== undefined) checkEnvironment(env, 'sandbox.env')
+}
+
+function checkEnabled(enabled: unknown, servers: object): void {
+  if (!isNames(enabled)) throw invalid('enabledMcpServers must be names of servers.')
+  const unknown = enabled.find((name) => !Object.hasOwn(servers, name))
+  if (unknown !== undefined) throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
+}
+
+function checkFunctions(where: string, holder: object, names: readonly string[]): void {
+  for (const name of names) {
+    const value = (holder as Record<string, unknown>)[name]
+    if (value !== undefined && typeof value !== 'function') throw invalid(`${where === '' ? '' : `${where}.`}${name} must be a function.`)
+  }
+}

@@ -1,0 +1,381 @@
+/**
+ * All contact with the native addon: loading it, cancelling what it does, and turning its outcomes
+ * into values and errors. Nothing else imports `../../index.js`.
+ */
+import type * as Addon from '../../index.js'
+import { ToolError, type ToolErrorCode } from './errors.js'
+import { missingHint, unavailable } from './native-unavailable.js'
+import { unsupportedBecause } from './supported-platform.js'
+
+/** The outcomes that have an error and a cancellation beside their values. */
+type Legacy = { cancelled?: boolean; error?: Addon.NativeError | undefined; output?: string }
+
+/** What an outcome holds unless it is unfinished. */
+type Finished<O> = Exclude<O, Addon.Unfinished>
+
+let loaded: typeof Addon | undefined
+
+/**
+ * Loads the addon, on the first call rather than on import: a program that only defines tools of
+ * its own, or prints its help text, works everywhere.
+ */
+async function load(): Promise<typeof Addon> {
+  const unsupported = unsupportedBecause(process)
+  if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
+  try {
+    const native = await import('../../index.js')
+    // Two calls at once may both come here; one of them is first.
+    if (loaded === undefined) {
+      loaded = native
+      // The addon hears of the end of an environment by itself in Node, and does not in Bun.
+      process.once('exit', () => {
+        native.stopCommands()
+        for (const one of opened) one.deref()?.closeNow()
+      })
+    }
+    return loaded
+  } catch (cause) {
+    throw unavailable(
+      `The native part of toolwright for ${process.platform} ${process.arch} is not installed`,
+      missingHint(import.meta.url),
+      cause,
+    )
+  }
+}
+
+/** An abort may come while the addon is loaded, when nothing listens for it yet. */
+async function loadUnlessAborted(signal: AbortSignal | undefined): Promise<typeof Addon> {
+  const native = await load()
+  signal?.throwIfAborted()
+  return native
+}
+
+/** How a call into the addon is limited. */
+export interface CallLimits {
+  /** Stops the call. */
+  signal?: AbortSignal | undefined
+  /** When the call is given up, whatever the system is doing. Unlimited without it. */
+  timeoutMs?: number | undefined
+  /** What is being done, for the message of a timeout. */
+  what: string
+  /**
+   * How long a call that changes something may still tell how it ended, after an abort or a
+   * timeout. A call that only reads needs none.
+   * @default 0
+   */
+  graceMs?: number | undefined
+  /** Told what a call had printed that was aborted: the reason of the signal is all that it throws. */
+  onAborted?: ((output: string) => void) | undefined
+}
+
+/** Handles of calls that have ended without having been stopped: the next calls take them. */
+const unusedHandles: Addon.CancelHandle[] = []
+const MOST_UNUSED = 16
+
+/**
+ * Runs `start` with a cancel handle and gives its outcome without error and cancellation.
+ *
+ * @throws the signal's reason when it was aborted before the work was done.
+ * @throws {ToolError} for every other failure.
+ */
+export async function call<O>(
+  limits: CallLimits,
+  start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+): Promise<Finished<O>> {
+  limits.signal?.throwIfAborted()
+  const native = loaded ?? (await loadUnlessAborted(limits.signal))
+  const cancel = unusedHandles.pop() ?? new native.CancelHandle()
+  const outcome = await new Promise<O>((resolve, reject) => {
+    const watch = watchLimits(limits, cancel, reject)
+    const settle = (result: O): void => {
+      const wasUsed = watch.release()
+      if (!wasUsed && unusedHandles.length < MOST_UNUSED) unusedHandles.push(cancel)
+      const { cancelled, output } = outcomeParts(result)
+      if (!cancelled) return resolve(result)
+      if (output !== undefined) limits.onAborted?.(output)
+      reject(watch.reason())
+    }
+    const fail = (error: unknown): void => {
+      watch.release()
+      reject(error)
+    }
+    try {
+      start(native, cancel).then(settle, fail)
+    } catch (error) {
+      fail(error) // an argument that the addon cannot take
+    }
+  })
+  return unwrap(outcome)
+}
+
+/**
+ * How many searches and changes of files run at once. More would not be faster on any machine, and
+ * all of them would come back in one moment and hold the event loop up.
+ */
+const AT_ONCE = 8
+const waiting: (() => void)[] = []
+let running = 0
+
+/** As {@link call}, after the calls that came before when there are many. Waiting counts no time. */
+export async function callInTurn<O>(
+  limits: CallLimits,
+  start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+): Promise<Finished<O>> {
+  if (running < AT_ONCE) running += 1
+  else await turn(limits.signal)
+  try {
+    return await call(limits, start)
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running -= 1
+    else next() // takes over this one's place
+  }
+}
+
+/** Waits for the place of a call that ends; an abort gives the wait up. */
+async function turn(signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => {
+      waiting.splice(waiting.indexOf(take), 1)
+      reject(signal?.reason)
+    }
+    const take = (): void => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    waiting.push(take)
+  })
+}
+
+/** How long a call may wait for others on the pool that the runtime's own file operations use. */
+export const SHORT_WAIT_MS = 5
+
+/**
+ * As {@link callInTurn}, for work that may have to wait for other calls on the same file: tried where it
+ * is cheap, and begun anew on a thread of its own when it would hold that place up.
+ */
+export async function callPatiently<O>(
+  limits: CallLimits,
+  quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+  patiently: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
+): Promise<Finished<O>> {
+  return callInTurn(limits, async (native, cancel) => {
+    const outcome = await quickly(native, cancel)
+    return outcomeParts(outcome).error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
+  })
+}
+
+/** What reading without waiting may take of one turn of the event loop, so that many reads leave the others theirs. */
+const NOWAIT_BUDGET_MS = 2
+/** After how long a turn counts as over where nobody says so: timers may be those of a test. */
+const TURN_MS = 10
+let current = { beganMs: 0, spentMs: 0 }
+let hasNewTurn = false
+
+function newTurn(): void {
+  current = { beganMs: performance.now(), spentMs: 0 }
+  hasNewTurn = false
+}
+
+/**
+ * What `look` finds without waiting: a file is in memory, and the event loop has not been held up
+ * by others just now. `undefined` says nothing about the file.
+ *
+ * @throws the signal's reason when it is aborted.
+ */
+export function tryNowait<T>(signal: AbortSignal | undefined, look: (addon: typeof Addon) => T | null): T | undefined {
+  signal?.throwIfAborted()
+  if (loaded === undefined) return undefined
+  const beganMs = performance.now()
+  if (beganMs - current.beganMs > TURN_MS) newTurn()
+  if (current.spentMs > NOWAIT_BUDGET_MS) {
+    if (!hasNewTurn) setImmediate(newTurn).unref()
+    hasNewTurn = true
+    return undefined
+  }
+  const seen = look(loaded)
+  current.spentMs += performance.now() - beganMs
+  return seen ?? undefined
+}
+
+/** Files that this environment has open: what waits to be written is written when it ends. */
+const opened = new Set<WeakRef<{ closeNow(): void }>>()
+
+function closeAtExit(file: { closeNow(): void }): void {
+  for (const one of opened) if (one.deref() === undefined) opened.delete(one)
+  opened.add(new WeakRef(file))
+}
+
+/** Opens a journal, and gives what the addon tells about it. */
+export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
+  const addon = loaded ?? (await load())
+  const native = new addon.NativeJournal()
+  const { value } = unwrap(await native.open(location, options))
+  closeAtExit(native)
+  return { native, value: value as unknown }
+}
+
+/** Opens a store of threads, and gives its absolute path. */
+export async function openNativeThreads(location: string, options: Addon.ThreadStoreOptions) {
+  const addon = loaded ?? (await load())
+  const native = new addon.NativeThreadStore()
+  const { json = '""' } = unwrap(await native.open(location, options))
+  closeAtExit(native)
+  return { native, path: JSON.parse(json) as string }
+}
+
+/** What gives the calls of one attempt of a task their identities. */
+export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.CallKeys> {
+  const addon = loaded ?? (await load())
+  return new addon.CallKeys(task)
+}
+
+/** The addon, for the modules of `toolwright/contract`: what they call answers with outcomes as well. */
+export async function nativeAddon(): Promise<typeof Addon> {
+  return loaded ?? (await load())
+}
+
+/** The hash of arguments given as JSON. */
+export async function nativeArgsHash(json: string): Promise<string> {
+  return (loaded ?? (await load())).argsHash(json)
+}
+
+/** Whether a call gave no result. */
+export function isUnfinished(outcome: unknown): outcome is Addon.Unfinished {
+  return typeof outcome === 'object' && outcome !== null && 'isUnfinished' in outcome
+}
+
+/** Error and cancellation of an outcome of either kind. */
+function outcomeParts(outcome: unknown): Legacy {
+  if (isUnfinished(outcome)) return { cancelled: outcome.error === undefined, error: outcome.error }
+  return typeof outcome === 'object' && outcome !== null ? (outcome as Legacy) : {}
+}
+
+/**
+ * The result of a call.
+ *
+ * @throws {ToolError} where there is none.
+ */
+export function unwrap<O>(outcome: O): Finished<O> {
+  const { error } = outcomeParts(outcome)
+  if (error !== undefined) throw toToolError(error)
+  if (isUnfinished(outcome)) throw aborted()
+  return outcome as Finished<O>
+}
+
+/** How long a command that is stopped may take to be gone before it is no longer waited for. */
+const STOP_MS = 2_000
+
+/**
+ * Runs a command whose output comes while it runs: yields its news, and gives its outcome.
+ *
+ * A reader that breaks off stops the command, and waits until it is gone.
+ *
+ * @throws the signal's reason when it was aborted before the command ended.
+ * @throws {ToolError} for every other failure.
+ */
+export async function* stream(
+  limits: CallLimits,
+  start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Addon.BashStream,
+): AsyncGenerator<Addon.BashEvent, Omit<Addon.BashOutcome, 'cancelled' | 'error'>, undefined> {
+  limits.signal?.throwIfAborted()
+  const native = loaded ?? (await loadUnlessAborted(limits.signal))
+  const cancel = new native.CancelHandle()
+  let giveUp: (reason: unknown) => void = () => undefined
+  const givenUp = new Promise<never>((_, reject) => {
+    giveUp = reject
+  })
+  givenUp.catch(() => undefined) // it is raced below, or nobody waits for it any more
+  const watch = watchLimits(limits, cancel, giveUp)
+  let command: Addon.BashStream | undefined
+  let ended = false
+  try {
+    command = start(native, cancel)
+    for (;;) {
+      const event = await Promise.race([command.next(), givenUp])
+      const { outcome } = event
+      ended = outcome !== undefined
+      if (event.text !== '' || event.cut) yield event
+      if (outcome === undefined) continue
+      if (outcome.error !== undefined) throw toToolError(outcome.error)
+      if (outcome.cancelled) throw watch.reason()
+      return outcome
+    }
+  } finally {
+    watch.release()
+    if (!ended && command !== undefined) {
+      cancel.cancel()
+      await untilGone(command)
+    }
+  }
+}
+
+async function untilGone(command: Addon.BashStream): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), STOP_MS)
+  })
+  for (;;) {
+    const event = await Promise.race([command.next(), late])
+    if (event === undefined || event.outcome !== undefined) break
+  }
+  clearTimeout(timer)
+}
+
+/**
+ * Calls `giveUp` when the caller no longer waits: after an abort or a timeout, and the grace in which
+ * the addon may still tell how the work ended.
+ */
+function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (reason: unknown) => void) {
+  const { signal, timeoutMs, graceMs = 0 } = limits
+  let why: unknown
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  const stop = (reason: unknown): void => {
+    why ??= reason
+    isStopped = true
+    cancel.cancel()
+    clearTimeout(timer)
+    if (graceMs === 0) giveUp(why)
+    else timer = setTimeout(() => giveUp(why), graceMs)
+  }
+  const onAbort = (): void => stop(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (timeoutMs !== undefined) timer = setTimeout(() => stop(timedOut(limits.what, timeoutMs)), timeoutMs)
+  return {
+    reason: () => why ?? aborted(),
+    /** Whether the call was stopped. */
+    release: (): boolean => {
+      signal?.removeEventListener('abort', onAbort)
+      clearTimeout(timer)
+      return isStopped
+    },
+  }
+}
+
+function aborted(): DOMException {
+  return new DOMException('This operation was aborted', 'AbortError')
+}
+
+function timedOut(what: string, timeoutMs: number): ToolError {
+  const summary = `Command timed out after ${timeoutMs}ms`
+  return new ToolError({
+    code: 'PROCESS_TIMEOUT',
+    summary,
+    place: `${summary}: ${what}`,
+    hint: 'The file system did not answer in time. Try again, or work with files on another disk.',
+    details: { command: what, timeoutMs },
+  })
+}
+
+function toToolError(error: Addon.NativeError): ToolError {
+  return new ToolError({
+    code: error.code as ToolErrorCode,
+    summary: error.summary,
+    hint: error.hint,
+    message: error.message,
+    details: error.details,
+  })
+}

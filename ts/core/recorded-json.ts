@@ -1,0 +1,159 @@
+import { ToolError, type ToolErrorCode, toolErrorCodes } from './errors.js'
+import { checked } from './options.js'
+import type { Awaitable, ToolCallEnd } from '../journal/journal-store.js'
+import { beginningOf, isLarge, type LargeValue, largeValue } from './large-values.js'
+import { withoutQuotes } from './without-quotes.js'
+
+/** A value as JSON: what has none (cycles, big integers) is put into words. */
+export function asJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return JSON.stringify(value, describingOddities())
+  }
+}
+
+function describingOddities(): (key: string, value: unknown) => unknown {
+  const above: unknown[] = []
+  return function (this: unknown, _key: string, value: unknown): unknown {
+    if (typeof value === 'bigint') return String(value)
+    if (typeof value !== 'object' || value === null) return value
+    while (above.length > 0 && above.at(-1) !== this) above.pop()
+    if (above.includes(value)) return '[Circular]'
+    above.push(value)
+    return value
+  }
+}
+
+/** Arguments as a row shows them, and what they are known by. */
+export interface RecordedInput {
+  shown: string | undefined
+  identity: string
+}
+
+/** Arguments for their row: all of them, or the size and hash of what is too large for one. */
+export function recordedInput(input: unknown): Awaitable<RecordedInput> {
+  return checked('The record of a call', () => {
+    if (isLarge(input)) return largeValue(input).then(largeInput)
+    const shown = asJson(input)
+    return { shown, identity: shown ?? 'null' }
+  })
+}
+
+/** What is shown is not the arguments themselves, and its hash must not say that it is. */
+export function largeInput(large: LargeValue): RecordedInput {
+  const { bytes, sha256 } = large
+  return { shown: JSON.stringify(large), identity: JSON.stringify({ bytes, sha256 }) }
+}
+
+/**
+ * What a tool returned, for its row. What JSON cannot give back as it was (a date, a class), and what is too large
+ * for a row, is framed, so that nobody takes it for the output itself.
+ */
+export function recordedOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'outputJson' | 'outputText'>> {
+  try {
+    if (isLarge(output)) return largeValue(output).then(framed, () => framed(unreadable))
+    if (typeof output === 'string') return { outputText: output }
+    return { outputJson: asJson(output === undefined || isExact(output) ? output : { inexact: true, value: output }) }
+  } catch {
+    // The tool has done its work, whatever its output does to whoever looks at it.
+    return framed(unreadable)
+  }
+}
+
+const framed = (told: object): { outputJson: string } => ({ outputJson: JSON.stringify({ inexact: true, ...told }) })
+
+const unreadable = { left_out: 'It cannot be read.' }
+
+/** The output of a row, if the row holds all of it. */
+export function wholeOutput(row: { outputJson: string | null; isCut: boolean }): { output: unknown } | undefined {
+  if (row.isCut) return undefined
+  if (row.outputJson === null) return { output: undefined }
+  try {
+    const output = JSON.parse(row.outputJson) as unknown
+    const isFramed = typeof output === 'object' && output !== null && 'inexact' in output
+    return isFramed ? undefined : { output }
+  } catch {
+    return undefined
+  }
+}
+
+/** How deep a value is looked into: the SDK's own are a few levels deep. */
+const DEEPEST = 100
+
+function isExact(value: unknown, depth = 0): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth > DEEPEST || 'toJSON' in value) return false
+  if (Array.isArray(value)) return value.every((item) => isExact(item, depth + 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  return Object.values(value).every((item) => item === undefined || isExact(item, depth + 1))
+}
+
+/** What was thrown, as JSON; `output` is what an aborted command had printed. */
+export function errorAsJson(error: unknown, output?: unknown): string {
+  const told = described(withoutQuotes(error), 0)
+  const whole = output === undefined ? told : { ...told, output }
+  return asJson(isLarge(whole) ? cutError(whole) : whole) ?? 'null'
+}
+
+/** The most of a text of an error that is too large for a row. */
+const MOST_OF_A_TEXT = 100_000
+
+/** The texts of an error, each up to a limit; what else it has is left out. */
+function cutError(told: Record<string, unknown>): Record<string, unknown> {
+  const texts = Object.entries(told).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const cut = texts.map(([name, text]) => [name, text.length > MOST_OF_A_TEXT ? `${beginningOf(text, MOST_OF_A_TEXT)} […]` : text])
+  return { ...Object.fromEntries(cut), left_out: 'The rest is too large for a row.' }
+}
+
+/** An error with the name, message, code and details of the one that was recorded, if all is there. */
+export function recordedError(json: string | null): Error | undefined {
+  const told = parsed(json)
+  if (told === undefined || typeof told['message'] !== 'string') return undefined
+  const { name, message, code, summary, hint, cause, outputAt } = told
+  if (name === 'ToolError' && isToolErrorCode(code)) {
+    const details = { ...(told['details'] as Record<string, unknown> | undefined) }
+    // The output is in the message, and was not kept twice.
+    if (Array.isArray(outputAt)) details['output'] = message.slice(Number(outputAt[0]), Number(outputAt[1]))
+    return new ToolError({ code, summary: text(summary, message), hint: text(hint, ''), message, details, cause })
+  }
+  const error = Object.assign(new Error(message), code === undefined ? {} : { code })
+  error.name = text(name, 'Error')
+  return error
+}
+
+function parsed(json: string | null): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(json ?? '') as unknown
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isToolErrorCode = (code: unknown): code is ToolErrorCode => (toolErrorCodes as readonly unknown[]).includes(code)
+
+function described(error: unknown, depth: number): Record<string, unknown> {
+  if (typeof error !== 'object' || error === null) return { name: 'Thrown', message: String(error) }
+  const { name, message, code, cause } = error as { [key in 'name' | 'message' | 'code' | 'cause']?: unknown }
+  const told: Record<string, unknown> = { name: text(name, 'Error'), message: text(message, '') }
+  if (typeof code === 'string') told['code'] = code
+  if (ToolError.isInstance(error)) {
+    const { summary, hint, details } = error
+    Object.assign(told, { summary, hint }, withoutOutput(error.message, details))
+  }
+  if (cause !== undefined && depth < 3) told['cause'] = described(withoutQuotes(cause), depth + 1)
+  return told
+}
+
+/** A long output is part of the message; twice, it would not fit a row. */
+function withoutOutput(message: string, details: Record<string, unknown>): Record<string, unknown> {
+  const { output, ...rest } = details
+  if (typeof output !== 'string' || output === '') return { details }
+  const start = message.indexOf(output)
+  return start === -1 ? { details } : { details: rest, outputAt: [start, start + output.length] }
+}
+
+const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)

@@ -1,0 +1,133 @@
+import type { SandboxRequest } from '../../index.js'
+import { checkNames, invalid, isNames } from './options.js'
+
+/** How `bash` is confined. Nothing here can be reached by a model; the host decides. */
+export interface SandboxOptions {
+  /**
+   * Where commands may write: `root` is the root directory, `writableRoots` and a private temporary
+   * directory; `full` is wherever the user may. @default 'root'
+   */
+  files?: 'root' | 'full' | undefined
+  /**
+   * What commands may read: `all` is everything but credential stores (`~/.ssh`, `~/.aws`, `~/.npmrc`, browsers,
+   * agents and many more: docs/security.md has the list) and `denyRead`; `system` is the system, toolchains and
+   * the root.
+   * @default 'all'
+   */
+  readScope?: 'all' | 'system' | undefined
+  /** Directories commands may write besides the root; they must exist. Relative to the root. @default [] */
+  writableRoots?: readonly string[] | undefined
+  /**
+   * What commands may read in spite of what closes it. Relative to the root, `~/` is the home directory. A
+   * credential store is opened by its own path, and not by what holds it. @default []
+   */
+  readable?: readonly string[] | undefined
+  /** What commands may not read. @default [] */
+  denyRead?: readonly string[] | undefined
+  /**
+   * What may not be written below the root, by commands and by `write` and `edit`. `.git/hooks` and
+   * `.git/config` stand for what else git runs or obeys there (docs/security.md).
+   * @default ['.git/hooks', '.git/config']
+   */
+  denyWrite?: readonly string[] | undefined
+  /**
+   * The loopback interface while the network is blocked: `private` is one that commands of the same
+   * options share among themselves, `none` is none, `host` is the host's, through a broker: whatever
+   * listens there can be reached. @default 'private'
+   */
+  loopback?: 'private' | 'none' | 'host' | undefined
+  /**
+   * What calls of the same options share: `shared` is the private loopback, the private temporary
+   * directory, shared memory and message queues; `call` is nothing, and takes a few milliseconds more.
+   * @default 'shared'
+   */
+  isolation?: 'shared' | 'call' | undefined
+  /**
+   * Whether a command is refused where the kernel does not hold files, their metadata, shared memory of others,
+   * or the end of all processes: where `sandboxReport()` says less than `kernel` of one of them.
+   * A blocked network is never given up, required or not. @default false
+   */
+  required?: boolean | undefined
+  /** Bounds on what a command uses. */
+  limits?: SandboxLimits | undefined
+}
+
+/** Bounds on what a command uses. `sandboxReport()` says by what each is held. */
+export interface SandboxLimits {
+  /** Processes and threads of one command at once; 0 for no limit. @default 4096 */
+  processes?: number | undefined
+  /** Memory, of all processes together where a control group holds it, else of each. @default no limit */
+  memoryBytes?: number | undefined
+  /** Processor time of each process, in seconds. @default no limit */
+  cpuSeconds?: number | undefined
+  /** How long a file may become. @default no limit */
+  fileSizeBytes?: number | undefined
+}
+
+const words = {
+  files: ['root', 'full'],
+  readScope: ['all', 'system'],
+  loopback: ['private', 'none', 'host'],
+  isolation: ['shared', 'call'],
+} as const
+
+const limitNames = ['processes', 'memoryBytes', 'cpuSeconds', 'fileSizeBytes'] as const
+
+/**
+ * Refuses what makes no sense; a misspelt option would leave open what it was to close.
+ *
+ * @throws {ToolError} INVALID_INPUT
+ */
+export function checkSandbox(sandbox: unknown): void {
+  const pathLists = ['writableRoots', 'readable', 'denyRead', 'denyWrite']
+  const known = [...Object.keys(words), ...pathLists, 'required', 'limits']
+  checkNames('sandbox.', sandbox, known)
+  const given = sandbox as Record<string, unknown>
+  for (const [name, allowed] of Object.entries(words)) {
+    const value = given[name]
+    if (value !== undefined && !(allowed as readonly unknown[]).includes(value)) {
+      throw invalid(`sandbox.${name} must be one of ${allowed.join(', ')}.`)
+    }
+  }
+  for (const name of pathLists) {
+    if (given[name] !== undefined && !isNames(given[name])) {
+      throw invalid(`sandbox.${name} must be an array of paths.`)
+    }
+  }
+  if (given['required'] !== undefined && typeof given['required'] !== 'boolean') {
+    throw invalid('sandbox.required must be true or false.')
+  }
+  if (given['limits'] !== undefined) checkLimits(given['limits'])
+}
+
+function checkLimits(limits: unknown): void {
+  checkNames('sandbox.limits.', limits, limitNames)
+  for (const [name, value] of Object.entries(limits as object)) {
+    const least = name === 'processes' ? 0 : 1
+    const valid = value === undefined || (Number.isSafeInteger(value) && value >= least)
+    if (!valid) throw invalid(`sandbox.limits.${name} must be a whole number from ${least}.`)
+  }
+}
+
+/** As the addon takes it. Defaults are left out: they cost nothing then. */
+export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
+  const request: SandboxRequest = { network: allowNetwork }
+  if (sandbox === noSandboxOptions) return request
+  const { limits = {} } = sandbox
+  if (sandbox.loopback !== undefined) request.loopback = sandbox.loopback
+  if (sandbox.files === 'full') request.fullFiles = true
+  if (sandbox.readScope === 'system') request.systemOnly = true
+  if (sandbox.writableRoots !== undefined) request.writableRoots = [...sandbox.writableRoots]
+  if (sandbox.readable !== undefined) request.readable = [...sandbox.readable]
+  if (sandbox.denyWrite !== undefined) request.denyWrite = [...sandbox.denyWrite]
+  if (sandbox.isolation === 'call') request.isolated = true
+  if (sandbox.required === true) request.required = true
+  if (limits.processes !== undefined) request.processes = limits.processes
+  if (limits.memoryBytes !== undefined) request.memoryBytes = limits.memoryBytes
+  if (limits.cpuSeconds !== undefined) request.cpuSeconds = limits.cpuSeconds
+  if (limits.fileSizeBytes !== undefined) request.fileSizeBytes = limits.fileSizeBytes
+  return request
+}
+
+/** What is in force when nobody says anything. */
+export const noSandboxOptions: SandboxOptions = Object.freeze({})

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import { checkJournal } from '../../journal/check-journal.js'
+import type { Journal } from '../../journal/journal.js'
+import { checked, givenOptions, invalid } from '../../core/options.js'
+import { checkToolName } from '../tools/check-tool-name.js'
+import type { ThreadStore } from '../store/thread-store.js'
+import { openThreadStore } from '../store/open-thread-store.js'
+import type { Agent, Env, Message } from './thread-state.js'
+import type { Thread } from './thread.js'
+import { CallQueue } from './call-queue.js'
+import { durableStorage } from './durable-storage.js'
+import type { ThreadEvent } from './emit-thread-event.js'
+import { OpenThread } from './open-thread.js'
+import type { OnInterrupted, ThreadParts } from './thread-parts.js'
+import { isTool, type NamedTools } from '../tools/tool-definition.js'
+
+/** What `createThread` takes. */
+export interface CreateThreadOptions {
+  /** Tools by name, as `loadTools` gives them; or what gives them, asked for every call. */
+  tools: NamedTools | (() => NamedTools)
+  /**
+   * Where the thread is kept: `file:thread.db` (any number of threads and processes share a file),
+   * `memory:`, or a store, which stays open when the thread is closed. @default 'memory:'
+   */
+  store?: string | URL | ThreadStore | undefined
+  /** An existing thread, or the id of a new one. @default a UUID */
+  threadId?: string | undefined
+  /** The flow of a new thread; an existing one keeps its own. @default a UUID */
+  flowId?: string | undefined
+  /** The thread's variables, for tools with `tenvs`. @default {} */
+  tenvs?: Record<string, unknown> | undefined
+  /** What tools find in `state.env`; never the process's environment by itself. @default {} */
+  env?: Env | undefined
+  /** What every run's `state.context` begins with. @default {} */
+  context?: Record<string, unknown> | undefined
+  /** @default {} */
+  agentConfig?: Agent | undefined
+  /** @default 'a' */
+  currentSide?: 'a' | 'b' | undefined
+  /** What tools find in `state.messageHistory` while no agent of the AI SDK calls them. @default [] */
+  messageHistory?: readonly Message[] | undefined
+  /** Told of what tools emit by `emitThreadEvent`; they wait for it. */
+  onEvent?: ((event: ThreadEvent) => unknown) | undefined
+  /** Where calls are recorded: what `openJournal` gave. */
+  journal?: Journal | undefined
+  /**
+   * What becomes of a call that ran when its process died: `error` ends it with an error that says so,
+   * because nobody knows what it has done; `retry` makes it again, up to three times. @default 'error'
+   */
+  onInterrupted?: OnInterrupted | undefined
+  /** Whether calls that an earlier process has left are made, in the background. @default true */
+  resume?: boolean | undefined
+  /** How long a call waits for another process that works on the thread, in milliseconds. @default 30000 */
+  lockWaitMs?: number | undefined
+}
+
+/**
+ * Opens a thread: tools with the state they work on.
+ *
+ * ```ts
+ * const { tools } = await loadTools('agents/tools')
+ * await using thread = await createThread({ tools, store: 'file:thread.db', threadId: 'customer-7' })
+ * await thread.call('search_knowledge_base', { query: 'refunds' })
+ * ```
+ *
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense, and what opening the store throws.
+ */
+export async function createThread(options: CreateThreadOptions): Promise<Thread> {
+  const given = givenOptions('createThread', options, optionNames)
+  checked('createThread', () => checkOptions(given))
+  const { store: where = 'memory:', threadId = randomUUID(), flowId = randomUUID(), resume = true } = given
+  const { tools, journal, tenvs = {}, context = {}, env = {}, agentConfig = {}, messageHistory = [] } = given
+  const store = isStore(where) ? where : await openThreadStore(String(where))
+  try {
+    const thread = await store.openThread({ threadId, flowId })
+    const parts: ThreadParts = {
+      store,
+      thread,
+      tools: typeof tools === 'function' ? tools : () => tools,
+      storage: durableStorage(store, thread.threadId),
+      env,
+      context,
+      tenvs,
+      agentConfig,
+      messageHistory,
+      onEvent: given.onEvent,
+      onInterrupted: given.onInterrupted ?? 'error',
+      lockWaitMs: given.lockWaitMs ?? 30_000,
+      bound: journal === undefined ? {} : { journal },
+    }
+    const queue = new CallQueue(parts, given.currentSide ?? 'a')
+    if (resume) queue.resume()
+    return new OpenThread(queue, !isStore(where))
+  } catch (error) {
+    if (!isStore(where)) await store.close().catch(() => undefined)
+    throw error
+  }
+}
+
+const optionNames = `tools store threadId flowId tenvs env context agentConfig currentSide messageHistory onEvent journal
+  onInterrupted resume lockWaitMs`.split(/\s+/u)
+
+function isStore(value: unknown): value is ThreadStore {
+  return typeof value === 'object' && value !== null && typeof (value as ThreadStore).commit === 'function'
+}
+
+function checkOptions(options: CreateThreadOptions): void {
+  const { tools, store, threadId, flowId, currentSide, onEvent, onInterrupted, resume, lockWaitMs, journal } = options
+  if (typeof tools !== 'function') checkTools(tools)
+  if (store !== undefined && typeof store !== 'string' && !(store instanceof URL) && !isStore(store)) {
+    throw invalid('store must be a location such as file:thread.db, memory:, or a store.')
+  }
+  for (const [name, value] of Object.entries({ threadId, flowId })) {
+    if (value !== undefined && (typeof value !== 'string' || value === '')) {
+      throw invalid(`${name} must be a non-empty string.`)
+    }
+  }
+  for (const name of ['tenvs', 'env', 'context', 'agentConfig'] as const) {
+    if (options[name] !== undefined && (typeof options[name] !== 'object' || options[name] === null)) {
+      throw invalid(`${name} must be an object.`)
+    }
+  }
+  checkOneOf('currentSide', currentSide, ['a', 'b'])
+  checkOneOf('onInterrupted', onInterrupted, ['error', 'retry'])
+  checkOneOf('resume', resume, [true, false])
+  if (onEvent !== undefined && typeof onEvent !== 'function') throw invalid('onEvent must be a function.')
+  if (lockWaitMs !== undefined && (typeof lockWaitMs !== 'number' || !(lockWaitMs >= 0))) {
+    throw invalid('lockWaitMs must not be negative.')
+  }
+  if (options.messageHistory !== undefined && !Array.isArray(options.messageHistory)) throw invalid('messageHistory must be an array.')
+  if (journal !== undefined) checkJournal(journal)
+}
+
+function checkOneOf(name: string, value: unknown, allowed: readonly unknown[]): void {
+  if (value !== undefined && !allowed.includes(value)) throw invalid(`${name} must be one of ${allowed.join(', ')}.`)
+}
+
+function checkTools(tools: unknown): void {
+  if (typeof tools !== 'object' || tools === null) throw invalid('tools must be tools by their names.')
+  for (const [name, tool] of Object.entries(tools)) {
+    checkToolName('createThread', name)
+    if (!isTool(tool)) throw invalid(`The tool \`${name}\` must be what defineTool gave.`, { toolName: name })
+  }
+}

@@ -1,0 +1,78 @@
+import type { ThreadStorage } from '../store/thread-storage.js'
+import type { AttachmentRef } from '../tools/tool-definition.js'
+
+/** The agent that a thread belongs to: what the host has given. */
+export interface Agent {
+  name?: string
+  [field: string]: unknown
+}
+
+/** What the host has bound for its tools: databases, clients, keys. */
+export interface Env {
+  // oxlint-disable-next-line typescript/no-explicit-any -- bindings have whatever types a host gives them
+  [binding: string]: any
+}
+
+/** A message of the thread, or of the AI SDK while an agent runs. */
+export interface Message {
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  content: string | readonly unknown[]
+}
+
+/** A message that is stored in the thread. */
+export interface ThreadMessage extends Message {
+  id: string
+  /** Its place: 1 for the first of the thread. */
+  seq: number
+  content: string
+  /** In milliseconds since 1970. */
+  createdAtMs: number
+  /** The call that it is the result of, for `thread.outcome`. */
+  callId?: string
+  /** The id of that call in the agent that made it. */
+  toolCallId?: string
+  toolName?: string
+  /** The arguments of the call; `{}` for a tool that the provider executed. */
+  args?: unknown
+  status?: 'success' | 'error'
+  attachments?: AttachmentRef[]
+}
+
+/**
+ * Values of a thread by key, kept on disk: a Durable Object's storage, without transactions, alarms and SQL.
+ * These throw "not supported locally".
+ */
+export interface DurableObjectStorage extends ThreadStorage {
+  transaction(closure: (transaction: unknown) => unknown): Promise<never>
+  transactionSync(closure: () => unknown): never
+  getAlarm(): Promise<never>
+  setAlarm(time: number | Date): Promise<never>
+  deleteAlarm(): Promise<never>
+  sync(): Promise<never>
+  readonly sql: never
+}
+
+/** What a tool is given: the thread it runs in. */
+export interface ThreadState {
+  readonly threadId: string
+  readonly flowId: string
+  /** @default {} */
+  readonly agentConfig: Agent
+  /** @default 'a' */
+  readonly currentSide: 'a' | 'b'
+  /** While an agent of the AI SDK runs, how many steps it has made. @default 0 */
+  readonly turnCount: number
+  /** Whether the call was aborted, or the thread stopped. */
+  readonly stopped: boolean
+  /** While an agent of the AI SDK runs, its messages; each call has a list of its own. @default [] */
+  readonly messageHistory: Message[]
+  readonly storage: DurableObjectStorage
+  /** What the host has bound; never the process's environment by itself. */
+  readonly env: Env
+  /** Shared by the calls of one run: of an agent, or of a call and those that it queues. */
+  readonly context: Record<string, unknown>
+  /** The thread's variables; for a tool with `tenvs`, as its schema gives them. */
+  readonly tenvs: Record<string, unknown>
+  /** The state of the thread's own queue: in a sub-prompt that of its parent, elsewhere the state itself. */
+  readonly rootState: ThreadState
+}

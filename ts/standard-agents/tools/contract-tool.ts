@@ -1,0 +1,71 @@
+import type { AcpToolKind } from '../../contract/acp/kinds.js'
+import { checkTool, type ContractTool } from '../../contract/registry/contract-tool.js'
+import type { RequirementSet } from '../../contract/session/requirements.js'
+import { checked, givenOptions, invalid } from '../../core/options.js'
+import { argumentsSchema } from '../agent-tools/input-schema.js'
+import { checkToolName } from './check-tool-name.js'
+import { storedRefs } from './execution/tool-result.js'
+import type { Thread } from '../thread/thread.js'
+import type { AttachmentRef } from './tool-definition.js'
+
+/** What a tool of the contract says of itself that a Standard Agents tool does not. */
+export interface ContractToolOptions {
+  /** Its id in the session. @default the tool's name */
+  id?: string | undefined
+  /** What it reaches; `{}` for a tool that reaches nothing. */
+  requires: RequirementSet
+  /** How clients of the Agent Client Protocol show it. @default 'other' */
+  kind?: AcpToolKind | undefined
+  /** Whether it changes anything outside of the session. @default true, since nobody knows */
+  sideEffect?: boolean | undefined
+}
+
+/** The `data` of its envelopes. */
+export interface ThreadToolData {
+  result: string
+  attachments?: AttachmentRef[]
+}
+
+/**
+ * A tool of a thread as a tool of a contract session: `createSession({ tools: [toContractTool(…)] })`. The
+ * session then judges its calls by what it requires, and gives envelopes; the thread keeps state, queue and
+ * attachments as ever. An error result becomes an error envelope with the same text, without the stack.
+ *
+ * @throws {ToolError} INVALID_INPUT for a tool that the thread does not have, or that a provider executes.
+ */
+export function toContractTool(
+  thread: Thread,
+  name: string,
+  options: ContractToolOptions,
+): ContractTool<Record<string, unknown>, ThreadToolData> {
+  const given = givenOptions('toContractTool', options, ['id', 'requires', 'kind', 'sideEffect'])
+  const { id = name, requires, kind, sideEffect = true } = given
+  checked('toContractTool', () => checkThread(thread, name))
+  const tool = thread.definition(name)
+  if (tool === undefined) throw invalid(`The thread has no tool \`${name}\`.`, { toolName: name })
+  if (tool.executionMode === 'provider') {
+    throw invalid(`The tool \`${name}\` is executed by its provider: no session can call it.`, { toolName: name })
+  }
+  const made: ContractTool<Record<string, unknown>, ThreadToolData> = {
+    id,
+    description: tool.description,
+    parameters: argumentsSchema(tool),
+    requires,
+    sideEffect,
+    ...(kind === undefined ? {} : { kind }),
+    execute: async (args, runtime) => {
+      const result = await thread.call(name, args, { signal: runtime.signal, toolCallId: runtime.call.id })
+      if (result.status === 'error') throw new Error(result.error || 'Tool execution failed')
+      const attachments = storedRefs(result)
+      return { result: result.result ?? '', ...(attachments.length === 0 ? {} : { attachments }) }
+    },
+  }
+  checked('toContractTool', () => checkTool(made))
+  return made
+}
+
+function checkThread(thread: unknown, name: unknown): void {
+  const { definition, call } = (thread ?? {}) as Partial<Thread>
+  if (typeof definition !== 'function' || typeof call !== 'function') throw invalid('thread must be what createThread gave.')
+  checkToolName('toContractTool', name)
+}

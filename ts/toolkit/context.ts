@@ -1,0 +1,177 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createRequire } from 'node:module'
+import { warnIfEngineIsOutOfReach } from './engine-out-of-reach.js'
+import { noteRoot } from '../core/granted-root.js'
+import type { Journal } from '../journal/journal.js'
+import { checked, checkFunction, invalid } from '../core/options.js'
+
+/** What a recorder is told about one call of a tool, before it runs and after it ended. */
+// oxlint-disable-next-line typescript/consistent-type-definitions -- an interface is no Record, which recorders of the original take
+export type ToolCallRecord = {
+  /** `started` before the tool runs, then `finished` or `failed`. */
+  phase: 'started' | 'finished' | 'failed'
+  /** `intended`, then `succeeded`, or `unknown` after a failure. */
+  effectStatus: 'intended' | 'succeeded' | 'unknown'
+  /** Number of the call within its task, counted from 1. */
+  seq: number
+  /** The arguments. */
+  input: unknown
+  /** What the tool returned, in phase `finished`; of an aborted `bash`, what it had printed. */
+  output?: unknown
+  /** What the tool threw, in phase `failed`. */
+  error?: unknown
+  kind: 'tool'
+  toolName: string
+  sideEffect: boolean
+  idempotent: boolean
+  acceptsIdempotencyKey: boolean
+  hasRevert: boolean
+  /** The key, when `execute` takes a context and can so use it; else `null`. */
+  idempotencyKey: string | null
+  /** The AI SDK's id of the call, where an agent made it. */
+  toolCallId?: string | undefined
+}
+
+/**
+ * The runtime context of a task: provided by a workflow engine or by {@link runWithToolContext},
+ * read by tools.
+ */
+export interface ToolContext {
+  /** The host's database handle; passed through untouched. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- it has the type that a host gives it, as in the original's own types
+  db?: any
+  /** The run this call belongs to. */
+  runId?: string | undefined
+  /** The task within the run. */
+  nodeId?: string | undefined
+  /** The loop iteration of the task. @default 0 */
+  iteration?: number | undefined
+  /** The retry attempt of the task. @default 0 */
+  attempt?: number | undefined
+  /** A key that is stable across retries of the task; built from the ids when absent. */
+  idempotencyKey?: string | null | undefined
+  /** The directory that built-in tools are confined to. */
+  rootDir?: string | undefined
+  /** Whether `bash` may reach the network. */
+  allowNetwork?: boolean | undefined
+  /** The most bytes one tool call gives back or takes in. */
+  maxOutputBytes?: number | undefined
+  /** When `bash` and `grep` are killed, in milliseconds. */
+  timeoutMs?: number | undefined
+  /** Number of tool calls made so far; counted up by {@link nextToolSeq}. */
+  seq?: number | undefined
+  /** Aborts what runs in this context. */
+  signal?: AbortSignal | undefined
+  /** The AI SDK's id of the call being made, under the name the original uses. */
+  toolUseId?: string | undefined
+  /** Where calls are recorded, unless `recordToolCall` does that. */
+  journal?: Journal | undefined
+  /** Called before and after every call of a tool. */
+  recordToolCall?: ((record: ToolCallRecord) => unknown) | undefined
+  /** Called after a tool with a side effect has succeeded. */
+  durabilitySnapshot?: ((toolName: string, toolUseId: string | undefined) => unknown) | undefined
+  /** Called by an engine's own tools; passed through untouched. */
+  emitEvent?: ((event: never) => unknown) | undefined
+}
+
+interface ContextStore {
+  run<T>(context: ToolContext, fn: () => T): T
+  get(): ToolContext | undefined
+}
+
+const store = findStore()
+
+/**
+ * Inside the Smithers engine, its context is the context: the engine keeps it in a module-private
+ * AsyncLocalStorage that only its own package can reach. Anywhere else it is ours, found through a
+ * global symbol so that two installed copies of this package share one.
+ */
+function findStore(): ContextStore {
+  const engine = engineStore()
+  if (engine !== undefined) return engine
+  warnIfEngineIsOutOfReach()
+  return ownStore()
+}
+
+function engineStore(): ContextStore | undefined {
+  // Typed by hand: the package is an optional companion that need not be installed. Required and not imported:
+  // a module that waits when it is loaded cannot be required itself. It is the same module either way.
+  const companion = '@smithers-orchestrator/tool-context'
+  for (const name of [`${companion}/toolContext`, companion]) {
+    try {
+      const engine = createRequire(import.meta.url)(name) as Record<string, unknown>
+      const { runWithToolContext: run, getToolContext: get } = engine
+      if (typeof run === 'function' && typeof get === 'function') {
+        return { run: run as ContextStore['run'], get: get as ContextStore['get'] }
+      }
+    } catch {
+      // Not installed, or of another shape.
+    }
+  }
+  return undefined
+}
+
+function ownStore(): ContextStore {
+  const key = Symbol.for('toolwright.tool-context')
+  const shared = globalThis as { [key]?: AsyncLocalStorage<ToolContext> }
+  const storage = (shared[key] ??= new AsyncLocalStorage<ToolContext>())
+  return { run: (context, fn) => storage.run(context, fn), get: () => storage.getStore() }
+}
+
+/**
+ * Runs `fn` with `context` as the context of every tool called in it, however deep and however
+ * late.
+ *
+ * @returns what `fn` returns.
+ * @throws {ToolError} INVALID_INPUT for a context that is no object, and for what is no function. Nothing, as
+ * {@link getToolContext} gives it outside of any task, is no context.
+ */
+export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
+  checked('runWithToolContext', () => {
+    if (typeof (context ?? {}) !== 'object') throw invalid('The context must be an object.')
+    checkFunction('fn', fn)
+  })
+  noteContext(context)
+  return store.run(context, fn)
+}
+
+/** Notes which directory the root of a context is, as it begins. */
+function noteContext(context: ToolContext): void {
+  try {
+    const rootDir = context?.rootDir
+    if (rootDir !== undefined) noteRoot(context, rootDir, getToolContext())
+  } catch {
+    // What cannot be read is told by the call that needs it.
+  }
+}
+
+/** The context of the task that runs now, or `undefined` outside of any. */
+export function getToolContext(): ToolContext | undefined {
+  return store.get()
+}
+
+/**
+ * The key of a task: `context.idempotencyKey` when it is a non-empty string, else
+ * `smithers:RUN:NODE:ITERATION` when run and node are known, else `null`.
+ *
+ * @param context the context to look at. @default the current one
+ */
+export function getToolIdempotencyKey(context: ToolContext | undefined = getToolContext()): string | null {
+  return checked('getToolIdempotencyKey', () => {
+    const key = context?.idempotencyKey
+    if (typeof key === 'string' && key !== '') return key
+    if (!context?.runId || !context.nodeId) return null
+    return `smithers:${context.runId}:${context.nodeId}:${context.iteration ?? 0}`
+  })
+}
+
+/** Counts `context.seq` up by one and gives the new number; the first is 1. */
+export function nextToolSeq(context: ToolContext | null | undefined): number {
+  if (typeof context !== 'object' || context === null) return 1
+  return checked('nextToolSeq', () => {
+    const seq = (context.seq ?? 0) + 1
+    // A context that was frozen cannot count; that is no reason to fail the call.
+    Reflect.set(context, 'seq', seq)
+    return seq
+  })
+}

@@ -1,0 +1,103 @@
+import { checkJournal } from '../journal/check-journal.js'
+import { checked, invalid } from '../core/options.js'
+import { checkSwitch } from './setting-checks.js'
+import { type BoundToolOptions, configuredRoot, documentedOptions, type LimitedKind, noteGranted, ownOptions, resolveSettings, type Settings } from './settings.js'
+import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
+import { describeTools, type Descriptions, documented, takenDescriptions } from './tools/descriptions.js'
+import { createEditTool, type EditTool } from './tools/edit.js'
+import { createGrepTool, type GrepTool } from './tools/grep.js'
+import { CallNotes } from './tools/call-notes.js'
+import type { Toolkit } from './tools/model-output.js'
+import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
+import { createWriteTool, type WriteTool } from './tools/write.js'
+
+/** The five built-in tools, to be passed to an agent. A type, so that it fits the SDK's `ToolSet`. */
+export type ToolwrightTools = {
+  read: ToolkitReadTool
+  write: WriteTool
+  edit: EditTool
+  grep: GrepTool
+  bash: BashTool
+}
+
+/** The same with a `bash` that yields its output while the command runs. */
+export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: StreamingBashTool }
+
+/** Options of one tool set. */
+export interface CreateToolsOptions extends BoundToolOptions {
+  /**
+   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: all that was
+   * printed so far, of a long output its last 4,000 characters, and at the end the whole result.
+   * A slow reader holds the command back; one that breaks off stops it. @default false
+   */
+  streamOutput?: boolean | undefined
+  /**
+   * What the model is told about tools, by their names: a text in place of ours, or a function that is given ours and
+   * adds to it. @default made from the options: root directory, network, writable directories, limits
+   */
+  descriptions?: Descriptions | undefined
+  /** Whether the model is shown the numbers of the lines that it reads. The result itself has none. @default false */
+  lineNumbers?: boolean | undefined
+}
+
+/** The tools as the documents have them. */
+type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
+
+/**
+ * Makes a set of the built-in tools with options of its own.
+ *
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ */
+export function createTools(options: CreateToolsOptions & { streamOutput: true }): StreamingToolwrightTools
+export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
+export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
+export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
+  const { streamOutput, lineNumbers, bound, texts } = checked('createTools', () => {
+    const { streamOutput: streams = false, lineNumbers: numbers = false, descriptions, ...given } = ownOptions(options ?? {}, besides)
+    if (given.journal !== undefined) checkJournal(given.journal)
+    checkRunName('runId', given.runId, given.journal)
+    checkRunName('nodeId', given.nodeId, given.journal)
+    checkSwitch('streamOutput', streams)
+    checkSwitch('lineNumbers', numbers)
+    const own = takenDescriptions(descriptions)
+    const shown = { isRootKnown: rootOf(given) !== undefined, lineNumbers: numbers }
+    return { streamOutput: streams, lineNumbers: numbers, bound: given, texts: describeTools(settingsNow(given), shown, own) }
+  })
+  noteGranted(bound)
+  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers }
+  const files = {
+    read: createToolkitReadTool(bound, texts.read, toolkit),
+    write: createWriteTool(bound, texts.write, true),
+    edit: createEditTool(bound, texts.edit, toolkit),
+    grep: createGrepTool(bound, texts.grep, toolkit),
+  }
+  return streamOutput
+    ? { ...files, bash: createStreamingBashTool(bound, texts.bash, toolkit) }
+    : { ...files, bash: createBashTool(bound, texts.bash, toolkit) }
+}
+
+function checkRunName(option: string, name: unknown, journal: unknown): void {
+  if (name === undefined) return
+  if (typeof name !== 'string' || name === '') throw invalid(`${option} must be a non-empty string.`)
+  if (journal === undefined) throw invalid(`${option} names what a journal records: give a journal too.`)
+}
+
+const besides = ['journal', 'runId', 'nodeId', 'streamOutput', 'descriptions', 'lineNumbers']
+
+const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()
+
+/** The settings outside of any context, by the kind of call. A working directory that is gone is told by the first call. */
+function settingsNow(bound: BoundToolOptions): Record<LimitedKind, Settings> {
+  const given = rootOf(bound) === undefined ? { ...bound, rootDir: '/' } : bound
+  const of = (kind: LimitedKind): Settings => resolveSettings(undefined, given, kind)
+  return { read: of('read'), write: of('write'), grep: of('grep'), bash: of('bash') }
+}
+
+/** The built-in tools with the options of `configureTools`, described as the documents describe them. */
+export const tools: DocumentedTools = {
+  read: createReadTool(documentedOptions, documented.read),
+  write: createWriteTool(documentedOptions, documented.write),
+  edit: createEditTool(documentedOptions, documented.edit),
+  grep: createGrepTool(documentedOptions, documented.grep),
+  bash: createBashTool(documentedOptions, documented.bash),
+}

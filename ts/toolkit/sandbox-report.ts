@@ -1,0 +1,84 @@
+import { commandGrants } from '../core/command-grants.js'
+import { grantedRoot } from '../core/granted-root.js'
+import { call } from '../core/native.js'
+import { checked } from '../core/options.js'
+import { sandboxRequest } from '../core/sandbox.js'
+import { checkSettings, ownOptions, resolveSettings, type ToolOptions } from './settings.js'
+
+/** How well something is held: by the kernel, as well as can be done without, or not at all. */
+export type SandboxLevel = 'kernel' | 'best-effort' | 'none'
+
+/** One thing that is held around commands, or is not. */
+export interface SandboxHold {
+  level: SandboxLevel
+  /** By what, or why not. */
+  mechanism: string
+  /** What would make it better; empty where nothing would. */
+  advice: string
+}
+
+/** What holds around commands on this system, as found by trying. */
+export interface SandboxReport {
+  /** Contents and names of files outside of what the options open. */
+  files: SandboxHold
+  /** Modes, owners, times and attributes of those files. */
+  fileMetadata: SandboxHold
+  /** Hosts other than this one. */
+  network: SandboxHold
+  /** Services on this one's loopback interface. */
+  loopback: SandboxHold
+  /** Services behind unix sockets. */
+  unixSockets: SandboxHold
+  /** Shared memory, semaphores and message queues of others: System V's, POSIX's, and `/dev/shm`. */
+  ipc: SandboxHold
+  /** That nothing of a command is left when its call has ended. */
+  processKill: SandboxHold
+  /** Bounds on processes, memory, processor time and file size. */
+  limits: SandboxHold
+  /** Secrets in the environment of the host. */
+  env: SandboxHold
+  /** All of it in one line. */
+  summary: string
+}
+
+/** How long finding out may take. */
+const LONGEST_MS = 30_000
+
+/** What is reported, with the words a person reads. */
+export const sandboxKinds = {
+  files: 'files',
+  fileMetadata: 'file metadata',
+  network: 'network',
+  loopback: 'loopback',
+  unixSockets: 'unix sockets',
+  ipc: 'shared memory',
+  processKill: 'process kill',
+  limits: 'limits',
+  env: 'environment',
+} as const
+
+/**
+ * Finds out what holds around commands of `bash` with these options, by confining one.
+ *
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
+ */
+export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
+  const settings = resolveSettings(undefined, checked('sandboxReport', () => ownOptions(options)))
+  checkSettings(settings)
+  const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
+  const { rows } = await call({ what: 'sandbox report', timeoutMs: LONGEST_MS }, (addon, cancel) =>
+    addon.sandboxReport(commandGrants(addon, grantedRoot(addon, settings), settings.sandbox), request, settings.env === 'inherit', cancel),
+  )
+  const holds = rows as Omit<SandboxReport, 'summary'>
+  return { ...holds, summary: summarise(holds) }
+}
+
+function summarise(holds: Omit<SandboxReport, 'summary'>): string {
+  const byLevel = (level: SandboxLevel): string[] =>
+    Object.entries(sandboxKinds).flatMap(([kind, name]) => (holds[kind as keyof typeof sandboxKinds].level === level ? [name] : []))
+  const parts = (['kernel', 'best-effort', 'none'] as const).flatMap((level) => {
+    const names = byLevel(level)
+    return names.length === 0 ? [] : [`${level}: ${names.join(', ')}`]
+  })
+  return `sandbox: ${parts.join('; ')}`
+}

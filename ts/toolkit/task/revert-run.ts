@@ -1,0 +1,118 @@
+import { checked, checkSignal, checkText, givenOptions, invalid } from '../../core/options.js'
+import { nativeArgsHash } from '../../core/native.js'
+import { type DefinedToolMetadata, getDefinedToolMetadata } from '../tool-metadata.js'
+import { warnOnce } from '../../journal/journal-trouble.js'
+import type { Journal } from '../../journal/journal.js'
+import type { ToolCallRow } from '../../journal/journal-store.js'
+import { checkJournal } from '../../journal/check-journal.js'
+import { errorAsJson, wholeOutput } from '../../core/recorded-json.js'
+
+/** What {@link revertRun} needs. */
+export interface RevertRunOptions {
+  /** The tools that made the calls, with their `revert` handlers; found by their names. */
+  tools: Readonly<Record<string, unknown>>
+  /** Only the calls of this task. @default all of the run */
+  nodeId?: string | undefined
+  /** Ends it before the next handler: it throws the signal's reason. */
+  signal?: AbortSignal | undefined
+}
+
+/** What became of one call. */
+export interface RevertedCall {
+  call: ToolCallRow
+  /** `failed` when the handler threw; `skipped` when it was not called. */
+  outcome: 'reverted' | 'failed' | 'skipped'
+  /** What the handler threw. */
+  error?: unknown
+  /** Why it was skipped. */
+  reason?: string
+}
+
+/**
+ * Undoes the calls of a run by the `revert` handlers of their tools, the last call first. Each call is
+ * undone at most once, whoever tries and however often: a handler that failed or was interrupted is
+ * not called again. The outcome is in the row (`revertStatus`, `revertErrorJson`). One that fails does
+ * not keep the others from being called.
+ *
+ * @returns every call whose tool had a handler, in the order of undoing.
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense; JOURNAL_… when the journal fails
+ * before a handler is called.
+ */
+export async function revertRun(journal: Journal, runId: string, options: RevertRunOptions): Promise<RevertedCall[]> {
+  // A misspelt nodeId would undo the whole run.
+  const { tools, nodeId, signal } = givenOptions('revertRun', options, ['tools', 'nodeId', 'signal'])
+  checked('revertRun', () => {
+    checkJournal(journal)
+    checkText('runId', runId)
+    if (typeof tools !== 'object' || tools === null) throw invalid('tools must be an object of tools.')
+    if (nodeId !== undefined) checkText('nodeId', nodeId)
+    checkSignal(signal)
+  })
+  const known = new Map<string, DefinedToolMetadata>()
+  for (const tool of checked('revertRun', () => Object.values(tools))) {
+    const metadata = getDefinedToolMetadata(tool)
+    if (metadata?.revert !== undefined) known.set(metadata.name, metadata)
+  }
+  // What a dead process has left without an outcome may have happened, and can be undone.
+  await journal.recover()
+  // By their rows, which are written before the calls: two calls may begin at the same time, and a clock
+  // may be set back between them.
+  const calls = (await journal.listRun(runId, { outline: true })).sort((a, b) => b.row - a.row)
+  const done: RevertedCall[] = []
+  for (const call of calls) {
+    signal?.throwIfAborted()
+    if (call.hasRevert !== true || (nodeId !== undefined && call.nodeId !== nodeId)) continue
+    const [whole = call] = await journal.rows([call.row])
+    done.push(await revertCall(journal, whole, known.get(call.toolName)?.revert))
+  }
+  return done
+}
+
+type Revert = NonNullable<DefinedToolMetadata['revert']>
+
+async function revertCall(journal: Journal, call: ToolCallRow, revert: Revert | undefined): Promise<RevertedCall> {
+  const skipped = (reason: string): RevertedCall => ({ call, outcome: 'skipped', reason })
+  if (revert === undefined) return skipped(`no tool named ${call.toolName} with a revert handler was given`)
+  const args = await wholeInput(call)
+  if (args === undefined) return skipped('its arguments were not kept as they were')
+  const claim = await journal.claimRevert(call.row)
+  if ('taken' in claim) return skipped(`it is ${claim.taken}`)
+  if ('nothing' in claim) return skipped(claim.nothing)
+  try {
+    await revert(args.input, {
+      output: (claim.won.status === 'success' ? wholeOutput(claim.won)?.output : undefined) ?? null,
+      effectStatus: claim.won.status === 'success' ? 'succeeded' : 'unknown',
+      idempotencyKey: call.idempotencyKey,
+      runId: call.runId,
+      nodeId: call.nodeId,
+      iteration: call.iteration,
+      attempt: call.attempt,
+      toolCallSeq: call.seq,
+    })
+  } catch (error) {
+    await noteEnd(journal, call, errorAsJson(error))
+    return { call, outcome: 'failed', error }
+  }
+  await noteEnd(journal, call)
+  return { call, outcome: 'reverted' }
+}
+
+/** What has been undone is undone, whatever the journal says to it. */
+async function noteEnd(journal: Journal, call: ToolCallRow, errorJson?: string): Promise<void> {
+  try {
+    await journal.finishRevert(call.row, errorJson)
+  } catch (error) {
+    warnOnce(journal, error, `recording the revert of ${call.toolName} (call ${call.seq}) failed`)
+  }
+}
+
+/** The arguments, if nothing of them was replaced (`redactKeys`). */
+async function wholeInput({ inputJson, argsHash }: ToolCallRow): Promise<{ input: unknown } | undefined> {
+  if (inputJson === null) return { input: undefined }
+  if (argsHash !== null && (await nativeArgsHash(inputJson)) !== argsHash) return undefined
+  try {
+    return { input: JSON.parse(inputJson) as unknown }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,207 @@
+import { setTimeout } from 'node:timers/promises'
+import { eitherSignal } from '../call-context.js'
+import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from '../context.js'
+import { checked, checkFunction, checkSignal, checkText, givenOptions, invalid } from '../../core/options.js'
+import { checkSwitch } from '../setting-checks.js'
+import { checkOptions } from '../settings.js'
+import { unlessAborted } from '../../core/abort.js'
+import { recordToolCallIn } from './host-records.js'
+import type { Journal } from '../../journal/journal.js'
+import type { TaskId, TaskLock, ToolCallRow } from '../../journal/journal-store.js'
+import { checkJournal } from '../../journal/check-journal.js'
+import { effectsThatCount, fingerprintOf, isKeyed } from './retry-warning.js'
+import { type ReplayedCalls, replayOf } from './replayed-calls.js'
+import { createTask, replayUnsafe, type Task } from './task.js'
+import { TaskRecorder } from './task-recorder.js'
+
+/** Options of {@link runTask}. */
+export interface RunTaskOptions {
+  /** Where calls are recorded, and where earlier attempts have left theirs: what `openJournal` gave. */
+  journal: Journal
+  /** The run. The same in every attempt. */
+  runId: string
+  /** The task within the run. The same in every attempt. */
+  nodeId: string
+  /** The iteration, for a task in a loop. @default 0 */
+  iteration?: number | undefined
+  /**
+   * Which attempt this is, from 1. One that has made calls already goes on with their numbers.
+   * @default one more than the last that made a call
+   */
+  attempt?: number | undefined
+  /** The directory that built-in tools are confined to. @default that of the surrounding context or of the tools */
+  rootDir?: string | undefined
+  /** Whether `bash` may reach the network. @default as for `rootDir` */
+  allowNetwork?: boolean | undefined
+  /** The most bytes one call gives back or takes in. @default as for `rootDir` */
+  maxOutputBytes?: number | undefined
+  /** When `bash` and `grep` are killed, in milliseconds. @default as for `rootDir` */
+  toolTimeoutMs?: number | undefined
+  /** Aborts the task: every call in it, and the wait for it. */
+  signal?: AbortSignal | undefined
+  /**
+   * What happens when earlier attempts have left effects that no idempotency key protects: `warn`
+   * warns the model (see `task.prompt`); `approve` lets nothing with a side effect happen before
+   * `task.approve()`; `refuse` does not begin. @default 'warn'
+   */
+  onReplayUnsafe?: 'warn' | 'approve' | 'refuse' | undefined
+  /** An approval that was given before: for whatever is there, or for one `fingerprint`. @default false */
+  approved?: boolean | string | undefined
+  /**
+   * `recorded` gives back the recorded output of a call that an earlier attempt made and finished,
+   * instead of making it again. @default every call is made
+   */
+  replay?: 'recorded' | undefined
+  /** Tools of your own, to know the side effects in rows of older programs by. */
+  tools?: Readonly<Record<string, unknown>> | undefined
+  /** The host's database handle, for tools that look for it. */
+  db?: unknown
+  /** Called after a tool with a side effect has succeeded. */
+  durabilitySnapshot?: ToolContext['durabilitySnapshot'] | undefined
+}
+
+/** How long a task that is over waits for what still runs in it. */
+const SETTLE_MS = 5_000
+
+/**
+ * Runs one attempt of a task: provides the context of every tool called in it, records their calls,
+ * and tells a later attempt what earlier ones did.
+ *
+ * 1. Locks the task: two attempts of it never run at the same time on one journal.
+ * 2. Marks what dead processes left without an outcome, and gathers the effects of earlier attempts.
+ * 3. Runs `fn`. Built-in tools, tools of `defineTool` and those of the Smithers engine are recorded.
+ * 4. Waits for calls that still run; where they do not end, the task stays locked until they do.
+ *
+ * @returns what `fn` returns.
+ * @throws what `fn` throws, or the signal's reason.
+ * @throws {ToolError} JOURNAL_TASK_LOCKED while another attempt runs; REPLAY_UNSAFE with
+ * `onReplayUnsafe: 'refuse'`; INVALID_INPUT; JOURNAL_… when the journal fails before `fn` is called,
+ * whatever its `onFailure` is, since nobody knows then what has happened before.
+ */
+export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
+  const given = givenOptions('runTask', options, optionNames)
+  const id = checked('runTask', () => {
+    if (typeof fn !== 'function') throw invalid('runTask needs a function as its second argument: what the attempt does.')
+    return checkTask(given)
+  })
+  const { journal, signal } = given
+  signal?.throwIfAborted()
+  const replay = replayOf(getToolContext())
+  if (replay !== undefined) return replayTask(replay, id, given, fn)
+  const guess = given.attempt ?? (await nextAttempt(journal, id))
+  const lock = await journal.lockTask(id, guess)
+  const running: { recorder?: TaskRecorder; fn?: Promise<unknown> } = {}
+  const stop = new AbortController()
+  try {
+    const { recorder, task, context } = await prepare(id, given, stop.signal)
+    running.recorder = recorder
+    signal?.throwIfAborted()
+    const ran = runWithToolContext(context, async () => fn(task))
+    running.fn = ran
+    return await unlessAborted(ran, signal)
+  } catch (error) {
+    stop.abort(error)
+    throw error
+  } finally {
+    await settle(running, lock)
+  }
+}
+
+/** An attempt in a recorded run that code is driven through: nothing is locked, nothing is done. */
+async function replayTask<T>(
+  replay: ReplayedCalls,
+  id: TaskId,
+  options: RunTaskOptions,
+  fn: (task: Task) => T | PromiseLike<T>,
+): Promise<T> {
+  const { nodeId, iteration } = id
+  const attempt = options.attempt ?? replay.nextAttempt(nodeId, iteration)
+  const ambient = getToolContext()
+  const signal = eitherSignal(eitherSignal(options.signal, ambient?.signal), replay.signal) as AbortSignal
+  const earlier = await options.journal.priorEffects({ ...id, runId: replay.runId }, attempt)
+  const priorEffects = effectsThatCount(earlier, options.tools ?? {})
+  const context: ToolContext = { ...ambient, ...id, attempt, signal }
+  const idempotencyKey = getToolIdempotencyKey(context) ?? ''
+  const { task } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove: [] })
+  return unlessAborted(replay.within(async () => fn(task), context, { nodeId, iteration, attempt }), options.signal)
+}
+
+async function prepare(id: TaskId, options: RunTaskOptions, stopped: AbortSignal) {
+  const { journal, onReplayUnsafe = 'warn', approved = false } = options
+  await journal.recover()
+  const last = await journal.lastAttempt(id)
+  const attempt = options.attempt ?? (last?.attempt ?? 0) + 1
+  const recorder = new TaskRecorder(journal, id, attempt)
+  // An attempt that goes on, in another process perhaps, may have left effects of its own.
+  const goesOn = last !== undefined && attempt <= last.attempt
+  await recorder.prepare(goesOn)
+  recorder.givesRecorded = options.replay === 'recorded'
+  const priorEffects = effectsThatCount(await journal.priorEffects(id, goesOn ? attempt + 1 : attempt), options.tools ?? {})
+  const unsafe = onReplayUnsafe === 'warn' ? [] : priorEffects.filter((effect) => !isKeyed(effect))
+  if (unsafe.length > 0 && onReplayUnsafe === 'refuse') throw replayUnsafe(id, attempt, unsafe, 'attempt')
+  const toApprove = isApproved(unsafe, approved) ? [] : unsafe
+  const ambient = getToolContext()
+  const signal = eitherSignal(eitherSignal(options.signal, ambient?.signal), stopped) as AbortSignal
+  const context: ToolContext = {
+    ...id,
+    attempt,
+    seq: recorder.seq,
+    db: options.db ?? ambient?.db,
+    rootDir: options.rootDir ?? ambient?.rootDir,
+    allowNetwork: options.allowNetwork ?? ambient?.allowNetwork,
+    maxOutputBytes: options.maxOutputBytes ?? ambient?.maxOutputBytes,
+    timeoutMs: options.toolTimeoutMs ?? ambient?.timeoutMs,
+    durabilitySnapshot: options.durabilitySnapshot ?? ambient?.durabilitySnapshot,
+    signal,
+    journal,
+    recordToolCall: recordToolCallIn(recorder),
+  }
+  const idempotencyKey = getToolIdempotencyKey(context) ?? ''
+  const { task, guard } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove })
+  recorder.guard = guard
+  return { recorder, task, context }
+}
+
+const isApproved = (unsafe: readonly ToolCallRow[], approved: boolean | string): boolean =>
+  approved === true || (typeof approved === 'string' && approved === fingerprintOf(unsafe))
+
+/** Gives the lock back once nothing runs any more; does not hold the caller up for longer than a while. */
+async function settle(running: { recorder?: TaskRecorder; fn?: Promise<unknown> }, lock: TaskLock): Promise<void> {
+  const over = async (): Promise<void> => {
+    await running.fn?.catch(() => undefined)
+    await running.recorder?.end()
+    await lock.release()
+  }
+  const timer = new AbortController()
+  const late = setTimeout(SETTLE_MS, undefined, { signal: timer.signal }).catch(() => undefined)
+  await Promise.race([over(), late])
+  timer.abort()
+}
+
+async function nextAttempt(journal: Journal, id: TaskId): Promise<number> {
+  return ((await journal.lastAttempt(id))?.attempt ?? 0) + 1
+}
+
+const optionNames = `journal runId nodeId iteration attempt rootDir allowNetwork maxOutputBytes toolTimeoutMs signal
+  onReplayUnsafe approved replay tools db durabilitySnapshot`.split(/\s+/u)
+
+function checkTask(options: RunTaskOptions): TaskId {
+  const { journal, runId, nodeId, iteration = 0, attempt, onReplayUnsafe = 'warn', replay, approved = false } = options
+  checkJournal(journal)
+  for (const [name, value] of Object.entries({ runId, nodeId })) checkText(name, value)
+  if (!Number.isSafeInteger(iteration) || iteration < 0) throw invalid('iteration must be a whole number from 0.')
+  if (attempt !== undefined && (!Number.isSafeInteger(attempt) || attempt < 1)) {
+    throw invalid('attempt must be a whole number from 1.')
+  }
+  if (!['warn', 'approve', 'refuse'].includes(onReplayUnsafe)) {
+    throw invalid("onReplayUnsafe must be 'warn', 'approve' or 'refuse'.")
+  }
+  if (replay !== undefined && replay !== 'recorded') throw invalid("replay must be 'recorded', or left out.")
+  if (typeof approved !== 'string') checkSwitch('approved', approved)
+  checkSignal(options.signal)
+  if (options.durabilitySnapshot !== undefined) checkFunction('durabilitySnapshot', options.durabilitySnapshot)
+  if (typeof (options.tools ?? {}) !== 'object') throw invalid('tools must be an object of tools.')
+  const { rootDir, allowNetwork, maxOutputBytes, toolTimeoutMs } = options
+  checkOptions({ rootDir, allowNetwork, maxOutputBytes, toolTimeoutMs })
+  return { runId, nodeId, iteration }
+}

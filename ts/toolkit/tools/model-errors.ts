@@ -1,0 +1,58 @@
+import { realpath } from 'node:fs/promises'
+import { isAbsolute, relative } from 'node:path'
+import { getToolContext } from '../context.js'
+import { ToolError, withHint } from '../../core/errors.js'
+import { entriesIn, nearPath } from '../../core/near-paths.js'
+import { resolveSettings, type ToolOptions } from '../settings.js'
+import type { ToolName } from './descriptions.js'
+
+/** How many entries of a directory are named. */
+const MOST_NAMED = 10
+
+/** Runs a call of `createTools`; an error says what the model can do with the tools that it has. */
+export async function forModel<T>(tool: ToolName, bound: ToolOptions, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw ToolError.isInstance(error) ? await withMove(error, tool, bound) : error
+  }
+}
+
+/** The next move that the tools of `createTools` have, and those of the documents have not. */
+async function withMove(error: ToolError, tool: ToolName, bound: ToolOptions): Promise<ToolError> {
+  if (error.code === 'TOOL_PATH_INVALID' && error.details['path'] === '') {
+    const summary = 'The path is empty'
+    return new ToolError({ code: error.code, summary, details: error.details, hint: error.hint, cause: error })
+  }
+  const { rootDir } = resolveSettings(getToolContext(), bound)
+  const hint = await moveAfter(error, tool, rootDir)
+  return hint === undefined ? error : withHint(error, hint)
+}
+
+async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, rootDir: string): Promise<string | undefined> {
+  if (code === 'TOOL_PATH_ESCAPE') return `${hint} The root directory is \`${rootDir}\`.`
+  if (code === 'TOOL_FILE_TOO_LARGE' && tool === 'read') {
+    return 'Read a part of it with offset and limit, which count lines, or search it with grep.'
+  }
+  const { path, kind } = details
+  if (typeof path !== 'string') return undefined
+  if (code === 'TOOL_FILE_NOT_FOUND' && (tool === 'read' || tool === 'edit')) return missingFile(tool, path, rootDir)
+  if (code === 'TOOL_NOT_A_FILE' && kind === 'a directory') return directory(path, rootDir)
+  return undefined
+}
+
+async function missingFile(tool: ToolName, path: string, rootDir: string): Promise<string> {
+  const root = await realpath(rootDir).catch(() => rootDir)
+  const near = await nearPath(root, isAbsolute(path) ? relative(rootDir, path) : path, 'file')
+  const create = tool === 'edit' ? ' To create a file, use write.' : ''
+  if (near !== undefined) return `Did you mean \`${near}\`?${create}`
+  return `Check the path; list a directory with bash (cmd "ls").${create}`
+}
+
+async function directory(path: string, rootDir: string): Promise<string> {
+  const root = await realpath(rootDir).catch(() => rootDir)
+  const entries = (await entriesIn(root, isAbsolute(path) ? relative(rootDir, path) : path)) ?? []
+  if (entries.length === 0) return 'Name a file inside it.'
+  const named = entries.slice(0, MOST_NAMED).map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``)
+  return `It holds ${named.join(', ')}${entries.length > MOST_NAMED ? ' and more' : ''}: name a file inside it.`
+}

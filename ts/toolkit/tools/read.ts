@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import type { DefinedToolContext } from '../call-context.js'
+import type { ToolContext } from '../context.js'
+import { type CallableTool, defineBoundTool } from '../define-tool.js'
+import { grantedRoot } from '../../core/granted-root.js'
+import { call, tryNowait } from '../../core/native.js'
+import { invalid } from '../../core/options.js'
+import type { BoundToolOptions, ToolOptions } from '../settings.js'
+import { type CallPlan, callPlan } from './call-plan.js'
+import type { ReadImage } from './call-notes.js'
+import { imageOf, isNamedLikeImage } from './images.js'
+import { forModel } from './model-errors.js'
+import { readOutput, type Toolkit } from './model-output.js'
+
+/** Input of the `read` tool. */
+export interface ReadInput {
+  path: string
+}
+
+const schema = z.object({
+  path: z.string().describe('File path, relative to the root directory or absolute within it'),
+})
+
+/** The `read` tool: a file of the sandbox as UTF-8 text. */
+export type ReadTool = CallableTool<ReadInput, string>
+
+/** Input of the `read` tool of `createTools`. */
+export interface ToolkitReadInput extends ReadInput {
+  /** The first line to read, from 1. */
+  offset?: number | undefined
+  /** How many lines to read. */
+  limit?: number | undefined
+}
+
+const toolkitSchema = z.object({
+  path: z.string().describe('File path, relative to the root directory or absolute within it'),
+  offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1'),
+  limit: z.number().int().min(1).optional().describe('How many lines to read'),
+})
+
+/** The `read` tool of `createTools`: a file as text, or some lines of it. */
+export type ToolkitReadTool = CallableTool<ToolkitReadInput, string>
+
+/** Makes the `read` tool of `createTools`. */
+export function createToolkitReadTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): ToolkitReadTool {
+  return defineBoundTool(
+    {
+      name: 'read',
+      description,
+      schema: toolkitSchema,
+      sideEffect: false,
+      idempotent: true,
+      execute: (...[input, ctx]: [ToolkitReadInput, DefinedToolContext]) =>
+        forModel('read', bound, () => readForModel(input, ctx, bound, toolkit)),
+    },
+    bound,
+    { toModelOutput: (request) => readOutput(toolkit, request) },
+  )
+}
+
+/** Makes the `read` tool that the documents describe. */
+export function createReadTool(bound: BoundToolOptions, description: string): ReadTool {
+  return defineBoundTool(
+    {
+      name: 'read',
+      description,
+      schema,
+      sideEffect: false,
+      idempotent: true,
+      // Without a second parameter: a key would be of no use, and the original's metadata says so.
+      execute: (...[{ path }, ctx]: [ReadInput, DefinedToolContext]) => readFile(path, ctx, bound),
+    },
+    bound,
+  )
+}
+
+/**
+ * The text of the file at `path`, in the current context.
+ *
+ * Invalid UTF-8 is shown as U+FFFD; a byte order mark is kept.
+ *
+ * @throws {ToolError} TOOL_FILE_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside of the
+ * root; TOOL_FILE_NOT_FOUND, TOOL_NOT_A_FILE and others of `docs/errors.md`.
+ */
+export async function readFileTool(path: string): Promise<string> {
+  return readFile(path, undefined, {})
+}
+
+/** A file as text, some lines of it, or an image: then the result says what it is, and the model is shown it. */
+async function readForModel(
+  { path, offset, limit }: ToolkitReadInput,
+  ctx: DefinedToolContext,
+  bound: ToolOptions,
+  toolkit: Toolkit,
+): Promise<string> {
+  checkLine('offset', offset)
+  checkLine('limit', limit)
+  const plan = callPlan(ctx, bound, 'read')
+  const target = plan.path(path)
+  if (offset !== undefined || limit !== undefined) return readLines(plan, target, { offset, limit }, ctx, toolkit)
+  if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
+    const image = await readImage(plan, target)
+    if (image !== undefined) {
+      toolkit.notes.set(ctx.toolCallId, { image })
+      return `${image.mediaType}, ${image.bytes.byteLength} bytes`
+    }
+  }
+  const limits = plan.limits(`read ${target}`)
+  const seen = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, plan.maxOutputBytes))
+  if (seen !== undefined && !hasNul(seen)) return typeof seen === 'string' ? seen : seen.toString('utf8')
+  return textOf(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, true, cancel)))
+}
+
+async function readLines(
+  plan: CallPlan,
+  target: string,
+  { offset = 1, limit = Number.MAX_SAFE_INTEGER }: { offset?: number | undefined; limit?: number | undefined },
+  ctx: DefinedToolContext,
+  toolkit: Toolkit,
+): Promise<string> {
+  const wanted = { first: offset, count: limit, limitBytes: plan.maxOutputBytes }
+  const lines = await call(plan.limits(`read ${target}`), (addon, cancel) =>
+    addon.readLines(grantedRoot(addon, plan), target, wanted, cancel),
+  )
+  const { count, hasMore, isCut, total } = lines
+  const last = offset + count - 1
+  const parts: string[] = []
+  if (isCut) parts.push(`(Line ${last} is longer than ${plan.maxOutputBytes} bytes: this is its beginning.)`)
+  if (hasMore) parts.push(`(There are more lines: go on with offset ${last + 1}.)`)
+  else if (count === 0) parts.push(total === 0 ? '(empty file)' : `(There is no line ${offset}: the file has ${total ?? 0}.)`)
+  toolkit.notes.set(ctx.toolCallId, { text: parts.length === 0 ? undefined : parts.join('\n') })
+  return textOf(lines)
+}
+
+/** The image at a path, where it is one and no larger than the host lets models see. */
+async function readImage(plan: CallPlan, target: string): Promise<ReadImage | undefined> {
+  const { bytes } = await call(plan.limits(`read ${target}`), (addon, cancel) =>
+    addon.read(grantedRoot(addon, plan), target, plan.imageBytes, false, cancel),
+  )
+  return bytes === undefined ? undefined : imageOf(bytes)
+}
+
+function checkLine(name: string, line: unknown): void {
+  if (line === undefined || (Number.isSafeInteger(line) && (line as number) >= 1)) return
+  throw invalid(`${name} must be a whole number from 1: lines are counted, not bytes.`)
+}
+
+/** As far as it is looked at to tell a text. */
+const BEGINNING = 8_192
+
+function hasNul(seen: string | Buffer): boolean {
+  return typeof seen === 'string' ? seen.slice(0, BEGINNING).includes('\0') : seen.subarray(0, BEGINNING).includes(0)
+}
+
+function textOf({ text, bytes }: { text?: string; bytes?: Buffer }): string {
+  // Buffer's decoder keeps a byte order mark, TextDecoder's default does not.
+  return text ?? bytes?.toString('utf8') ?? ''
+}
+
+async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
+  const plan = callPlan(ctx, bound, 'read')
+  const target = plan.path(path)
+  const limits = plan.limits(`read ${target}`)
+  const seen = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, plan.maxOutputBytes))
+  if (seen !== undefined) return typeof seen === 'string' ? seen : seen.toString('utf8')
+  return textOf(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, false, cancel)))
+}

@@ -1,0 +1,40 @@
+import { ToolError } from '../../core/errors.js'
+import { programName, shells } from './network-guard/names.js'
+import type { BashInput } from './bash.js'
+
+/** What a shell reads as an operator, where an argument is nothing else, or begins with a redirection. */
+const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u
+
+/** What a shell replaces: variables, commands, the home directory. */
+const expansion = /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`|~\/.*|~)$/su
+
+const pattern = /^[\w./@-]*[*?][\w./@*?-]*$/u
+
+/** Programs whose arguments are paths: a pattern among them was meant for a shell. */
+const takingPaths: ReadonlySet<string> = new Set(
+  'cat chmod chown cp diff du echo file head less ln ls mkdir mv node rm rmdir sort stat tail tar touch wc'.split(' '),
+)
+
+/**
+ * What to say of shell syntax among the arguments of a program that is no shell: nothing has interpreted it. A model
+ * means a pipe, and the program is given a `|`.
+ */
+export function syntaxNote({ cmd, args }: BashInput): string | undefined {
+  if (typeof cmd !== 'string' || !Array.isArray(args) || shells.has(programName(cmd))) return undefined
+  const takesPaths = takingPaths.has(programName(cmd))
+  const found = args.find(
+    (arg) => typeof arg === 'string' && (operator.test(arg) || expansion.test(arg) || (takesPaths && pattern.test(arg))),
+  )
+  if (found === undefined) return undefined
+  const shown = found.length > 80 ? `${found.slice(0, 80)}…` : found
+  return `\`${shown}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use cmd "sh" with args ["-c", "…"].`
+}
+
+/** A failure of a command with shell syntax among its arguments, which is then the likely reason. */
+export function withSyntaxNote(error: unknown, input: BashInput): unknown {
+  const syntax = ToolError.isInstance(error) && error.code === 'TOOL_COMMAND_FAILED' ? syntaxNote(input) : undefined
+  if (syntax === undefined || !ToolError.isInstance(error)) return error
+  const { code, summary, details, cause } = error
+  const message = `${error.message.trimEnd()}\n${syntax}`
+  return new ToolError({ code, summary, details, cause, message, hint: error.hint === '' ? syntax : error.hint })
+}
