@@ -3,7 +3,7 @@ import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync,
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { unwrap } from '../native.js'
+import { unwrap } from '../../core/native.js'
 import type { ContractAddon } from './native-policy.js'
 
 /** What removes directories. None of it looks at what a command left there on the thread of the host. */
