@@ -999,6 +999,9 @@ export interface PatchTerms {
   byContent: boolean
 }
 
+/** The name of this process at the beginning of names of directories: see `removeAbandoned`. */
+export declare function processName(): string
+
 /** How a changed file is published. */
 export interface PublishOptions {
   /** Wait until file and directory are on the disk. */
@@ -1053,10 +1056,10 @@ export interface ReadOutcome {
 }
 
 /**
- * Removes the directories in `base` whose names begin with `realm`, a hyphen, the number of a process
- * that is gone, and another hyphen. Nobody waits for it.
+ * Removes the directories in `base` whose names begin with the `processName` of a process that is gone,
+ * and a hyphen. Works in the background.
  */
-export declare function removeAbandoned(base: string, realm: string, limitMs: number): void
+export declare function removeAbandoned(base: string, limitMs: number): void
 
 /**
  * Ends what waits for more commands that would use `directory` (absolute), and removes what can be

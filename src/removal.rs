@@ -22,13 +22,20 @@ pub fn remove_directory(env: &Env, directory: String, limit_ms: f64) -> Result<O
     })
 }
 
-/// Removes the directories in `base` whose names begin with `realm`, a hyphen, the number of a process
-/// that is gone, and another hyphen. Nobody waits for it.
+/// The name of this process at the beginning of names of directories: see `removeAbandoned`.
 #[napi(catch_unwind)]
-pub fn remove_abandoned(base: String, realm: String, limit_ms: f64) {
+#[must_use]
+pub fn process_name() -> String {
+    toolwright_process::ShortId::current().to_string()
+}
+
+/// Removes the directories in `base` whose names begin with the `processName` of a process that is gone,
+/// and a hyphen. Works in the background.
+#[napi(catch_unwind)]
+pub fn remove_abandoned(base: String, limit_ms: f64) {
     job::detached(move || {
-        // Whoever comes next removes the rest.
-        let _ = toolwright_fs::remove_abandoned(Path::new(&base), &realm, deadline(limit_ms));
+        // The next call removes the rest.
+        let _ = toolwright_fs::remove_abandoned(Path::new(&base), deadline(limit_ms));
     });
 }
 

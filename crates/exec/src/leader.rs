@@ -15,8 +15,11 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process, waitid,
 };
+use toolwright_process::Descendants;
 
-use crate::descendants::{Descendants, SEARCHED};
+/// Whether descendants are searched for. Not on Linux: a worker's pid namespace holds them, and reading
+/// `/proc` takes longer than most commands.
+const SEARCHED: bool = cfg!(target_os = "macos");
 
 /// How long the end of a killed leader is waited for. Only one stuck in the kernel takes longer.
 const DEATH: Duration = Duration::from_millis(100);
@@ -67,7 +70,7 @@ impl ChildLeader {
                 }
                 Ok(Some(_)) => return Ok(true),
                 Ok(None) => {
-                    self.descendants.iter_mut().for_each(Descendants::look);
+                    self.descendants.iter_mut().for_each(Descendants::scan);
                     return Ok(false);
                 }
             }
@@ -166,6 +169,9 @@ fn pidfd(pid: Pid) -> Option<OwnedFd> {
 fn pidfd(_: Pid) -> Option<OwnedFd> {
     None
 }
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
 impl ChildLeader {

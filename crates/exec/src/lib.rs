@@ -41,7 +41,6 @@ mod capture;
 mod classify;
 #[cfg(target_os = "linux")]
 mod confined;
-mod descendants;
 pub mod environment;
 mod error;
 mod exit;

@@ -41,7 +41,6 @@ mod lines;
 mod locate;
 mod open;
 mod open_target;
-mod owner;
 mod path;
 mod protect;
 mod publish;

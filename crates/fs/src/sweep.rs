@@ -75,7 +75,7 @@ fn sweep_now(directory: BorrowedFd<'_>, target: &OsStr, forgotten: Duration) -> 
         }
         let Some(residue) = Residue::parse(name) else { continue };
         let name = OsStr::from_bytes(name);
-        let dead = match residue.owner().alive() {
+        let dead = match residue.owner().is_running() {
             Some(alive) => !alive,
             None => age(directory, name).is_some_and(|age| age >= forgotten),
         };

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+use toolwright_process::ShortId;
 
-use crate::owner::Owner;
 use crate::replaced;
 
 /// Every temporary file's name begins so.
@@ -48,7 +48,7 @@ impl<'a> Temporary<'a> {
             | OFlags::NOCTTY;
         loop {
             let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-            let name = OsString::from(part_name(Owner::this(), sequence));
+            let name = OsString::from(part_name(ShortId::current(), sequence));
             match rustix::fs::openat(directory, &name, flags, mode) {
                 Ok(fd) => {
                     let file = File::from(fd);
@@ -68,7 +68,7 @@ impl<'a> Temporary<'a> {
 
     /// Renames the file to its `.swap` name.
     pub(crate) fn announce_swap(&mut self, swap: Swap) -> Result<(), Errno> {
-        let name = OsString::from(swap_name(Owner::this(), self.sequence, swap));
+        let name = OsString::from(swap_name(ShortId::current(), self.sequence, swap));
         rustix::fs::renameat(self.directory, &self.name, self.directory, &name)?;
         self.name = name;
         Ok(())
@@ -139,9 +139,9 @@ pub(crate) struct Swap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Residue {
     /// Not yet published: worth nothing without its owner.
-    Part(Owner),
+    Part(ShortId),
     /// Caught in an exchange.
-    Swap(Owner, Swap),
+    Swap(ShortId, Swap),
 }
 
 impl Residue {
@@ -152,11 +152,9 @@ impl Residue {
             (_, Some(fields)) => (fields, true),
             _ => return None,
         };
+        let (owner, fields) = ShortId::parse_prefix(fields)?;
         let mut fields = fields.split('-').map(|field| u64::from_str_radix(field, 16).ok());
         let mut next = || fields.next().flatten();
-        let realm = next()?;
-        let pid = u32::try_from(next()?).ok()?;
-        let owner = Owner { realm, pid, started: next()? };
         let _sequence = next()?;
         Some(if swap {
             let (new, out) = (Fingerprint(next()?), Fingerprint(next()?));
@@ -166,24 +164,24 @@ impl Residue {
         })
     }
 
-    pub(crate) fn owner(&self) -> Owner {
+    pub(crate) fn owner(&self) -> ShortId {
         match self {
             Self::Part(owner) | Self::Swap(owner, _) => *owner,
         }
     }
 }
 
-pub(crate) fn part_name(owner: Owner, sequence: u64) -> String {
+pub(crate) fn part_name(owner: ShortId, sequence: u64) -> String {
     format!("{}{PART}", stem(owner, sequence))
 }
 
-pub(crate) fn swap_name(owner: Owner, sequence: u64, swap: Swap) -> String {
+pub(crate) fn swap_name(owner: ShortId, sequence: u64, swap: Swap) -> String {
     let Swap { new, out, target } = swap;
     format!("{}-{:x}-{:x}-{:x}{SWAP}", stem(owner, sequence), new.0, out.0, target.0)
 }
 
-fn stem(owner: Owner, sequence: u64) -> String {
-    format!("{PREFIX}{:x}-{:x}-{:x}-{sequence:x}", owner.realm, owner.pid, owner.started)
+fn stem(owner: ShortId, sequence: u64) -> String {
+    format!("{PREFIX}{owner}-{sequence:x}")
 }
 
 #[cfg(test)]
@@ -192,7 +190,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back_and_fit_everywhere() {
-        let owner = Owner { realm: u64::MAX, pid: u32::MAX, started: u64::MAX };
+        let owner = ShortId { realm: u64::MAX, pid: u32::MAX, start: u64::MAX };
         let part = part_name(owner, u64::MAX);
         let most = Fingerprint(u64::MAX);
         let exchange = Swap { new: most, out: most, target: NameHash(u64::MAX) };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use toolwright_fs::{remove_abandoned, remove_tree};
+use toolwright_process::ShortId;
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mode");
@@ -150,24 +151,27 @@ fn nothing_outside_is_touched_whatever_is_exchanged_meanwhile() {
 fn directories_of_processes_that_are_gone_go_and_others_stay() {
     let base = tempfile::tempdir().expect("dir");
     let mut child = std::process::Command::new("true").spawn().expect("runs");
-    let (gone, here) = (child.id(), std::process::id());
+    let gone = child.id();
     child.wait().expect("ended");
-    let left = [format!("42-{gone}-a-b"), format!("42-{gone}-c")];
+    let here = ShortId::current();
+    let other = ShortId { pid: gone, ..here };
+    let recycled = ShortId { start: here.start + 1, ..here };
+    let elsewhere = ShortId { realm: here.realm ^ 1, pid: gone, ..here };
+    let left = [format!("{other}-a-b"), format!("{other}-c"), format!("{recycled}-d")];
     let others = [
-        format!("42-{here}-a"),
-        format!("43-{gone}-a"),
-        format!("42-{gone}"),
-        format!("42-x{gone}-a"),
-        "42--1-a".to_owned(),
-        "42-0-a".to_owned(),
+        format!("{here}-a"),
+        format!("{elsewhere}-a"),
+        format!("{other}"),
+        format!("x{other}-a"),
+        format!("{}", ShortId { pid: 0, ..here }) + "-a",
         "another".to_owned(),
     ];
     for name in left.iter().chain(&others) {
         fs::create_dir_all(base.path().join(name).join("scratch")).expect("dir");
     }
     mode(&base.path().join(&left[0]), 0o000);
-    remove_abandoned(base.path(), "42", None).expect("removed");
+    remove_abandoned(base.path(), None).expect("removed");
     assert!(left.iter().all(|name| !base.path().join(name).exists()));
     assert!(others.iter().all(|name| base.path().join(name).exists()));
-    remove_abandoned(&base.path().join("none"), "42", None).expect_err("there is none");
+    remove_abandoned(&base.path().join("none"), None).expect_err("there is none");
 }

@@ -40,7 +40,6 @@ mod ordinals;
 mod outline;
 mod owner;
 mod prior_effects;
-mod process;
 mod queries;
 mod recover;
 mod replay;

@@ -10,12 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Row, named_params};
+use toolwright_process::Identity as Process;
 use toolwright_sqlite::lock_file::{self, unused_name};
 use toolwright_sqlite::{Held, Identity, LockFile};
 
 use crate::JournalError;
 use crate::columns::{integer_at, text_at};
-use crate::process::Process;
 
 const PREFIX: &str = "owner-";
 
@@ -61,7 +61,7 @@ impl Candidate {
 
     /// Writes the row, and gives its number.
     pub(crate) fn insert(&self, connection: &Connection, now_ms: i64) -> rusqlite::Result<i64> {
-        let process = Process::this();
+        let process = Process::current();
         connection.execute(
             "INSERT INTO _toolwright_owners (machine, boot, pid_namespace, pid, process_start,
                  lock_name, lock_device, lock_inode, opened_at_ms, rows_after)
@@ -70,7 +70,7 @@ impl Candidate {
             named_params! {
                 ":machine": process.machine,
                 ":boot": process.boot,
-                ":namespace": process.pid_namespace,
+                ":namespace": process.namespace,
                 ":pid": process.pid,
                 ":start": process.start.cast_signed(),
                 ":name": self.name,
@@ -102,7 +102,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Owner> {
         process: Process {
             machine: text(1)?,
             boot: text(2)?,
-            pid_namespace: text(3)?,
+            namespace: text(3)?,
             pid: u32::try_from(number(4)?).unwrap_or(0),
             start: number(5)?.cast_unsigned(),
         },
@@ -117,11 +117,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Owner> {
 
 impl Owner {
     pub(crate) fn verdict(&self, locks: &Path) -> Verdict {
-        self.verdict_of(&Process::this(), locks)
+        self.verdict_of(&Process::current(), locks)
     }
 
     fn verdict_of(&self, this: &Process, locks: &Path) -> Verdict {
-        if !self.process.is_on_machine_of(this) {
+        if !self.process.shares_machine_with(this) {
             return Verdict::CannotBeTold;
         }
         let held = match self.lock {
@@ -133,8 +133,8 @@ impl Owner {
         match held {
             Held::Yes => Verdict::Alive,
             Held::No => Verdict::Gone,
-            Held::CannotBeTold if self.process.is_on_boot_of(this) || this.boot.is_empty() => {
-                match self.process.runs(this) {
+            Held::CannotBeTold if self.process.shares_boot_with(this) || this.boot.is_empty() => {
+                match self.process.is_running(this) {
                     Some(true) => Verdict::Alive,
                     Some(false) => Verdict::Gone,
                     None => Verdict::CannotBeTold,
@@ -165,9 +165,9 @@ mod tests {
         let base = tempfile::tempdir().expect("directory");
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
         let identity = lock.identity().ok();
-        let this = Process::this();
+        let this = Process::current();
         // Also of a process in another container of this machine.
-        let contained = Process { pid_namespace: "other".to_owned(), pid: 1, ..this.clone() };
+        let contained = Process { namespace: "other".to_owned(), pid: 1, ..this.clone() };
         let held = owner(contained, "owner-1", identity);
         assert_eq!(held.verdict_of(&this, base.path()), Verdict::Alive);
         lock.release_visibly();
@@ -177,12 +177,12 @@ mod tests {
     #[test]
     fn without_the_lock_the_process_decides() {
         let base = tempfile::tempdir().expect("directory");
-        let this = Process::this();
+        let this = Process::current();
         let verdict =
             |process: Process| owner(process, "owner-1", None).verdict_of(&this, base.path());
         assert_eq!(verdict(this.clone()), Verdict::Alive);
         assert_eq!(verdict(Process { start: this.start + 1, ..this.clone() }), Verdict::Gone);
-        let contained = Process { pid_namespace: "other".to_owned(), ..this.clone() };
+        let contained = Process { namespace: "other".to_owned(), ..this.clone() };
         assert_eq!(verdict(contained), Verdict::CannotBeTold);
     }
 
@@ -192,15 +192,15 @@ mod tests {
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
         let copy = tempfile::tempdir().expect("directory");
         std::fs::copy(base.path().join("owner-1"), copy.path().join("owner-1")).expect("copied");
-        let held = owner(Process::this(), "owner-1", lock.identity().ok());
-        assert_eq!(held.verdict_of(&Process::this(), copy.path()), Verdict::Alive);
+        let held = owner(Process::current(), "owner-1", lock.identity().ok());
+        assert_eq!(held.verdict_of(&Process::current(), copy.path()), Verdict::Alive);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn another_machine_is_not_judged_and_one_started_anew_is() {
         let base = tempfile::tempdir().expect("directory");
-        let this = Process::this();
+        let this = Process::current();
         let rebooted = Process { boot: "before".to_owned(), ..this.clone() };
         let verdict = |process| owner(process, "owner-1", None).verdict_of(&this, base.path());
         assert_eq!(verdict(rebooted.clone()), Verdict::Gone);

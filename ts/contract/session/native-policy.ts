@@ -18,6 +18,7 @@ export type ContractAddon = Pick<
   | 'openTarget'
   | 'tryOpenTargetCached'
   | 'contractBash'
+  | 'processName'
   | 'removeDirectory'
   | 'removeAbandoned'
   | 'removeNow'

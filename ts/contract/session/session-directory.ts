@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync } from 'node:fs'
+import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -7,7 +7,7 @@ import { unwrap } from '../../core/native.js'
 import type { ContractAddon } from './native-policy.js'
 
 /** What removes directories. None of it looks at what a command left there on the thread of the host. */
-export type Removing = Pick<ContractAddon, 'removeDirectory' | 'removeAbandoned' | 'removeNow'>
+export type Removing = Pick<ContractAddon, 'processName' | 'removeDirectory' | 'removeAbandoned' | 'removeNow'>
 
 /** When the removal of a directory is given up; what is left then goes with a later session. */
 const REMOVE_MS = 60_000
@@ -43,7 +43,7 @@ export class SessionDirectory {
   constructor(addon: Removing) {
     this.#addon = addon
     this.base = baseDirectory()
-    this.path = mkdtempSync(join(this.base, `${ownerName(process.pid)}-${randomBytes(4).toString('hex')}-`))
+    this.path = mkdtempSync(join(this.base, `${addon.processName()}-${randomBytes(4).toString('hex')}-`))
     live.add(this)
     watchExit(addon)
   }
@@ -118,8 +118,8 @@ export class SessionDirectory {
   async #remove(): Promise<void> {
     const whyLeft = unwrap(await this.#addon.removeDirectory(this.outermost, REMOVE_MS))
     if (whyLeft === null) live.delete(this)
-    // What killed processes left behind is nobody's hurry.
-    if (isShared(this.base)) this.#addon.removeAbandoned(this.base, ownNamespace(), SWEEP_MS)
+    // Directories of killed processes can wait.
+    if (isShared(this.base)) this.#addon.removeAbandoned(this.base, SWEEP_MS)
   }
 
   /** What goes with the session: the directory, and one around it that was made for it. */
@@ -202,21 +202,4 @@ function baseDirectory(): string {
   const found = lstatSync(base, { throwIfNoEntry: false })
   const isOurs = found?.isDirectory() === true && found.uid === user && (found.mode & 0o077) === 0
   return isOurs ? base : mkdtempSync(join(parent, 'toolwright-session-'))
-}
-
-/** Numbers of processes mean something within one namespace only, and directories may be shared by several. */
-let namespace: string | undefined
-
-const ownerName = (pid: number): string => `${ownNamespace()}-${pid}`
-
-function ownNamespace(): string {
-  return (namespace ??= processNamespace())
-}
-
-function processNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid').replace(/\D/gu, '')
-  } catch {
-    return 'host'
-  }
 }

@@ -9,20 +9,19 @@ use std::sync::{Mutex, TryLockError};
 use std::time::Instant;
 
 use rustix::fs::{CWD, Dir, Mode, OFlags};
-use rustix::io::Errno;
-use rustix::process::Pid;
+use toolwright_process::ShortId;
 
 /// One process removes them with one thread.
 static BUSY: Mutex<()> = Mutex::new(());
 
-/// Removes the directories in `base` that processes have left which are gone: those whose names begin
-/// with `realm`, a hyphen, the number of the process and another hyphen. `realm` says where such a
-/// number means what it means here; what is called otherwise cannot be judged from here, and stays.
+/// Removes the directories in `base` whose process is gone: those whose names begin with its
+/// [`ShortId`] and a hyphen. Other names stay, and so do those of processes that cannot be judged from
+/// here.
 ///
 /// # Errors
 ///
 /// As [`super::remove_tree`]. What could be removed before the deadline is; the rest is for a later call.
-pub fn remove_abandoned(base: &Path, realm: &str, deadline: Option<Instant>) -> io::Result<()> {
+pub fn remove_abandoned(base: &Path, deadline: Option<Instant>) -> io::Result<()> {
     let _busy = match BUSY.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(()),
         lock => lock,
@@ -34,7 +33,8 @@ pub fn remove_abandoned(base: &Path, realm: &str, deadline: Option<Instant>) -> 
     while let Some(entry) = listing.read() {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if !process(name, realm).is_some_and(is_gone) {
+        let owner = name.to_str().and_then(ShortId::parse_prefix).map(|(owner, _)| owner);
+        if owner.and_then(|owner| owner.is_running()) != Some(false) {
             continue;
         }
         match super::remove_in(base.as_fd(), name, deadline) {
@@ -43,13 +43,4 @@ pub fn remove_abandoned(base: &Path, realm: &str, deadline: Option<Instant>) -> 
         }
     }
     outcome
-}
-
-fn process(name: &OsStr, realm: &str) -> Option<Pid> {
-    let (number, _) = name.to_str()?.strip_prefix(realm)?.strip_prefix('-')?.split_once('-')?;
-    Pid::from_raw(number.parse().ok().filter(|number| *number > 0)?)
-}
-
-fn is_gone(process: Pid) -> bool {
-    rustix::process::test_kill_process(process) == Err(Errno::SRCH)
 }

@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use toolwright_process::ShortId;
+
 use super::*;
-use crate::owner::Owner;
 use crate::temporary::{part_name, swap_name};
 
 /// A directory with residues in it, as processes leave them that die between two system calls.
@@ -15,12 +16,12 @@ struct Scene {
     fd: OwnedFd,
 }
 
-fn dead() -> Owner {
-    Owner { started: Owner::this().started + 1, ..Owner::this() }
+fn dead() -> ShortId {
+    ShortId { start: ShortId::current().start + 1, ..ShortId::current() }
 }
 
-fn elsewhere() -> Owner {
-    Owner { realm: Owner::this().realm ^ 1, ..Owner::this() }
+fn elsewhere() -> ShortId {
+    ShortId { realm: ShortId::current().realm ^ 1, ..ShortId::current() }
 }
 
 impl Scene {
@@ -48,7 +49,7 @@ impl Scene {
     }
 
     /// Renames `new` to the name it has while it is exchanged with `target`.
-    fn announce(&self, owner: Owner, new: &str, target: &str) -> String {
+    fn announce(&self, owner: ShortId, new: &str, target: &str) -> String {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
         let swap = Swap {
             new: self.print(new),
@@ -105,8 +106,8 @@ fn files_of_this_living_process_and_names_made_by_hand_stay() {
     let scene = Scene::new();
     scene.put("file", "old");
     scene.put("new", "new");
-    scene.put(&part_name(Owner::this(), 1), "being written");
-    scene.announce(Owner::this(), "new", "file");
+    scene.put(&part_name(ShortId::current(), 1), "being written");
+    scene.announce(ShortId::current(), "new", "file");
     scene.put(".toolwright-notes.part", "not ours");
     scene.sweep("file");
     assert_eq!(scene.names().len(), 4);

@@ -1,17 +1,15 @@
-//! The tree as a pure function of made-up systems.
+//! The search as a pure function of invented process tables.
 
 use proptest::prelude::*;
 
 use super::*;
-
-mod running;
 
 const HOST: i32 = 4;
 const LEADER: i32 = 6;
 
 /// A system with a host (4) between its parents (1 to 3) and a leader (6), and a stranger (5).
 struct System {
-    all: Vec<Process>,
+    all: Vec<ProcessInfo>,
     /// For each of them, whether it descends from the leader. The leader does.
     ours: Vec<bool>,
     serial: u64,
@@ -34,9 +32,9 @@ impl System {
     fn new(lineage: bool) -> Self {
         let mut system = Self { all: Vec::new(), ours: Vec::new(), serial: 0, lineage };
         for (pid, parent) in [(1, 0), (2, 1), (3, 2), (4, 3), (5, 3), (6, 4)] {
-            let origin =
-                system.all.iter().find(|one| one.pid == parent).map_or([0; 2], |p| p.marks);
-            system.insert(pid, parent, origin, 2, 2, pid == LEADER);
+            let starter_ids =
+                system.all.iter().find(|one| one.pid == parent).map_or([0; 2], |p| p.unique_ids);
+            system.insert(pid, parent, starter_ids, 2, 2, pid == LEADER);
         }
         for (at, group) in [(0, 1), (2, 3), (3, 3), (4, 5), (5, 6)] {
             system.all[at].group = group;
@@ -49,16 +47,25 @@ impl System {
         &mut self,
         pid: i32,
         parent: i32,
-        origin: [u64; 2],
+        starter_ids: [u64; 2],
         group: i32,
         session: i32,
         ours: bool,
     ) {
         self.serial += 1;
-        let marks = if self.lineage { [self.serial, 1_000 + self.serial] } else { [0; 2] };
+        let unique_ids = if self.lineage { [self.serial, 1_000 + self.serial] } else { [0; 2] };
         let start = self.serial;
-        let ended = false;
-        self.all.push(Process { pid, start, parent, group, session, ended, marks, origin });
+        let has_ended = false;
+        self.all.push(ProcessInfo {
+            pid,
+            start,
+            parent,
+            group,
+            session,
+            has_ended,
+            unique_ids,
+            starter_ids,
+        });
         self.ours.push(ours);
     }
 
@@ -88,7 +95,7 @@ impl System {
                     self.all.iter().any(|o| o.pid == *pid || o.group == *pid || o.session == *pid)
                 };
                 let pid = (7..1_000).find(|pid| !taken(pid)).expect("a number");
-                self.insert(pid, one.pid, one.marks, one.group, one.session, self.ours[at]);
+                self.insert(pid, one.pid, one.unique_ids, one.group, one.session, self.ours[at]);
             }
             Event::Session(_) if one.group != one.pid => {
                 self.all[at].group = one.pid;
@@ -105,12 +112,12 @@ impl System {
             }
             Event::Execute(_) if self.lineage => {
                 self.serial += 1;
-                self.all[at].marks[1] = 1_000 + self.serial;
-                self.all[at].origin[0] = parent.map_or(0, |parent| parent.marks[0]);
+                self.all[at].unique_ids[1] = 1_000 + self.serial;
+                self.all[at].starter_ids[0] = parent.map_or(0, |parent| parent.unique_ids[0]);
             }
             // The leader stays until it is asked for.
             Event::Exit(_) if one.pid == LEADER => {
-                self.all[at].ended = true;
+                self.all[at].has_ended = true;
                 self.adopt(one.pid);
             }
             Event::Exit(_) => {
@@ -136,7 +143,7 @@ impl System {
     }
 }
 
-fn found(family: &mut Family, all: &[Process]) -> BTreeSet<i32> {
+fn found(family: &mut Family, all: &[ProcessInfo]) -> BTreeSet<i32> {
     family.find(all).into_iter().map(|one| one.pid).collect()
 }
 
@@ -219,14 +226,23 @@ proptest! {
         system.all.extend(
             list.into_iter()
                 .filter(|((pid, ..), _)| !(1..=LEADER).contains(pid))
-                .map(|((pid, start, parent, group), (session, ended, marks, origin))| {
-                    Process { pid, start, parent, group, session, ended, marks, origin }
+                .map(|((pid, start, parent, group), (session, has_ended, unique_ids, starter_ids))| {
+                    ProcessInfo {
+            pid,
+            start,
+            parent,
+            group,
+            session,
+            has_ended,
+            unique_ids,
+            starter_ids,
+        }
                 }),
         );
         // Lies about the host too, but not about who its parents are.
         for at in 0..4 {
             (system.all[at].group, system.all[at].session) = (LEADER, LEADER);
-            (system.all[at].start, system.all[at].origin) = (started, system.all[5].marks);
+            (system.all[at].start, system.all[at].starter_ids) = (started, system.all[5].unique_ids);
         }
         let found = family.find(&system.all);
         prop_assert!(found.iter().all(|one| one.pid > HOST && one.start >= started), "{found:?}");
@@ -256,13 +272,13 @@ fn what_is_remembered_is_bounded_and_the_living_stay() {
     system.happen(Event::Session(6));
     family.find(&system.all);
     system.adopt(LEADER);
-    system.all[6].origin = [0; 2];
-    for _ in 0..REMEMBERED + 10 {
+    system.all[6].starter_ids = [0; 2];
+    for _ in 0..MAX_REMEMBERED + 10 {
         system.happen(Event::Fork(5));
         family.find(&system.all);
         system.happen(Event::Exit(7));
     }
-    assert!(family.seen.len() <= REMEMBERED && family.marks[1].len() <= REMEMBERED);
+    assert!(family.seen.len() <= MAX_REMEMBERED && family.unique_ids[1].len() <= MAX_REMEMBERED);
     assert_eq!(found(&mut family, &system.all), system.descendants());
 }
 
@@ -296,4 +312,15 @@ fn what_shares_a_session_that_is_not_the_hosts_is_found_and_what_shares_that_is_
     let mut system = with_orphan(&[]);
     system.happen(Event::Group(7));
     assert_eq!(found(&mut system.family(), &system.all), [LEADER, 7].into());
+}
+
+#[test]
+fn a_later_process_with_the_same_pid_is_not_killed() {
+    let mut child = process::Command::new("sleep").arg("60").spawn().expect("sleep starts");
+    let info = ProcessInfo::read(child.id().cast_signed()).expect("it is there");
+    ProcessInfo { start: info.start - 1, ..info }.kill();
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(child.try_wait().expect("asked").is_none());
+    info.kill();
+    child.wait().expect("reaped");
 }
