@@ -19,7 +19,10 @@ export async function buildFloor(cache, say) {
   const build = ['build', '--release', '--locked', '--package', CRATE, '--message-format=json-render-diagnostics']
   try {
     const { stdout } = await run('cargo', build, { cwd: root, maxBuffer: 1 << 26 })
-    const messages = stdout.trim().split('\n').map(line => JSON.parse(line))
+    const messages = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     const built = messages.find(({ reason, target }) => reason === 'compiler-artifact' && target.name === CRATE.replaceAll('-', '_'))
     const folder = join(cache, 'floor')
     mkdirSync(folder, { recursive: true })
@@ -31,7 +34,10 @@ export async function buildFloor(cache, say) {
     )
     return { packages: [], entry }
   } catch (error) {
-    const problem = `cannot be built: ${String(error.stderr || error.message).trim().split('\n').at(-1)}`
+    const problem = `cannot be built: ${String(error.stderr || error.message)
+      .trim()
+      .split('\n')
+      .at(-1)}`
     say(`floor: ${problem}`)
     return { packages: [], problem }
   }

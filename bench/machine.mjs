@@ -16,7 +16,7 @@ export function machineFacts() {
 }
 
 /** 1, 5 and 15 minutes. */
-export const loadAverage = () => os.loadavg().map(load => Number(load.toFixed(2)))
+export const loadAverage = () => os.loadavg().map((load) => Number(load.toFixed(2)))
 
 function version(program) {
   try {

@@ -15,13 +15,13 @@ export function changeLines(lines, count) {
   for (let hunk = 0; hunk < count; hunk += 1) {
     const at = hunk * gap + CONTEXT
     changed[at] = `  // line ${at + 1} was changed`
-    const before = lines.slice(at - CONTEXT, at).map(line => ` ${line}`)
-    const after = lines.slice(at + 1, at + 1 + CONTEXT).map(line => ` ${line}`)
+    const before = lines.slice(at - CONTEXT, at).map((line) => ` ${line}`)
+    const after = lines.slice(at + 1, at + 1 + CONTEXT).map((line) => ` ${line}`)
     const size = before.length + 1 + after.length
     const header = `@@ -${at - CONTEXT + 1},${size} +${at - CONTEXT + 1},${size} @@`
     there.push(header, ...before, `-${lines[at]}`, `+${changed[at]}`, ...after)
     back.push(header, ...before, `-${changed[at]}`, `+${lines[at]}`, ...after)
   }
-  const diff = hunks => `--- a/file\n+++ b/file\n${hunks.join('\n')}\n`
+  const diff = (hunks) => `--- a/file\n+++ b/file\n${hunks.join('\n')}\n`
   return { changed, there: diff(there), back: diff(back) }
 }

@@ -43,7 +43,10 @@ export async function installPeers(cache, say) {
     try {
       found[name] = { packages, entry: await install(name, peer, cache, say) }
     } catch (error) {
-      const problem = `cannot be installed: ${String(error.stderr || error.message).trim().split('\n').at(-1)}`
+      const problem = `cannot be installed: ${String(error.stderr || error.message)
+        .trim()
+        .split('\n')
+        .at(-1)}`
       say(`${name}: ${problem}`)
       found[name] = { packages, problem }
     }

@@ -59,5 +59,5 @@ const refused = (ids, problem) => ({
   residentMb: 0,
   endMb: 0,
   peers: {},
-  results: Object.fromEntries(ids.map(id => [id, { samples: {}, problems: { ours: problem } }])),
+  results: Object.fromEntries(ids.map((id) => [id, { samples: {}, problems: { ours: problem } }])),
 })

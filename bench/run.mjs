@@ -31,7 +31,7 @@ which are kept.
 The exit code is 1 when something could not be run, and 0 otherwise: speed is no test.
 `
 
-const say = text => process.stderr.write(`bench  ${text}\n`)
+const say = (text) => process.stderr.write(`bench  ${text}\n`)
 
 function readArguments() {
   const { values } = parseArgs({
@@ -43,7 +43,7 @@ function readArguments() {
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  return { ...values, goals: chooseGoals(values.only?.flatMap(names => names.split(','))) }
+  return { ...values, goals: chooseGoals(values.only?.flatMap((names) => names.split(','))) }
 }
 
 async function main({ goals, quick, json, strict }) {
@@ -64,7 +64,7 @@ async function main({ goals, quick, json, strict }) {
     processes.push({ ...group, ...facts })
   }
 
-  const rows = goals.map(goal => judge(goal, results, quick))
+  const rows = goals.map((goal) => judge(goal, results, quick))
   const rebuilt = buildFingerprint() !== build
   const machine = { ...machineFacts(), loadBefore, loadAfter: loadAverage() }
   if (json !== undefined) {
@@ -76,7 +76,7 @@ async function main({ goals, quick, json, strict }) {
   for (const line of sizes(processes)) console.log(line)
   for (const line of unavailable(processes)) console.log(line)
   console.log(`\n${formatSum(rows)}`)
-  const fatal = row => row.verdict === 'FAILED' || (strict && row.verdict === 'BELOW MUST')
+  const fatal = (row) => row.verdict === 'FAILED' || (strict && row.verdict === 'BELOW MUST')
   process.exitCode = rows.some(fatal) ? 1 : 0
 }
 
@@ -87,9 +87,7 @@ function formatMachine({ node, bun, platform, kernel, cpu, cpus, memoryMb, loadB
 
 /** How large each process was while it measured. */
 function sizes(processes) {
-  return processes.map(
-    ({ runtime, ids, residentMb, endMb }) => `${runtime} of ${residentMb} MB, ${endMb} MB at the end: ${ids.join(', ')}`,
-  )
+  return processes.map(({ runtime, ids, residentMb, endMb }) => `${runtime} of ${residentMb} MB, ${endMb} MB at the end: ${ids.join(', ')}`)
 }
 
 /** Each peer that some runtime had to do without, once. */

@@ -3,7 +3,7 @@
 const HEADINGS = ['operation', 'must', 'target', 'measured (minima)', 'ours', 'smithers', 'others (median)', 'verdict']
 
 /** Three digits that mean something. */
-const digits = number => {
+const digits = (number) => {
   if (number >= 100) return number.toFixed(0)
   if (number >= 10) return number.toFixed(1)
   return number.toFixed(number >= 1 ? 2 : 3)
@@ -17,10 +17,8 @@ const numberText = (number, unit) => (unit === 'ms' ? `${digits(number)} ms` : `
 const measuredText = ({ measured, measuredByMinima, unit }) =>
   measured === null ? '–' : `${numberText(measured, unit)} (${numberText(measuredByMinima, unit)})`
 /** Median / minimum, and where eight of ten samples lie. */
-const summaryText = summary =>
-  summary === undefined
-    ? '–'
-    : `${digits(summary.median)} / ${digits(summary.min)} (${digits(summary.p10)}–${digits(summary.p90)})`
+const summaryText = (summary) =>
+  summary === undefined ? '–' : `${digits(summary.median)} / ${digits(summary.min)} (${digits(summary.p10)}–${digits(summary.p90)})`
 
 /** @param {Row} row */
 function cells(row) {
@@ -32,7 +30,9 @@ function cells(row) {
     measuredText(row),
     summaryText(ours),
     row.toOriginal === undefined ? summaryText(smithers) : `${summaryText(smithers)}, ${digits(row.toOriginal)}x`,
-    Object.entries(others).map(([name, { median }]) => `${name} ${digits(median)}`).join(', ') || '–',
+    Object.entries(others)
+      .map(([name, { median }]) => `${name} ${digits(median)}`)
+      .join(', ') || '–',
     row.note === '' ? row.verdict : `${row.verdict} (${row.note})`,
   ]
 }
@@ -40,11 +40,16 @@ function cells(row) {
 /** @param {Row[]} rows */
 export function formatTable(rows) {
   const lines = [HEADINGS, ...rows.map(cells)]
-  const widths = HEADINGS.map((_, column) => Math.max(...lines.map(line => line[column].length)))
-  const text = lines.map(line =>
-    line.map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column]))).join('  '),
+  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => line[column].length)))
+  const text = lines.map((line) => line.map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column]))).join('  '))
+  text.splice(
+    1,
+    0,
+    widths
+      .slice(0, -1)
+      .map((width) => '-'.repeat(width))
+      .join('  '),
   )
-  text.splice(1, 0, widths.slice(0, -1).map(width => '-'.repeat(width)).join('  '))
   return text.join('\n')
 }
 
@@ -56,9 +61,11 @@ const floorText = ({ atFloor, must, unit }) => {
 
 /** @param {Row[]} rows */
 export function formatSum(rows) {
-  const count = verdict => rows.filter(row => row.verdict === verdict).length
+  const count = (verdict) => rows.filter((row) => row.verdict === verdict).length
   const missed = rows.filter(({ verdict }) => verdict === 'BELOW MUST')
-  const lines = missed.map(row => `BELOW MUST  ${row.operation.trim()}: ${measuredText(row)}, must ${goalText(row.must, row)}${floorText(row)}`)
+  const lines = missed.map(
+    (row) => `BELOW MUST  ${row.operation.trim()}: ${measuredText(row)}, must ${goalText(row.must, row)}${floorText(row)}`,
+  )
   lines.push(
     `${count('ok')} ok, ${count('below target')} below target, ${missed.length} below must, ` +
       `${count('not yet')} not yet, ${count('FAILED')} failed`,

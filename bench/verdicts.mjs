@@ -42,7 +42,7 @@ export function judge(goal, results, quick) {
   if (ours === undefined || (['ratio', 'over', 'added'].includes(measure) && other === undefined)) {
     return { ...row, measured: null, measuredByMinima: null, verdict: 'FAILED', note: note || `nothing to compare with: no ${against}` }
   }
-  const by = kind => {
+  const by = (kind) => {
     if (measure === 'ratio') return other[kind] / ours[kind]
     if (measure === 'over') return ours[kind] / other[kind]
     return measure === 'added' ? ours[kind] - other[kind] : ours[kind]
@@ -56,7 +56,7 @@ export function judge(goal, results, quick) {
 
 function verdict(measured, { must, target }, moreIsBetter) {
   if (must === undefined) return 'measured'
-  const reaches = goal => goal === undefined || (moreIsBetter ? measured >= goal : measured <= goal)
+  const reaches = (goal) => goal === undefined || (moreIsBetter ? measured >= goal : measured <= goal)
   if (!reaches(must)) return 'BELOW MUST'
   return reaches(target) ? 'ok' : 'below target'
 }

@@ -22,7 +22,7 @@ import { workloads } from './workloads.mjs'
 /** @type {Job} */
 const job = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 // Tools print to stdout; what is said here goes to stderr.
-const say = text => process.stderr.write(`bench  ${text}\n`)
+const say = (text) => process.stderr.write(`bench  ${text}\n`)
 
 const contenders = await loadContenders(job.installed)
 const stage = {
@@ -30,12 +30,12 @@ const stage = {
   installed: job.installed,
   extent: job.extent,
   folder: job.folder,
-  corpus: size => corpusFolder(corpora[size][job.extent], job.cache, say),
+  corpus: (size) => corpusFolder(corpora[size][job.extent], job.cache, say),
 }
 const residentMb = growTo(job.residentMb)
 const results = {}
 for (const id of job.ids) {
-  const workload = workloads.find(each => each.id === id)
+  const workload = workloads.find((each) => each.id === id)
   const start = performance.now()
   try {
     results[id] = await measure(workload)

@@ -11,7 +11,7 @@ const COMPILED = new Set(['js', 'mjs', 'cjs', 'jsx', 'ts', 'mts', 'cts', 'tsx'])
 /** Inside of the package, so that a block finds it by its name, and what is installed beside it. */
 const folder = join(cacheDir, 'code-blocks')
 
-const isPage = file => /^(?:README\.md|llms\.txt|examples\/README\.md|docs\/.*\.md)$/.test(file)
+const isPage = (file) => /^(?:README\.md|llms\.txt|examples\/README\.md|docs\/.*\.md)$/.test(file)
 
 /** A block as a module: with the lines around it where it is a fragment. */
 function moduleOf(page, { code }, parts) {
@@ -19,7 +19,11 @@ function moduleOf(page, { code }, parts) {
   if (part !== undefined) parts.splice(parts.indexOf(part), 1)
   const { before = '', after = '' } = part ?? {}
   // A block without an import would be a script, and share its names with all other blocks.
-  return { text: `${before}${code}${after}\nexport {}\n`, linesBefore: before.split('\n').length - 1, declares: /^(?:declare|import type) /m.test(before) }
+  return {
+    text: `${before}${code}${after}\nexport {}\n`,
+    linesBefore: before.split('\n').length - 1,
+    declares: /^(?:declare|import type) /m.test(before),
+  }
 }
 
 /** Writes the blocks of a page as files. Gives what can be said without compiling them. */
@@ -66,9 +70,9 @@ function compile(places) {
   return new Promise((resolve, reject) => {
     execFile(join(binDir, 'tsc'), ['-p', folder, '--pretty', 'false'], { cwd: root, maxBuffer: 2 ** 24 }, (error, stdout, stderr) => {
       if (error !== null && typeof error.code !== 'number') return reject(error)
-      const lines = `${stdout}${stderr}`.split('\n').filter(line => line !== '')
+      const lines = `${stdout}${stderr}`.split('\n').filter((line) => line !== '')
       if (error !== null && lines.length === 0) return reject(error)
-      resolve(lines.map(line => inPage(line, places)))
+      resolve(lines.map((line) => inPage(line, places)))
     })
   })
 }
@@ -82,5 +86,7 @@ function inPage(message, places) {
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 const places = new Map()
-const problems = listTree().files.filter(isPage).flatMap(page => writePage(page, places))
+const problems = listTree()
+  .files.filter(isPage)
+  .flatMap((page) => writePage(page, places))
 report(`code blocks (${places.size})`, [...problems, ...(await compile(places))])

@@ -7,21 +7,27 @@ import { root } from './setup/paths.mjs'
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** A path in backticks is held to exist when it starts in one of these. */
-const REPOSITORY_PATH =
-  /^(?:src|crates|ts|__test__|docs|scripts|examples|bench|fuzz|npm|\.ci|\.github)\/[\w./-]+$/
+const REPOSITORY_PATH = /^(?:src|crates|ts|__test__|docs|scripts|examples|bench|fuzz|npm|\.ci|\.github)\/[\w./-]+$/
 const LINK = /\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g
 const INLINE_CODE = /`([^`\n]+)`/g
 const NPM_RUN = /\bnpm run(?: --?\w+)* ([\w:-]+)/g
 
-const isExternal = target => /^[a-z][a-z\d+.-]*:/i.test(target)
+const isExternal = (target) => /^[a-z][a-z\d+.-]*:/i.test(target)
 
 /** Links and paths inside a code block are examples, not references. */
-const withoutBlocks = text => text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '')
+const withoutBlocks = (text) => text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '')
 
 /** The places of a page that a link can name, as GitHub calls them. */
 function anchorsOf(path) {
   const headings = withoutBlocks(readFileSync(path, 'utf8')).matchAll(/^#{1,6} (.+)$/gm)
-  return new Set([...headings].map(([, title]) => title.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')))
+  return new Set(
+    [...headings].map(([, title]) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
 }
 
 function* problemsIn(file) {
@@ -48,5 +54,8 @@ function* problemsIn(file) {
   }
 }
 
-const pages = listTree().files.filter(file => file.endsWith('.md') || file === 'llms.txt')
-report('docs', pages.flatMap(file => [...problemsIn(file)]))
+const pages = listTree().files.filter((file) => file.endsWith('.md') || file === 'llms.txt')
+report(
+  'docs',
+  pages.flatMap((file) => [...problemsIn(file)]),
+)

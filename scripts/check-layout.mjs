@@ -10,7 +10,7 @@ const TYPE_IMPORT = /\b(?:import|export)\s+type\s[^'"]*?\bfrom\s*['"][^'"]+['"]/
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*['"]([^'"]+)['"]/g
 
 const { files, folders } = listTree()
-const read = file => readFileSync(join(root, file), 'utf8')
+const read = (file) => readFileSync(join(root, file), 'utf8')
 
 function* vagueNames() {
   for (const path of [...files, ...folders]) {
@@ -20,8 +20,8 @@ function* vagueNames() {
 }
 
 function* longFiles() {
-  const isSource = file => /^(?:src|ts|scripts|crates\/[^/]+\/src)\/.*\.(?:rs|ts|mjs)$/.test(file)
-  const isTest = file => /(?:^|\/)tests?(?:\/|\.rs$)|_tests?\.rs$|\.test\.ts$/.test(file)
+  const isSource = (file) => /^(?:src|ts|scripts|crates\/[^/]+\/src)\/.*\.(?:rs|ts|mjs)$/.test(file)
+  const isTest = (file) => /(?:^|\/)tests?(?:\/|\.rs$)|_tests?\.rs$|\.test\.ts$/.test(file)
   for (const file of files) {
     if (!isSource(file) || isTest(file)) continue
     const lines = read(file).split('\n').length - 1
@@ -50,7 +50,8 @@ function* toolsThatReachOut() {
   for (const file of files) {
     if (!/^ts\/contract\/tools\/.*\.ts$/.test(file)) continue
     for (const [, specifier] of read(file).replaceAll(TYPE_IMPORT, '').matchAll(IMPORT)) {
-      if (!specifier.startsWith('.') || own.test(specifier)) yield `${file}: a tool of the contract imports ${specifier}; it has its runtime`
+      if (!specifier.startsWith('.') || own.test(specifier))
+        yield `${file}: a tool of the contract imports ${specifier}; it has its runtime`
     }
     const globals = /\b(?:fetch|WebSocket|XMLHttpRequest|process|Bun|globalThis)\b\s*[.(]/.exec(read(file))
     if (globals !== null) yield `${file}: a tool of the contract uses ${globals[0]}; it has its runtime`

@@ -19,7 +19,7 @@ Compares the metadata of all packages with what it is made of.
 `
 const WRITE = 'run `node scripts/check-metadata.mjs --write`'
 
-const read = path => {
+const read = (path) => {
   try {
     return readFileSync(join(root, path), 'utf8')
   } catch {
@@ -50,7 +50,8 @@ function* addressProblems() {
   const made = /^(?:package\.json|package-lock\.json|npm\/[^/]+\/package\.json)$/
   for (const file of listTree().files) {
     if (made.test(file) || !/\.(?:md|txt|json|mjs|ts|js|toml|yml|rs)$/.test(file)) continue
-    if (read(file)?.includes(`github.com/${owner}/`)) yield `${file}: names the repository's owner, who stands in scripts/package/repository.mjs alone`
+    if (read(file)?.includes(`github.com/${owner}/`))
+      yield `${file}: names the repository's owner, who stands in scripts/package/repository.mjs alone`
   }
 }
 

@@ -21,9 +21,8 @@ installed from npm into .cache/runtimes the first time.
 
 const PUBLISHED =
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.js|index\.d\.ts|docs\/(?:decisions\/|guides\/)?[\w-]+\.md|examples\/.+\.(?:mjs|js|json|md)|dist\/.+\.(?:js|d\.ts))$/
-const fixture = name => join(root, 'scripts', 'fixtures', name)
-const installedVersion = name =>
-  JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
+const fixture = (name) => join(root, 'scripts', 'fixtures', name)
+const installedVersion = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
 
 const counts = noCounts()
 
@@ -74,7 +73,7 @@ function checkTypes(project, moduleResolution) {
     capture('tsc', ['-p', config], { cwd: project })
   } catch (error) {
     // The AI SDK's declarations do not pass without skipLibCheck; only ours are judged.
-    const ours = error.message.split('\n').filter(line => /^(?:consumer-|node_modules\/toolwright)/.test(line))
+    const ours = error.message.split('\n').filter((line) => /^(?:consumer-|node_modules\/toolwright)/.test(line))
     expect(ours.length === 0 && /error TS/.test(error.message), ours.join('\n') || error.message)
   }
 }
@@ -104,7 +103,7 @@ function checkCommonJs(work, packages) {
     check(`CommonJS: every entry point is required on ${name}`, () => capture(binary(), ['consumer-require.cjs'], { cwd: project }))
   }
   const node = join(binDir, 'node')
-  const program = name => join(project, 'node_modules', '.bin', name)
+  const program = (name) => join(project, 'node_modules', '.bin', name)
   check('CommonJS: a program runs by tsx', () => capture(node, [program('tsx'), 'consumer-script.ts'], { cwd: project }))
   checkQuickStart(project, [
     ['an ES module', 'agent.mjs', node],
@@ -148,7 +147,7 @@ function main(work) {
   if (platform === undefined) return
   check('root package holds what is published and nothing else', () => {
     published = packRoot(work, platform.name)
-    const strangers = published.files.filter(file => !PUBLISHED.test(file))
+    const strangers = published.files.filter((file) => !PUBLISHED.test(file))
     expect(strangers.length === 0, `it also holds ${strangers.join(' ')}`)
     for (const file of ['README.md', 'LICENSE', 'llms.txt', 'index.js', 'index.d.ts', 'dist/index.js', 'dist/index.d.ts']) {
       expect(published.files.includes(file), `${file} is missing`)
@@ -158,13 +157,13 @@ function main(work) {
 
   check('links in published pages lead to published files', () => {
     const dead = published.files
-      .filter(file => /\.md$|^llms\.txt$/.test(file))
-      .flatMap(page => {
+      .filter((file) => /\.md$|^llms\.txt$/.test(file))
+      .flatMap((page) => {
         const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
         const targets = [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map(([, target]) => posix.join(posix.dirname(page), target))
         return targets
-          .filter(target => !published.files.some(file => file === target || file.startsWith(target.replace(/\/?$/, '/'))))
-          .map(target => `${page} names ${target}`)
+          .filter((target) => !published.files.some((file) => file === target || file.startsWith(target.replace(/\/?$/, '/'))))
+          .map((target) => `${page} names ${target}`)
       })
     expect(dead.length === 0, dead.join('\n'))
   })
@@ -193,8 +192,7 @@ function main(work) {
     }
   }
   checkCommonJs(work, packages)
-  check('a missing platform package is explained in one sentence', () =>
-    checkMissingPlatform(work, published.tarball))
+  check('a missing platform package is explained in one sentence', () => checkMissingPlatform(work, published.tarball))
 }
 
 if (process.argv.includes('--help')) process.stdout.write(HELP)

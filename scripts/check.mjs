@@ -24,6 +24,7 @@ TOOLWRIGHT_SEED=N repeats a run with the seed it printed.
 const setup = { name: 'setup', command: ['node', 'scripts/setup.mjs'], streams: true }
 const steps = [
   { name: 'rustfmt', command: ['cargo', 'fmt', '--all', '--check'] },
+  { name: 'oxfmt', command: ['oxfmt', '--check', '.'] },
   { name: 'oxlint', command: ['oxlint', '--deny-warnings'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.check.json'] },
   { name: 'layout', command: ['node', 'scripts/check-layout.mjs'] },
@@ -44,24 +45,24 @@ const steps = [
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], counts: true },
 ]
 
-const seconds = since => `${((performance.now() - since) / 1000).toFixed(1)} s`
+const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`
 
 function runStep({ command: [program, ...args], counts, streams }, env) {
-  return new Promise(resolve => {
+  return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', streams ? 'inherit' : 'pipe'] })
     const output = []
     let found
-    const take = line => {
+    const take = (line) => {
       output.push(line)
       if (streams) console.log(line)
     }
-    createInterface({ input: child.stdout }).on('line', line => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
       take(line)
       if (counts) found = parseCounts(line) ?? found
     })
     if (!streams) createInterface({ input: child.stderr }).on('line', take)
-    child.on('error', error => resolve({ ok: false, output: [`${program}: ${error.message}`], found }))
-    child.on('close', code => resolve({ ok: code === 0, output, found }))
+    child.on('error', (error) => resolve({ ok: false, output: [`${program}: ${error.message}`], found }))
+    child.on('close', (code) => resolve({ ok: code === 0, output, found }))
   })
 }
 
@@ -81,7 +82,7 @@ async function main({ only, verbose }) {
     const { ok, output, found } = await runStep(step, env)
     const verdict = `${ok ? 'ok' : 'FAILED'} ${seconds(start)}`
     console.log(step.streams ? `check  ${step.name} … ${verdict}` : verdict)
-    if (!step.streams && (verbose || !ok)) console.log(output.map(line => `    ${line}`).join('\n'))
+    if (!step.streams && (verbose || !ok)) console.log(output.map((line) => `    ${line}`).join('\n'))
     if (step.counts) {
       // A step that dies before it has counted must still show up in the sum.
       const counts = found ?? noCounts()
@@ -111,8 +112,8 @@ function readArguments() {
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const only = values.only?.flatMap(names => names.split(','))
-  const unknown = only?.find(name => steps.every(step => step.name !== name))
+  const only = values.only?.flatMap((names) => names.split(','))
+  const unknown = only?.find((name) => steps.every((step) => step.name !== name))
   if (unknown !== undefined) {
     throw new TypeError(`no step ${unknown}: choose from ${steps.map(({ name }) => name).join(', ')}`)
   }

@@ -20,7 +20,7 @@ first on PATH.
 function parseArguments(args) {
   const split = args.indexOf('--')
   const own = split === -1 ? args : args.slice(0, split)
-  const unknown = own.find(arg => !['--force', '--help', '-h'].includes(arg))
+  const unknown = own.find((arg) => !['--force', '--help', '-h'].includes(arg))
   if (unknown !== undefined) throw new SetupError(`unknown option ${unknown}; see --help`)
   return {
     force: own.includes('--force'),
@@ -42,7 +42,7 @@ async function main() {
   if (command.length > 0) await runCommand(command)
 }
 
-main().catch(error => {
+main().catch((error) => {
   if (!(error instanceof SetupError)) throw error
   say(error.message)
   process.exitCode = 1

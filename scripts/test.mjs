@@ -20,15 +20,15 @@ Environment:
 
 const suites = {
   cargo: { title: 'cargo', run: runCargo },
-  node: { title: 'node', run: options => runVitest({ ...options, runtime: 'node' }) },
-  bun: { title: 'bun', run: options => runVitest({ ...options, runtime: 'bun' }) },
+  node: { title: 'node', run: (options) => runVitest({ ...options, runtime: 'node' }) },
+  bun: { title: 'bun', run: (options) => runVitest({ ...options, runtime: 'bun' }) },
   systems: {
     title: 'systems',
-    run: options => runVitest({ ...options, runtime: 'node', systems: true }),
+    run: (options) => runVitest({ ...options, runtime: 'node', systems: true }),
   },
   'systems-bun': {
     title: 'attacks on the sandbox, under Bun',
-    run: options => runVitest({ ...options, runtime: 'bun', systems: true }),
+    run: (options) => runVitest({ ...options, runtime: 'bun', systems: true }),
   },
 }
 /** The systems suites need programs that npm and cargo do not bring, or much time. */
@@ -43,15 +43,15 @@ function readArguments() {
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const chosen = values.only?.flatMap(names => names.split(',')) ?? BY_DEFAULT
-  const unknown = chosen.find(name => !Object.hasOwn(suites, name))
+  const chosen = values.only?.flatMap((names) => names.split(',')) ?? BY_DEFAULT
+  const unknown = chosen.find((name) => !Object.hasOwn(suites, name))
   if (unknown !== undefined) {
     throw new TypeError(`no suite ${unknown}: choose from ${Object.keys(suites).join(', ')}`)
   }
   return { chosen, filters: positionals, soak: values.soak, help: values.help }
 }
 
-const seconds = since => `${((performance.now() - since) / 1000).toFixed(1)} s`
+const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`
 
 async function main({ chosen, filters, soak }) {
   // A soak looks for what the everyday run has not seen, so it starts somewhere else each time.

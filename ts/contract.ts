@@ -39,12 +39,25 @@ export type {
   ShellRunRequirement,
 } from './contract/session/requirements.js'
 export type { AgentManifest } from './contract/session/manifest.js'
-export { compileManifest, evaluatePermission, type CompiledManifest, type EvaluatedCall, type ManifestVariables } from './contract/session/compile-manifest.js'
+export {
+  compileManifest,
+  evaluatePermission,
+  type CompiledManifest,
+  type EvaluatedCall,
+  type ManifestVariables,
+} from './contract/session/compile-manifest.js'
 export { presets } from './contract/permissions/presets.js'
 export type { PermissionAction, Rule, RuleSource, ScopedRules, StoredRule } from './contract/permissions/rule.js'
 export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
 export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
-export { allWatchdogs, type Verdict, type Watchdog, type WatchedCall, type WatchedCommand, type WatchedRedirect } from './contract/call/watchdog.js'
+export {
+  allWatchdogs,
+  type Verdict,
+  type Watchdog,
+  type WatchedCall,
+  type WatchedCommand,
+  type WatchedRedirect,
+} from './contract/call/watchdog.js'
 export { networkWatchdog } from './contract/watchdogs/network-words.js'
 export { commandWatchdog, type CommandWatchdogOptions } from './contract/watchdogs/command-policy.js'
 export { QUESTION_HEADLESS_MESSAGE, type AskedQuestion } from './contract/call/questions.js'
@@ -83,12 +96,7 @@ export { brave, type BraveOptions } from './contract/web/providers/brave.js'
 export { searxng, type SearxngOptions } from './contract/web/providers/searxng.js'
 export { tavily, type TavilyOptions } from './contract/web/providers/tavily.js'
 export { SESSION_NODE, type RecordPart } from './contract/journal/session-recorder.js'
-export {
-  replaySession,
-  type ReplayedEnvelope,
-  type ReplaySessionOptions,
-  type SessionReplay,
-} from './contract/journal/replay-session.js'
+export { replaySession, type ReplayedEnvelope, type ReplaySessionOptions, type SessionReplay } from './contract/journal/replay-session.js'
 export { acpToolKind, acpToolKinds, type AcpToolKind } from './contract/acp/kinds.js'
 export {
   toAcpToolCall,

@@ -7,14 +7,7 @@ export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError 
 export { openThreadStore, type OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
 export type { StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
 export type { ThreadStore } from './standard-agents/store/thread-store.js'
-export type {
-  Agent,
-  DurableObjectStorage,
-  Env,
-  Message,
-  ThreadMessage,
-  ThreadState,
-} from './standard-agents/thread/thread-state.js'
+export type { Agent, DurableObjectStorage, Env, Message, ThreadMessage, ThreadState } from './standard-agents/thread/thread-state.js'
 export type {
   CallOptions,
   CallOutcome,

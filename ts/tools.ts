@@ -14,13 +14,7 @@ export {
   type ToolCallRecord,
   type ToolContext,
 } from './toolkit/context.js'
-export {
-  defineTool,
-  type CallableTool,
-  type DefinedTool,
-  type DefineToolOptions,
-  type StreamingTool,
-} from './toolkit/define-tool.js'
+export { defineTool, type CallableTool, type DefinedTool, type DefineToolOptions, type StreamingTool } from './toolkit/define-tool.js'
 export type { DefinedToolContext } from './toolkit/call-context.js'
 export type { ToolCallOptions } from './toolkit/run-call.js'
 export {
@@ -36,11 +30,7 @@ export { editFileTool, type EditInput, type EditTool } from './toolkit/tools/edi
 export { grepTool, type GrepInput, type GrepTool } from './toolkit/tools/grep.js'
 export { readFileTool, type ReadInput, type ReadTool } from './toolkit/tools/read.js'
 export { writeFileTool, type WriteInput, type WriteTool } from './toolkit/tools/write.js'
-export {
-  getDefinedToolMetadata,
-  type DefinedToolMetadata,
-  type ToolRevertContext,
-} from './toolkit/tool-metadata.js'
+export { getDefinedToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './toolkit/tool-metadata.js'
 
 export { tools }
 /** Reads a file of the root directory. */

@@ -17,7 +17,16 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const UTC = { env: { TZ: 'UTC', NO_COLOR: undefined, FORCE_COLOR: undefined } }
 
 const call = (runId: string, seq: number) =>
-  ({ runId, nodeId: 'work', attempt: 1, seq, toolName: 'bash', inputJson: '{"cmd":"npm","args":["test"]}', sideEffect: true, startedAtMs: NOON + seq }) as const
+  ({
+    runId,
+    nodeId: 'work',
+    attempt: 1,
+    seq,
+    toolName: 'bash',
+    inputJson: '{"cmd":"npm","args":["test"]}',
+    sideEffect: true,
+    startedAtMs: NOON + seq,
+  }) as const
 
 /** A journal of ours with two runs; the one that began later is written first. */
 async function writeJournal(path: string) {
@@ -26,8 +35,17 @@ async function writeJournal(path: string) {
   await journal.insertToolCall({ ...call('later', 60_000) })
   const first = await journal.insertToolCall(call('first', 1))
   await journal.updateToolCall(first, { status: 'success', outputJson: '"ok"', finishedAtMs: NOON + 1_501 })
-  const second = await journal.insertToolCall({ ...call('first', 2), toolName: 'write', inputJson: '{"path":"a.txt","contentBytes":9000,"contentHash":"h"}' })
-  await journal.updateToolCall(second, { status: 'error', acted: false, errorJson: '{"name":"ToolError","code":"TOOL_PATH_ESCAPE","summary":"Path escapes sandbox root"}', finishedAtMs: NOON + 5 })
+  const second = await journal.insertToolCall({
+    ...call('first', 2),
+    toolName: 'write',
+    inputJson: '{"path":"a.txt","contentBytes":9000,"contentHash":"h"}',
+  })
+  await journal.updateToolCall(second, {
+    status: 'error',
+    acted: false,
+    errorJson: '{"name":"ToolError","code":"TOOL_PATH_ESCAPE","summary":"Path escapes sandbox root"}',
+    finishedAtMs: NOON + 5,
+  })
   await journal.flush()
   return journal
 }
@@ -58,7 +76,11 @@ describe('toolwright calls', () => {
   test('--run shows one of them', async () => {
     const { root, at } = makeSandbox()
     await writeJournal(at('runs.db'))
-    expect(await runCli(['calls', '--run', 'first', 'runs.db'], { ...UTC, cwd: root })).toMatchObject({ code: 0, stdout: FIRST_RUN, stderr: '' })
+    expect(await runCli(['calls', '--run', 'first', 'runs.db'], { ...UTC, cwd: root })).toMatchObject({
+      code: 0,
+      stdout: FIRST_RUN,
+      stderr: '',
+    })
     expect(await runCli(['calls', 'runs.db', '--run', 'fir'], { cwd: root })).toMatchObject({
       code: 1,
       stdout: '',
@@ -70,10 +92,23 @@ describe('toolwright calls', () => {
     const { at } = makeSandbox()
     const journal = await writeJournal(at('runs.db'))
     const { code, stdout } = await runCli(['calls', at('runs.db'), '--json'])
-    const rows = stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>)
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
     expect(rows).toMatchObject([
       { ...(await journal.listRun('first'))[0], target: 'npm test', durationMs: 1_500, inputBytes: 29, outputBytes: 4 },
-      { runId: 'first', seq: 2, toolName: 'write', status: 'error', acted: false, target: 'a.txt', durationMs: 3, inputBytes: 9_000, outputBytes: null },
+      {
+        runId: 'first',
+        seq: 2,
+        toolName: 'write',
+        status: 'error',
+        acted: false,
+        target: 'a.txt',
+        durationMs: 3,
+        inputBytes: 9_000,
+        outputBytes: null,
+      },
       { runId: 'later', status: 'started', finishedAtMs: null, durationMs: null },
     ])
     expect(code).toBe(0)
@@ -82,7 +117,11 @@ describe('toolwright calls', () => {
   test('says that nothing is recorded', async () => {
     const { at } = makeSandbox()
     await (await openJournal(at('runs.db'))).close()
-    expect(await runCli(['calls', at('runs.db')])).toMatchObject({ code: 0, stdout: `No calls are recorded in ${at('runs.db')}.\n`, stderr: '' })
+    expect(await runCli(['calls', at('runs.db')])).toMatchObject({
+      code: 0,
+      stdout: `No calls are recorded in ${at('runs.db')}.\n`,
+      stderr: '',
+    })
     expect(await runCli(['calls', at('runs.db'), '--json'])).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
@@ -100,20 +139,25 @@ describe('toolwright calls', () => {
   })
 })
 
-test.skipIf(process.platform !== 'linux' || !existsSync('/usr/bin/script'))('a terminal gets colours, unless its user wants none', async () => {
-  const { at } = makeSandbox()
-  await writeJournal(at('runs.db'))
-  const inTerminal = async (env: NodeJS.ProcessEnv): Promise<string> => {
-    const line = [process.execPath, cli, 'calls', at('runs.db')].map((word) => `'${word}'`).join(' ')
-    const { stdout } = await run('/usr/bin/script', ['-qec', line, '/dev/null'], { env: { ...process.env, ...UTC.env, TERM: 'xterm', ...env } })
-    return stdout.replaceAll('\r\n', '\n')
-  }
-  const coloured = await inTerminal({})
-  expect(coloured).toContain('\u001b[32msuccess\u001b[39m')
-  // oxlint-disable-next-line no-control-regex -- the colours
-  expect(coloured.replaceAll(/\u001b\[\d+m/gu, '')).toBe(`${FIRST_RUN}\n${LATER_RUN}`)
-  expect(await inTerminal({ NO_COLOR: '1' })).toBe(`${FIRST_RUN}\n${LATER_RUN}`)
-})
+test.skipIf(process.platform !== 'linux' || !existsSync('/usr/bin/script'))(
+  'a terminal gets colours, unless its user wants none',
+  async () => {
+    const { at } = makeSandbox()
+    await writeJournal(at('runs.db'))
+    const inTerminal = async (env: NodeJS.ProcessEnv): Promise<string> => {
+      const line = [process.execPath, cli, 'calls', at('runs.db')].map((word) => `'${word}'`).join(' ')
+      const { stdout } = await run('/usr/bin/script', ['-qec', line, '/dev/null'], {
+        env: { ...process.env, ...UTC.env, TERM: 'xterm', ...env },
+      })
+      return stdout.replaceAll('\r\n', '\n')
+    }
+    const coloured = await inTerminal({})
+    expect(coloured).toContain('\u001b[32msuccess\u001b[39m')
+    // oxlint-disable-next-line no-control-regex -- the colours
+    expect(coloured.replaceAll(/\u001b\[\d+m/gu, '')).toBe(`${FIRST_RUN}\n${LATER_RUN}`)
+    expect(await inTerminal({ NO_COLOR: '1' })).toBe(`${FIRST_RUN}\n${LATER_RUN}`)
+  },
+)
 
 describe('a database of smithers-orchestrator', () => {
   const row = { run_id: 'run', node_id: 'chore', attempt: 1, tool_name: 'email.send', input_json: '{"to":"ann"}', started_at_ms: NOON }
@@ -122,7 +166,17 @@ describe('a database of smithers-orchestrator', () => {
     const { at } = makeSandbox()
     writeEngineDatabase(at('run.db'), 23, [
       { ...row, seq: 0, kind: 'task', tool_name: 'chore', input_json: null, status: 'intended' },
-      { ...row, seq: 1, kind: 'tool', status: 'succeeded', output_json: '"sent"', finished_at_ms: NOON + 7, idempotency_key: 'k', side_effect: 1, revert_status: 'reverted' },
+      {
+        ...row,
+        seq: 1,
+        kind: 'tool',
+        status: 'succeeded',
+        output_json: '"sent"',
+        finished_at_ms: NOON + 7,
+        idempotency_key: 'k',
+        side_effect: 1,
+        revert_status: 'reverted',
+      },
       { ...row, seq: 2, kind: 'tool', status: 'unknown', error_json: '{"name":"Error","message":"gone"}', finished_at_ms: NOON + 9 },
     ])
     const before = contents(at(''))
@@ -248,5 +302,12 @@ test.each(['--help', '-h'])('calls %s shows the options and does nothing else', 
 /** The bytes of what is in a folder, but for what a reader keeps beside a database while it reads. */
 function contents(folder: string): Record<string, string> {
   const files = readdirSync(folder).filter((name) => !/-(?:wal|shm)$/u.test(name))
-  return Object.fromEntries(files.map((name) => [name, createHash('sha256').update(readFileSync(`${folder}/${name}`)).digest('hex')]))
+  return Object.fromEntries(
+    files.map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(`${folder}/${name}`))
+        .digest('hex'),
+    ]),
+  )
 }

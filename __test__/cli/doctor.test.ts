@@ -46,13 +46,17 @@ describe('toolwright doctor', () => {
     expect(code).toBe(0)
   })
 
-  test.skipIf(process.platform !== 'linux')('ends with 1 where a blocked network would not hold, and says what to do', async () => {
-    const under = [(await programs()).deny, 'seccomp', '--']
-    const { code, stdout } = await runCli(['doctor'], { under })
-    expect(stdout).toMatch(/^network +none .+\n +→ .+$/mu)
-    expect(code).toBe(1)
-    expect((await runCli(['doctor', '--allow-network'], { under })).code).toBe(0)
-  }, 120_000)
+  test.skipIf(process.platform !== 'linux')(
+    'ends with 1 where a blocked network would not hold, and says what to do',
+    async () => {
+      const under = [(await programs()).deny, 'seccomp', '--']
+      const { code, stdout } = await runCli(['doctor'], { under })
+      expect(stdout).toMatch(/^network +none .+\n +→ .+$/mu)
+      expect(code).toBe(1)
+      expect((await runCli(['doctor', '--allow-network'], { under })).code).toBe(0)
+    },
+    120_000,
+  )
 
   test('ends with 1 and one line where there is nothing to report on', async () => {
     const { code, stdout, stderr } = await runCli(['doctor', '--root', '/no/such/directory'])
@@ -85,7 +89,12 @@ describe('toolwright doctor', () => {
 })
 
 describe('toolwright', () => {
-  test.each([[['--help'], 0], [['-h'], 0], [['help'], 0], [[], 2]])('%j lists the commands and ends with %d', async (args, code) => {
+  test.each([
+    [['--help'], 0],
+    [['-h'], 0],
+    [['help'], 0],
+    [[], 2],
+  ])('%j lists the commands and ends with %d', async (args, code) => {
     const ended = await runCli(args)
     expect(ended).toMatchObject({ code, stderr: '' })
     expect(ended.stdout).toMatch(/^Usage: toolwright <command> \[options\]\n/u)

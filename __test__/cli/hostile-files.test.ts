@@ -18,28 +18,41 @@ async function answer(path: string): Promise<{ code: number | null; stderr: stri
   return { code, stderr }
 }
 
-const columns = 'run_id, node_id, iteration, attempt, seq, tool_name, input_json, output_json, started_at_ms, finished_at_ms, status, error_json'
+const columns =
+  'run_id, node_id, iteration, attempt, seq, tool_name, input_json, output_json, started_at_ms, finished_at_ms, status, error_json'
 
 test.each([
   ['a named pipe', (path: string) => execFileSync('mkfifo', [path]), 'JOURNAL_OPEN_FAILED'],
   ['a directory', (path: string) => mkdirSync(path), 'JOURNAL_OPEN_FAILED'],
-  ['a pipe in the place of its log', (path: string) => {
-    writeFileSync(path, '')
-    execFileSync('mkfifo', [`${path}-wal`])
-  }, 'JOURNAL_OPEN_FAILED'],
-  ['an endless view', (path: string) => {
-    const database = new DatabaseSync(path)
-    database.exec(`CREATE VIEW _smithers_tool_calls (${columns}) AS
+  [
+    'a pipe in the place of its log',
+    (path: string) => {
+      writeFileSync(path, '')
+      execFileSync('mkfifo', [`${path}-wal`])
+    },
+    'JOURNAL_OPEN_FAILED',
+  ],
+  [
+    'an endless view',
+    (path: string) => {
+      const database = new DatabaseSync(path)
+      database.exec(`CREATE VIEW _smithers_tool_calls (${columns}) AS
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
       SELECT 'r', 'n', 0, 1, i, 't', '', '', i, i, 'success', NULL FROM n`)
-    database.close()
-  }, 'JOURNAL_SCHEMA_MISMATCH'],
-  ['a value of 110 MB', (path: string) => {
-    const database = new DatabaseSync(path)
-    database.exec(`CREATE TABLE _smithers_tool_calls (${columns});
+      database.close()
+    },
+    'JOURNAL_SCHEMA_MISMATCH',
+  ],
+  [
+    'a value of 110 MB',
+    (path: string) => {
+      const database = new DatabaseSync(path)
+      database.exec(`CREATE TABLE _smithers_tool_calls (${columns});
       INSERT INTO _smithers_tool_calls VALUES ('r', 'n', 0, 1, 1, 't', zeroblob(110000000), '', 1, 1, 'success', NULL)`)
-    database.close()
-  }, 'JOURNAL_'],
+      database.close()
+    },
+    'JOURNAL_',
+  ],
   ['no database', (path: string) => writeFileSync(path, 'x'.repeat(5000)), 'JOURNAL_NOT_A_DATABASE'],
 ] as const)('%s', { timeout: 2 * SOON_MS }, async (_, make, code) => {
   const path = join(makeSandbox().root, 'runs.db')

@@ -12,8 +12,24 @@ describe('a run', () => {
   test('is a heading, a heading for each attempt of a task, and a line for each call', () => {
     const text = plain().run([
       recorded(),
-      recorded({ seq: 2, toolName: 'bash', startedAtMs: NOON + 20, finishedAtMs: NOON + 3_000, inputJson: '{"cmd":"npm","args":["test"]}', outputJson: '"ok\\n"' }),
-      recorded({ nodeId: 'mail', iteration: 3, attempt: 2, toolName: 'email.send', inputJson: '{"to":"ann"}', outputBytes: 250_000, startedAtMs: NOON + 3_100, finishedAtMs: NOON + 3_200 }),
+      recorded({
+        seq: 2,
+        toolName: 'bash',
+        startedAtMs: NOON + 20,
+        finishedAtMs: NOON + 3_000,
+        inputJson: '{"cmd":"npm","args":["test"]}',
+        outputJson: '"ok\\n"',
+      }),
+      recorded({
+        nodeId: 'mail',
+        iteration: 3,
+        attempt: 2,
+        toolName: 'email.send',
+        inputJson: '{"to":"ann"}',
+        outputBytes: 250_000,
+        startedAtMs: NOON + 3_100,
+        finishedAtMs: NOON + 3_200,
+      }),
     ])
     expect(text).toBe(`run r1  2026-11-20 14:33:59  3 calls  3.20s
  work
@@ -78,7 +94,12 @@ describe('calls that come one by one', () => {
       recorded({ attempt: 2 }),
       recorded({ runId: 'r2', attempt: 2 }),
       recorded({ runId: 'r2', attempt: 2, seq: 2 }),
-    ].map((call) => timeline.next(call).split('\n').map((line) => line.slice(0, 18)))
+    ].map((call) =>
+      timeline
+        .next(call)
+        .split('\n')
+        .map((line) => line.slice(0, 18)),
+    )
     expect(lines).toEqual([
       ['run r1  2026-11-20', ' work', '  14:33:59.000  1 ', ''],
       ['  14:33:59.000  2 ', ''],

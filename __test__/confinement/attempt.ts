@@ -26,7 +26,7 @@ export async function attempt(host: Host, attack: Attack, how: How): Promise<Att
     const { output } = ended
     let happened = await stage.happened(output)
     // What was sent may still be on its way: it is waited for longer where it should come.
-    for (const waits = how === 'plain' && !output.includes('refused') ? [5, 20, 100, 300] : [20]; !happened && waits.length > 0; ) {
+    for (const waits = how === 'plain' && !output.includes('refused') ? [5, 20, 100, 300] : [20]; !happened && waits.length > 0;) {
       await pause(waits.shift())
       happened = await stage.happened(output)
     }

@@ -49,9 +49,24 @@ const lines = [
 function conversation(git: string, hasPlaceholder: boolean): string[] {
   const place = mkdtempSync(join(tmpdir(), 'toolwright-git-'))
   const root = join(place, 'root')
-  const env = { PATH: process.env['PATH'], HOME: place, GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_DATE: '2024-01-01T00:00:00Z', GIT_COMMITTER_DATE: '2024-01-01T00:00:00Z' }
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: place,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_DATE: '2024-01-01T00:00:00Z',
+    GIT_COMMITTER_DATE: '2024-01-01T00:00:00Z',
+  }
   const run = (cwd: string, ...args: string[]): string => {
-    const options = ['-c', 'user.name=a', '-c', 'user.email=a@localhost', '-c', 'protocol.file.allow=always', '-c', 'init.defaultBranch=main']
+    const options = [
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@localhost',
+      '-c',
+      'protocol.file.allow=always',
+      '-c',
+      'init.defaultBranch=main',
+    ]
     try {
       return execFileSync(git, [...options, ...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
     } catch (error) {
@@ -63,7 +78,12 @@ function conversation(git: string, hasPlaceholder: boolean): string[] {
     for (const name of ['lib', 'root']) {
       mkdirSync(join(place, name))
       writeFileSync(join(place, name, 'a'), 'one\n')
-      for (const args of [['init', '-q'], ['add', 'a'], ['commit', '-qm', 'first']]) run(join(place, name), ...args)
+      for (const args of [
+        ['init', '-q'],
+        ['add', 'a'],
+        ['commit', '-qm', 'first'],
+      ])
+        run(join(place, name), ...args)
     }
     run(root, 'submodule', '--quiet', 'add', '../lib', 'sub')
     run(root, 'commit', '-qm', 'sub')

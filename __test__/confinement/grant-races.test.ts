@@ -71,60 +71,71 @@ async function race(box: Sandbox, path: string, turns: readonly ((number: number
 
 const sh = (script: string) => ({ cmd: 'sh', args: ['-c', script] })
 
-describe.skipIf(process.platform !== 'linux' || !hasPerl)('nothing outside is read or written while a granted directory is exchanged for a link:', () => {
-  test('the root of tools', { timeout: 3_600_000 }, async () => {
-    const box = place()
-    const rootDir = box.beside('granted')
-    const { bash, read, write, edit, grep } = createTools({ rootDir, networkGuard: 'off', sandbox: { denyRead: [box.outside] } })
-    await race(box, rootDir, [
-      () => bash.execute(sh(`cat file; cat '${rootDir}/file'; echo x > planted; echo x > '${rootDir}/planted'`)),
-      () => read.execute({ path: 'file' }),
-      () => read.execute({ path: join(rootDir, 'file') }),
-      () => write.execute({ path: 'planted', content: 'x' }),
-      () => edit.execute({ path: 'file', patch: '@@ -1 +1 @@\n-granted\n\\ No newline at end of file\n+granted\n\\ No newline at end of file\n' }),
-      () => grep.execute({ pattern: 'SECRET|granted' }),
-    ])
-  })
-
-  test.each(['writableRoots', 'readable'] as const)('sandbox.%s', { timeout: 3_600_000 }, async (option) => {
-    const box = place()
-    const granted = box.beside('granted')
-    const { bash, read } = createTools({ rootDir: box.root, networkGuard: 'off', sandbox: { [option]: [granted], denyRead: [box.outside] } })
-    box.put('file', 'root')
-    await race(box, granted, [
-      () => bash.execute(sh(`cat '${granted}/file'; echo x > '${granted}/planted'`)),
-      // The others are not concerned.
-      async () => {
-        const text = await read.execute({ path: 'file' })
-        expect(text).toBe('root')
-        return text
-      },
-    ])
-  })
-
-  test.each(['workspace', 'adHoc', 'userData', 'scratch'] as const)('%s of a session', { timeout: 3_600_000 }, async (kind) => {
-    const box = place()
-    const paths = { workspace: box.beside('ws'), adHoc: box.beside('notes'), userData: box.beside('data'), scratch: '' }
-    const all = ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**']
-    const requires = { fs: { read: all, write: all }, shell: [{ cmd: '*' }] }
-    const session = await openSession(box, {
-      workspace: paths.workspace,
-      adHoc: [paths.adHoc],
-      userData: paths.userData,
-      manifest: { name: 'test', permissions: allowAll, requires },
-      sandbox: { denyRead: [box.outside] },
+describe.skipIf(process.platform !== 'linux' || !hasPerl)(
+  'nothing outside is read or written while a granted directory is exchanged for a link:',
+  () => {
+    test('the root of tools', { timeout: 3_600_000 }, async () => {
+      const box = place()
+      const rootDir = box.beside('granted')
+      const { bash, read, write, edit, grep } = createTools({ rootDir, networkGuard: 'off', sandbox: { denyRead: [box.outside] } })
+      await race(box, rootDir, [
+        () => bash.execute(sh(`cat file; cat '${rootDir}/file'; echo x > planted; echo x > '${rootDir}/planted'`)),
+        () => read.execute({ path: 'file' }),
+        () => read.execute({ path: join(rootDir, 'file') }),
+        () => write.execute({ path: 'planted', content: 'x' }),
+        () =>
+          edit.execute({
+            path: 'file',
+            patch: '@@ -1 +1 @@\n-granted\n\\ No newline at end of file\n+granted\n\\ No newline at end of file\n',
+          }),
+        () => grep.execute({ pattern: 'SECRET|granted' }),
+      ])
     })
-    paths.scratch = session.scratch
-    const path = paths[kind]
-    writeFileSync(join(path, 'file'), 'granted')
-    const calling = (tool: string, args: object) => () => session.call(tool, args)
-    await race(box, path, [
-      calling('bash', { command: `cat '${path}/file'; echo x > '${path}/planted'` }),
-      calling('read', { path: join(path, 'file') }),
-      calling('write', { path: join(path, 'planted'), content: 'x' }),
-      calling('edit', { path: join(path, 'file'), old_string: 'e', new_string: 'e', replace_all: true }),
-      calling('glob', { pattern: '*', path }),
-      calling('grep', { pattern: 'SECRET|granted', path }),
-    ])
-  })
-})
+
+    test.each(['writableRoots', 'readable'] as const)('sandbox.%s', { timeout: 3_600_000 }, async (option) => {
+      const box = place()
+      const granted = box.beside('granted')
+      const { bash, read } = createTools({
+        rootDir: box.root,
+        networkGuard: 'off',
+        sandbox: { [option]: [granted], denyRead: [box.outside] },
+      })
+      box.put('file', 'root')
+      await race(box, granted, [
+        () => bash.execute(sh(`cat '${granted}/file'; echo x > '${granted}/planted'`)),
+        // The others are not concerned.
+        async () => {
+          const text = await read.execute({ path: 'file' })
+          expect(text).toBe('root')
+          return text
+        },
+      ])
+    })
+
+    test.each(['workspace', 'adHoc', 'userData', 'scratch'] as const)('%s of a session', { timeout: 3_600_000 }, async (kind) => {
+      const box = place()
+      const paths = { workspace: box.beside('ws'), adHoc: box.beside('notes'), userData: box.beside('data'), scratch: '' }
+      const all = ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**']
+      const requires = { fs: { read: all, write: all }, shell: [{ cmd: '*' }] }
+      const session = await openSession(box, {
+        workspace: paths.workspace,
+        adHoc: [paths.adHoc],
+        userData: paths.userData,
+        manifest: { name: 'test', permissions: allowAll, requires },
+        sandbox: { denyRead: [box.outside] },
+      })
+      paths.scratch = session.scratch
+      const path = paths[kind]
+      writeFileSync(join(path, 'file'), 'granted')
+      const calling = (tool: string, args: object) => () => session.call(tool, args)
+      await race(box, path, [
+        calling('bash', { command: `cat '${path}/file'; echo x > '${path}/planted'` }),
+        calling('read', { path: join(path, 'file') }),
+        calling('write', { path: join(path, 'planted'), content: 'x' }),
+        calling('edit', { path: join(path, 'file'), old_string: 'e', new_string: 'e', replace_all: true }),
+        calling('glob', { pattern: '*', path }),
+        calling('grep', { pattern: 'SECRET|granted', path }),
+      ])
+    })
+  },
+)

@@ -35,7 +35,9 @@ const kinds: Record<string, { name: string; sandbox?: (granted: string) => Sandb
   'a writable root': { name: 'sandbox.writableRoots[0]', sandbox: (granted) => ({ writableRoots: [granted] }) },
   'a readable directory': { name: 'sandbox.readable[0]', sandbox: (granted) => ({ readable: [granted] }) },
 }
-const cases = Object.entries(kinds).flatMap(([kind, how]) => Object.keys(replacements).map((replacement) => ({ kind, replacement, ...how })))
+const cases = Object.entries(kinds).flatMap(([kind, how]) =>
+  Object.keys(replacements).map((replacement) => ({ kind, replacement, ...how })),
+)
 
 /** Tools whose grant of that kind is the directory `granted` beside the root, or the root. */
 function granting(box: Sandbox, { sandbox }: (typeof cases)[number]) {
@@ -43,7 +45,10 @@ function granting(box: Sandbox, { sandbox }: (typeof cases)[number]) {
   mkdirSync(granted)
   writeFileSync(join(granted, 'file'), 'granted')
   const options = { networkGuard: 'off', env: { set: { HOME: box.outside } } } as const
-  const tools = sandbox === undefined ? createTools({ ...options, rootDir: granted }) : createTools({ ...options, rootDir: box.root, sandbox: sandbox(granted) })
+  const tools =
+    sandbox === undefined
+      ? createTools({ ...options, rootDir: granted })
+      : createTools({ ...options, rootDir: box.root, sandbox: sandbox(granted) })
   return { granted, tools }
 }
 
@@ -93,7 +98,10 @@ describe.skipIf(process.platform !== 'linux')('a command', () => {
   ]
 
   const nested: Record<string, (box: Sandbox) => { options: Parameters<typeof configureTools>[0]; path: string }> = {
-    'a writable root in the root': (box) => ({ options: { rootDir: box.root, sandbox: { writableRoots: ['inner'] } }, path: box.at('inner') }),
+    'a writable root in the root': (box) => ({
+      options: { rootDir: box.root, sandbox: { writableRoots: ['inner'] } },
+      path: box.at('inner'),
+    }),
     'a writable root in another': (box) => ({
       options: { rootDir: box.at('work'), sandbox: { writableRoots: [box.at('.'), box.at('inner')] } },
       path: box.at('inner'),
@@ -102,7 +110,10 @@ describe.skipIf(process.platform !== 'linux')('a command', () => {
       options: { rootDir: box.at('inner'), sandbox: { writableRoots: [box.root], denyWrite: [] } },
       path: box.at('inner'),
     }),
-    'a readable directory in the root': (box) => ({ options: { rootDir: box.root, sandbox: { readable: ['inner'] } }, path: box.at('inner') }),
+    'a readable directory in the root': (box) => ({
+      options: { rootDir: box.root, sandbox: { readable: ['inner'] } },
+      path: box.at('inner'),
+    }),
   }
 
   test.each(Object.keys(nested))('cannot put anything in the place of %s', async (kind) => {
@@ -176,7 +187,11 @@ describe('roots that a user would have', () => {
     expect(await bash.execute(sh('cat b.txt'))).toBe('b')
     rmSync(alias)
     symlinkSync(box.outside, alias)
-    const calls = [() => read.execute({ path: 'a.txt' }), () => bash.execute(sh('true')), () => write.execute({ path: 'planted', content: 'x' })]
+    const calls = [
+      () => read.execute({ path: 'a.txt' }),
+      () => bash.execute(sh('true')),
+      () => write.execute({ path: 'planted', content: 'x' }),
+    ]
     for (const call of calls) expect((await refusal(call())).code).toBe('TOOL_ROOT_CHANGED')
     expectNothingOutside(box)
   })

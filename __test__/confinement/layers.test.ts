@@ -14,7 +14,15 @@ import { token } from './stage/token.ts'
 import { obstacle, users, type User } from './stage/users.ts'
 
 /** Enough where no layer should be missing, but another way is taken to have it. */
-const SHORT = new Set(['TCP to the loopback of the host', 'UDP', 'a unix socket outside', 'a file outside', 'chmod', 'kill', 'shared memory, read'])
+const SHORT = new Set([
+  'TCP to the loopback of the host',
+  'UDP',
+  'a unix socket outside',
+  'a file outside',
+  'chmod',
+  'kill',
+  'shared memory, read',
+])
 
 type Row = 'files' | 'fileMetadata' | 'network' | 'loopback' | 'unixSockets' | 'ipc' | 'processKill' | 'env'
 type Report = Record<Row | 'limits', { level: 'kernel' | 'best-effort' | 'none'; mechanism: string }>
@@ -59,7 +67,8 @@ const missing: readonly Missing[] = [
   { denied: 'clone-newpid,landlock', changes: ['files', 'processKill', 'env'] },
 ]
 
-const isNetwork = ({ sandbox, needs }: Attack): boolean => sandbox === undefined && !['bash', 'node', 'python3', 'perl', 'curl'].includes(needs ?? '')
+const isNetwork = ({ sandbox, needs }: Attack): boolean =>
+  sandbox === undefined && !['bash', 'node', 'python3', 'perl', 'curl'].includes(needs ?? '')
 const isUnix = ({ name }: Attack): boolean => /unix|abstract/u.test(name)
 const named = (kind: Kind, ...names: string[]): Attack[] => {
   const found = attacks[kind].filter(({ name }) => names.includes(name))
@@ -74,10 +83,26 @@ const samples: Record<Row | 'processes', readonly Attack[]> = {
   loopback: named('network', 'a server that is reached from the host'),
   unixSockets: attacks.network.filter(isUnix),
   files: [
-    ...named('files', 'a file outside', 'a named pipe outside', 'by a link in the root', 'append', 'remove', 'a rename over it', 'io_uring', 'by a descriptor of a process of the host'),
+    ...named(
+      'files',
+      'a file outside',
+      'a named pipe outside',
+      'by a link in the root',
+      'append',
+      'remove',
+      'a rename over it',
+      'io_uring',
+      'by a descriptor of a process of the host',
+    ),
     ...named('environment', 'the key: by a link of the command', 'the store ~/.ssh/id_ed25519'),
   ],
-  fileMetadata: named('metadata', 'chmod', 'the times of a file opened for reading', 'an extended attribute', 'the flags of a file, by setflags'),
+  fileMetadata: named(
+    'metadata',
+    'chmod',
+    'the times of a file opened for reading',
+    'an extended attribute',
+    'the flags of a file, by setflags',
+  ),
   env: named('environment', 'the environment: its own', 'the environment: of the host', 'the environment: of everybody'),
   processKill: [],
   ipc: named('ipc', 'shared memory, read', 'a message queue, written', 'a POSIX message queue, read', 'a key, read'),
@@ -111,56 +136,73 @@ for (const user of users) {
     })()
 
     // The first to begin, because they take the longest.
-    test.concurrent("what a broker of the host's loopback needs: the report says whether there is one", { timeout: 60_000 }, async ({ expect }) => {
-      const { deny } = await programs()
-      const loopback = { sandbox: { loopback: 'host' as const } }
-      for (const [under, level] of [[[], 'none'], [[deny, 'pidfd_getfd', '--'], 'kernel'], [[deny, 'pidfd_open=ENOSYS', '--'], 'kernel']] as const) {
-        const host = await Host.start(user, { under: [...under] })
-        const listener = await listenTcp()
-        try {
-          const report = await reportOf(host, loopback)
-          expect(report.loopback.level, report.loopback.mechanism).toBe(level)
-          expect(report.network.level).toBe('kernel')
-          expect(report.network.mechanism).toMatch(level === 'none' ? /a broker for connections/u : /no broker/u)
-          // And it is as it says.
-          const argv = [`${host.rootDir}/attack`, 'tcp', listener.address, 'redteam']
-          await host.order({ how: 'confined', options: { rootDir: host.rootDir, ...loopback }, argv, cwd: '.' })
-          expect(await eventually(() => listener.heard('redteam'), level === 'none' ? 2_000 : 100)).toBe(level === 'none')
-        } finally {
-          await listener.close()
-          await host.stop()
+    test.concurrent(
+      "what a broker of the host's loopback needs: the report says whether there is one",
+      { timeout: 60_000 },
+      async ({ expect }) => {
+        const { deny } = await programs()
+        const loopback = { sandbox: { loopback: 'host' as const } }
+        for (const [under, level] of [
+          [[], 'none'],
+          [[deny, 'pidfd_getfd', '--'], 'kernel'],
+          [[deny, 'pidfd_open=ENOSYS', '--'], 'kernel'],
+        ] as const) {
+          const host = await Host.start(user, { under: [...under] })
+          const listener = await listenTcp()
+          try {
+            const report = await reportOf(host, loopback)
+            expect(report.loopback.level, report.loopback.mechanism).toBe(level)
+            expect(report.network.level).toBe('kernel')
+            expect(report.network.mechanism).toMatch(level === 'none' ? /a broker for connections/u : /no broker/u)
+            // And it is as it says.
+            const argv = [`${host.rootDir}/attack`, 'tcp', listener.address, 'redteam']
+            await host.order({ how: 'confined', options: { rootDir: host.rootDir, ...loopback }, argv, cwd: '.' })
+            expect(await eventually(() => listener.heard('redteam'), level === 'none' ? 2_000 : 100)).toBe(level === 'none')
+          } finally {
+            await listener.close()
+            await host.stop()
+          }
         }
-      }
-    })
+      },
+    )
 
-    test.concurrent('what limits rest on: what the report says of them is true, or the call is refused by name', { timeout: 60_000 }, async ({ expect }) => {
-      const { deny } = await programs()
-      const held: string[] = []
-      // Bun does not start without that call.
-      const limitCalls = process.versions['bun'] === undefined ? ['prlimit64'] : []
-      for (const denied of [undefined, 'namespaces', 'clone-newpid', 'mount', ...limitCalls]) {
-        const host = await Host.start(user, { under: denied === undefined ? [] : [deny, denied, '--'] })
-        try {
-          const { limits } = await reportOf(host, { sandbox: { limits: Object.assign({}, ...bounds.map(({ limit }) => limit)) } })
-          held.push(`${limits.level}: ${limits.mechanism}`)
-          const gained = bounds.map(async ({ limit, argv, done }) => {
-            const options = { rootDir: host.rootDir, sandbox: { limits: limit } }
-            const { output, code, message } = await host.order({ how: 'confined', options, argv: [`${host.rootDir}/attack`, ...argv], cwd: '.' })
-            if (code === 'TOOL_SANDBOX_UNAVAILABLE') {
-              expect([denied, message]).toEqual(['prlimit64', expect.stringContaining('a resource limit')])
-            } else expect(output, message).toMatch(/trying/u)
-            return output.includes(done) ? [argv[0]] : []
-          })
-          const came = (await Promise.all(gained)).flat()
-          if (limits.level === 'kernel') expect(came, limits.mechanism).toEqual([])
-          // What holds alone holds whatever else is missing.
-          expect(came.filter((name) => name !== 'processes')).toEqual([])
-        } finally {
-          await host.stop()
+    test.concurrent(
+      'what limits rest on: what the report says of them is true, or the call is refused by name',
+      { timeout: 60_000 },
+      async ({ expect }) => {
+        const { deny } = await programs()
+        const held: string[] = []
+        // Bun does not start without that call.
+        const limitCalls = process.versions['bun'] === undefined ? ['prlimit64'] : []
+        for (const denied of [undefined, 'namespaces', 'clone-newpid', 'mount', ...limitCalls]) {
+          const host = await Host.start(user, { under: denied === undefined ? [] : [deny, denied, '--'] })
+          try {
+            const { limits } = await reportOf(host, { sandbox: { limits: Object.assign({}, ...bounds.map(({ limit }) => limit)) } })
+            held.push(`${limits.level}: ${limits.mechanism}`)
+            const gained = bounds.map(async ({ limit, argv, done }) => {
+              const options = { rootDir: host.rootDir, sandbox: { limits: limit } }
+              const { output, code, message } = await host.order({
+                how: 'confined',
+                options,
+                argv: [`${host.rootDir}/attack`, ...argv],
+                cwd: '.',
+              })
+              if (code === 'TOOL_SANDBOX_UNAVAILABLE') {
+                expect([denied, message]).toEqual(['prlimit64', expect.stringContaining('a resource limit')])
+              } else expect(output, message).toMatch(/trying/u)
+              return output.includes(done) ? [argv[0]] : []
+            })
+            const came = (await Promise.all(gained)).flat()
+            if (limits.level === 'kernel') expect(came, limits.mechanism).toEqual([])
+            // What holds alone holds whatever else is missing.
+            expect(came.filter((name) => name !== 'processes')).toEqual([])
+          } finally {
+            await host.stop()
+          }
         }
-      }
-      expect(new Set(held).size, held.join('\n')).toBeGreaterThan(1)
-    })
+        expect(new Set(held).size, held.join('\n')).toBeGreaterThan(1)
+      },
+    )
 
     for (const { denied, changes = [], refused, only, again } of missing) {
       if (only !== undefined && (only === 'root') !== (user.uid === 0)) continue
@@ -191,29 +233,34 @@ for (const user of users) {
       })
     }
 
-    test.concurrent('what is required: a command is refused, and the layer is named; else what is open is said once on stderr', { timeout: 60_000 }, async ({ expect }) => {
-      const { deny } = await programs()
-      const cases: [denied: string, layer: RegExp][] = [
-        // Nothing is protected, so that the metadata of other files is all that is open.
-        ['clone-newns', /a mount namespace is missing.*modes, owners and times/u],
-        ['landlock', /Landlock is missing.*named pipes/u],
-        ['clone-newns,landlock', /is missing/u],
-      ]
-      for (const [denied, layer] of cases) {
-        const host = await Host.start(user, { under: [deny, denied, '--'], ownHome: false })
-        try {
-          const run = (sandbox: object) => host.order({ how: 'confined', options: { rootDir: host.rootDir, sandbox }, argv: ['echo', 'ran'], cwd: '.' })
-          const refused = await run({ required: true, denyWrite: [] })
-          expect(refused, denied).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
-          expect(refused.message).toMatch(layer)
-          for (let n = 0; n < 3; n += 1) expect((await run({})).output, denied).toBe('ran\n')
-          const said = readFileSync(join(host.base, 'log'), 'utf8').match(/nothing confines their files/gu) ?? []
-          expect(said, denied).toHaveLength(denied === 'clone-newns,landlock' ? 1 : 0)
-        } finally {
-          await host.stop()
+    test.concurrent(
+      'what is required: a command is refused, and the layer is named; else what is open is said once on stderr',
+      { timeout: 60_000 },
+      async ({ expect }) => {
+        const { deny } = await programs()
+        const cases: [denied: string, layer: RegExp][] = [
+          // Nothing is protected, so that the metadata of other files is all that is open.
+          ['clone-newns', /a mount namespace is missing.*modes, owners and times/u],
+          ['landlock', /Landlock is missing.*named pipes/u],
+          ['clone-newns,landlock', /is missing/u],
+        ]
+        for (const [denied, layer] of cases) {
+          const host = await Host.start(user, { under: [deny, denied, '--'], ownHome: false })
+          try {
+            const run = (sandbox: object) =>
+              host.order({ how: 'confined', options: { rootDir: host.rootDir, sandbox }, argv: ['echo', 'ran'], cwd: '.' })
+            const refused = await run({ required: true, denyWrite: [] })
+            expect(refused, denied).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
+            expect(refused.message).toMatch(layer)
+            for (let n = 0; n < 3; n += 1) expect((await run({})).output, denied).toBe('ran\n')
+            const said = readFileSync(join(host.base, 'log'), 'utf8').match(/nothing confines their files/gu) ?? []
+            expect(said, denied).toHaveLength(denied === 'clone-newns,landlock' ? 1 : 0)
+          } finally {
+            await host.stop()
+          }
         }
-      }
-    })
+      },
+    )
 
     /** It may be over at the next call, so it is neither done without nor remembered. */
     test.concurrent('processes or memory for a namespace: the call is refused, and says so', { timeout: 60_000 }, async ({ expect }) => {
@@ -239,7 +286,9 @@ async function reportOf(host: Host, more: object = {}): Promise<Report> {
 /** The names of the attacks that had their effect, by what they are on. */
 async function attackAll(host: Host, isWanted: (attack: Attack) => boolean): Promise<Record<keyof typeof samples, string[]>> {
   const came = Object.fromEntries(Object.keys(samples).map((row) => [row, []])) as unknown as Record<keyof typeof samples, string[]>
-  const queue = Object.entries(samples).flatMap(([row, list]) => list.filter(isWanted).map((attack) => ({ row: row as keyof typeof samples, attack })))
+  const queue = Object.entries(samples).flatMap(([row, list]) =>
+    list.filter(isWanted).map((attack) => ({ row: row as keyof typeof samples, attack })),
+  )
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { row, attack } = next

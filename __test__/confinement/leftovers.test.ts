@@ -54,7 +54,11 @@ for (const user of users) {
     test(`${many} commands leave nothing in a host that goes on`, { timeout: 20_000 + many * 500 }, async () => {
       await all(host, 16)
       // As many workers as there will ever be: so many commands at once.
-      await Promise.all(Array.from({ length: AT_ONCE }, () => host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['sleep', '0.5'], cwd: '.' })))
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, () =>
+          host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['sleep', '0.5'], cwd: '.' }),
+        ),
+      )
       await call(host, 0)
       const before = { host: descriptors(host.pid), family: family(host.pid) }
       // Those that stay with the host: their descriptors are counted, too.
@@ -100,28 +104,38 @@ for (const user of users) {
 
     // Where a layer is missing, other things stand in for it that could be left.
     const fewer = runs(2)
-    test.for(['clone-newns', 'clone-newpid', 'namespaces', 'memfd_create'])(`${fewer} hosts that are killed leave nothing, without %s`, { timeout: 20_000 + fewer * 3_000 }, async (denied) => {
-      const { deny } = await programs()
-      for (let n = 0; n < fewer; n += 1) await kill(n, [deny, denied, '--'])
-    })
+    test.for(['clone-newns', 'clone-newpid', 'namespaces', 'memfd_create'])(
+      `${fewer} hosts that are killed leave nothing, without %s`,
+      { timeout: 20_000 + fewer * 3_000 },
+      async (denied) => {
+        const { deny } = await programs()
+        for (let n = 0; n < fewer; n += 1) await kill(n, [deny, denied, '--'])
+      },
+    )
 
     // What is left is looked for where others are just making theirs.
     const rounds = runs(5)
-    test(`${rounds * AT_ONCE} commands that begin together have a directory for temporary files each, without namespaces`, { timeout: 20_000 + rounds * 2_000 }, async () => {
-      const { deny } = await programs()
-      const other = await Host.start(user, { ownTemporary: true, under: [deny, 'namespaces', '--'] })
-      try {
-        const options = { rootDir: other.rootDir, sandbox: { isolation: 'call' as const } }
-        const argv = ['sh', '-c', 'echo "$TMPDIR"; echo x > "$TMPDIR/x"']
-        for (let round = 0; round < rounds; round += 1) {
-          const ended = await Promise.all(Array.from({ length: AT_ONCE }, () => other.order({ how: 'confined', options, argv, cwd: '.' })))
-          expect(ended.map(({ how, output }) => (how === '0' ? '' : output))).toEqual(ended.map(() => ''))
-          expect(new Set(ended.map(({ output }) => output)).size).toBe(AT_ONCE)
+    test(
+      `${rounds * AT_ONCE} commands that begin together have a directory for temporary files each, without namespaces`,
+      { timeout: 20_000 + rounds * 2_000 },
+      async () => {
+        const { deny } = await programs()
+        const other = await Host.start(user, { ownTemporary: true, under: [deny, 'namespaces', '--'] })
+        try {
+          const options = { rootDir: other.rootDir, sandbox: { isolation: 'call' as const } }
+          const argv = ['sh', '-c', 'echo "$TMPDIR"; echo x > "$TMPDIR/x"']
+          for (let round = 0; round < rounds; round += 1) {
+            const ended = await Promise.all(
+              Array.from({ length: AT_ONCE }, () => other.order({ how: 'confined', options, argv, cwd: '.' })),
+            )
+            expect(ended.map(({ how, output }) => (how === '0' ? '' : output))).toEqual(ended.map(() => ''))
+            expect(new Set(ended.map(({ output }) => output)).size).toBe(AT_ONCE)
+          }
+        } finally {
+          await other.stop()
         }
-      } finally {
-        await other.stop()
-      }
-    })
+      },
+    )
 
     test('a host that ends leaves nothing', async () => {
       const other = await Host.start(user, { ownTemporary: true })

@@ -24,7 +24,10 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
   const bash = (rootDir: string, sandbox: SandboxOptions = {}) => createTools({ rootDir, networkGuard: 'off', sandbox }).bash
 
   async function refusal(call: Promise<string>): Promise<string> {
-    const error = await call.then((output) => output, (thrown: unknown) => thrown)
+    const error = await call.then(
+      (output) => output,
+      (thrown: unknown) => thrown,
+    )
     if (!ToolError.isInstance(error)) throw new Error(`not refused: ${String(error)}`)
     return error.message
   }
@@ -36,7 +39,13 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
       marks.push(join(outside, `mark-${marks.length}`))
       return ['-c', `echo x > ${marks.at(-1)}`]
     }
-    const open = { sandbox: { files: 'full', required: false, denyWrite: [] }, allowNetwork: true, networkGuard: 'off', env: 'inherit', rootDir: '/' }
+    const open = {
+      sandbox: { files: 'full', required: false, denyWrite: [] },
+      allowNetwork: true,
+      networkGuard: 'off',
+      env: 'inherit',
+      rootDir: '/',
+    }
     const config = JSON.stringify({ ...open, toolwright: open })
     const variables = ['TOOLWRIGHT_SANDBOX=off', 'TOOLWRIGHT_SANDBOX_FILES=full', 'TOOLWRIGHT_ALLOW_NETWORK=1', 'TOOLWRIGHT_ROOT_DIR=/']
     const turns = [
@@ -81,7 +90,9 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
     expect(await told('sh', '-c', 'mkdir -p .git && echo x > .git/config')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
     const inRepository = (line: string) => told('sh', '-c', `git init -q . 2>/dev/null; ${line}`)
     spawnSync('git', ['init', '-q', '.'], { cwd: root })
-    expect(await inRepository('git config user.email a@b')).toMatch(/may be the sandbox: `\.git\/config` is protected; .*sandbox\.denyWrite/u)
+    expect(await inRepository('git config user.email a@b')).toMatch(
+      /may be the sandbox: `\.git\/config` is protected; .*sandbox\.denyWrite/u,
+    )
     // A failure that has nothing to do with it is left alone.
     expect(await told('sh', '-c', 'echo wrong; exit 3')).not.toContain('sandbox')
   })

@@ -9,8 +9,22 @@ import { obstacle, users } from './stage/users.ts'
 
 /** Ways to outlive a command, as `attack linger` knows them. */
 const ways = [
-  'background', 'no-hangup', 'session', 'double-fork', 'daemon', 'deaf', 'stopped', 'hopping', 'storm',
-  'keeper', 'no-death-signal', 'headless', 'traced', 'vfork', 'namespace', 'crowd',
+  'background',
+  'no-hangup',
+  'session',
+  'double-fork',
+  'daemon',
+  'deaf',
+  'stopped',
+  'hopping',
+  'storm',
+  'keeper',
+  'no-death-signal',
+  'headless',
+  'traced',
+  'vfork',
+  'namespace',
+  'crowd',
 ] as const
 /** And one whose first process stops itself, which is never seen to end. */
 const stays = [...ways, 'self-stop'] as const
@@ -18,7 +32,7 @@ const endings = ['normal end', 'timeout', 'abort', 'death of the host'] as const
 
 /** The same choices for the same seed. */
 function* choices(from: number): Generator<number, never> {
-  for (let state = from >>> 0; ; ) {
+  for (let state = from >>> 0; ;) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     yield state / 2 ** 32
   }
@@ -40,7 +54,12 @@ for (const user of users) {
       try {
         // On a busy machine it may take longer to be on its way, and to be seen.
         let left = false
-        for (const [killAfterMs, seconds] of [[60, 3], [300, 5], [1_000, 10], [3_000, 20]] as const) {
+        for (const [killAfterMs, seconds] of [
+          [60, 3],
+          [300, 5],
+          [1_000, 10],
+          [3_000, 20],
+        ] as const) {
           const argv = linger(host, how, mark, seconds, 'stay')
           const { output } = await host.order({ how: 'plain', argv, cwd: host.rootDir, killAfterMs })
           // One that did not come to say so has most likely left nothing: no need to look for long.
@@ -54,25 +73,34 @@ for (const user of users) {
     })
 
     const count = runs(10)
-    test.concurrent(`nothing outlives ${count} commands (TOOLWRIGHT_SEED=${seed})`, { timeout: 20_000 + count * 2_000 }, async ({ expect }) => {
-      const next = choices(seed + user.uid)
-      const one = <T>(list: readonly T[]): T => list[Math.floor(next.next().value * list.length)] as T
-      const kills = Array.from({ length: count }, (_, n) => ({
-        ending: endings[n % endings.length] as (typeof endings)[number],
-        how: one(stays),
-        afterMs: 30 + Math.floor(next.next().value * 150),
-      }))
-      const queue = kills.values()
-      const work = async (): Promise<void> => {
-        for (const kill of queue) expect(await outlives(host, kill), JSON.stringify(kill)).toEqual([])
-      }
-      await Promise.all([work(), work()])
-    })
+    test.concurrent(
+      `nothing outlives ${count} commands (TOOLWRIGHT_SEED=${seed})`,
+      { timeout: 20_000 + count * 2_000 },
+      async ({ expect }) => {
+        const next = choices(seed + user.uid)
+        const one = <T>(list: readonly T[]): T => list[Math.floor(next.next().value * list.length)] as T
+        const kills = Array.from({ length: count }, (_, n) => ({
+          ending: endings[n % endings.length] as (typeof endings)[number],
+          how: one(stays),
+          afterMs: 30 + Math.floor(next.next().value * 150),
+        }))
+        const queue = kills.values()
+        const work = async (): Promise<void> => {
+          for (const kill of queue) expect(await outlives(host, kill), JSON.stringify(kill)).toEqual([])
+        }
+        await Promise.all([work(), work()])
+      },
+    )
   })
 }
 
 const linger = (host: Host, how: string, mark: string, seconds: number, then: 'end' | 'stay'): string[] => [
-  `${host.rootDir}/attack`, 'linger', how, mark, String(seconds), then,
+  `${host.rootDir}/attack`,
+  'linger',
+  how,
+  mark,
+  String(seconds),
+  then,
 ]
 
 interface Kill {

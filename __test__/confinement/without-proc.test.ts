@@ -15,7 +15,10 @@ test.skipIf(!mounts || 'bun' in process.versions)('a call that needs /proc says 
   const under = ['unshare', '-rm', 'sh', '-c', `${unmount} && exec "$@"`, 'sh']
   const { stdout, stderr } = await startScript(script, [box.root], under).ended
   const lines = stdout.trimEnd().split('\n')
-  expect(lines.map((line) => line.split(' ')[0]), stderr).toEqual(['read', 'write', 'edit', 'grep', 'bash'])
+  expect(
+    lines.map((line) => line.split(' ')[0]),
+    stderr,
+  ).toEqual(['read', 'write', 'edit', 'grep', 'bash'])
   for (const line of lines.filter((each) => !each.endsWith(' ok'))) {
     expect(line).toMatch(/^\w+ TOOL_\w+ The file system \/proc is not mounted: /)
     expect(line).toContain('Have the host mount /proc where it runs; no path is at fault.')

@@ -84,7 +84,10 @@ describe('tool calls', () => {
     // Another object is not what the session gave.
     expect(oldTextOf(toAcpToolCall(of('write', args), structuredClone(envelope), { workspace: root }))).toBeNull()
     expect(oldTextOf(toAcpToolCall(of('write', args), undefined, { workspace: root, oldText: 'before' }))).toBe('before')
-    for (const [name, content] of [['long', 'x'.repeat(200_001)], ['binary', 'a\0b']] as const) {
+    for (const [name, content] of [
+      ['long', 'x'.repeat(200_001)],
+      ['binary', 'a\0b'],
+    ] as const) {
       put(name, content)
       const over = { path: name, content: 'new' }
       expect(oldTextOf(toAcpToolCall(of('write', over), await call('write', over), { workspace: root }))).toBeNull()
@@ -158,7 +161,14 @@ describe('tool calls', () => {
 
 describe('permissions', () => {
   test('R41 the choices go out and come back', () => {
-    const request = { session_id: 's', call_id: 'c1', tool: 'write', args: { path: 'a' }, subjects: [], rules: [] } as unknown as PromptRequest
+    const request = {
+      session_id: 's',
+      call_id: 'c1',
+      tool: 'write',
+      args: { path: 'a' },
+      subjects: [],
+      rules: [],
+    } as unknown as PromptRequest
     const told = toAcpPermissionRequest(request, 'acp-session', { workspace: '/w' })
     expect(acpProblems('RequestPermissionRequest', told)).toBeNull()
     expect(told.toolCall).toMatchObject({ toolCallId: 'c1', status: 'pending', kind: 'edit' })

@@ -67,7 +67,9 @@ describe('files that are opened and closed while a session runs', () => {
     for (const path of [other.root, other.at('no/such/place'), other.at('new.txt/x'), '/', '', 'a\0b', 7 as unknown as string]) {
       expect(() => session.openFile(path), String(path)).toThrow(expect.objectContaining(refused))
     }
-    expect(() => session.closeFile(other.at('never'))).toThrow(expect.objectContaining({ ...refused, message: expect.stringContaining('is not open') }))
+    expect(() => session.closeFile(other.at('never'))).toThrow(
+      expect.objectContaining({ ...refused, message: expect.stringContaining('is not open') }),
+    )
   })
 
   test('R11 a call that has begun keeps what it had', async () => {
@@ -141,7 +143,10 @@ describe('files that are opened and closed while a session runs', () => {
       seen.push(await reads(child, a), await reads(parent.session, a))
       return 'done'
     }
-    const parent = await openScene({ manifest: { name: 'root', permissions: allowAll, agents: [{ name: 'helper' }] }, host: { spawn: work } })
+    const parent = await openScene({
+      manifest: { name: 'root', permissions: allowAll, agents: [{ name: 'helper' }] },
+      host: { spawn: work },
+    })
     parent.session.openFile(a)
     expect((await parent.call('task', { subagent_type: 'helper', prompt: 'x' })).type).toBe('output')
     expect(seen).toEqual(['a', 'capability_refused', 'b', 'capability_refused', 'capability_refused'])

@@ -14,10 +14,20 @@ test('R3 R4 a runtime ends with its call', async () => {
       await fs.write('before', 'x')
       const after = async (act: () => Promise<unknown>): Promise<unknown> => {
         await sleep(20)
-        return act().then(() => 'done', (error: unknown) => error)
+        return act().then(
+          () => 'done',
+          (error: unknown) => error,
+        )
       }
-      late.push(after(() => fs.write('late', 'x')), after(() => fs.write('before', 'y')), after(() => fs.read('before')))
-      late.push(after(() => fs.grep('x')), after(() => shell.run('touch late')))
+      late.push(
+        after(() => fs.write('late', 'x')),
+        after(() => fs.write('before', 'y')),
+        after(() => fs.read('before')),
+      )
+      late.push(
+        after(() => fs.grep('x')),
+        after(() => shell.run('touch late')),
+      )
       return 'early'
     },
     { requires, targets: () => [{ kind: 'file', path: 'before', access: 'write' }] },
@@ -39,12 +49,18 @@ test('R3 a prompt that is answered when the call is over allows nothing', async 
   const tool = testTool(
     'careless',
     async (_, { fs }) => {
-      late = fs.write('late', 'x').then(() => 'done', (error: unknown) => error)
+      late = fs.write('late', 'x').then(
+        () => 'done',
+        (error: unknown) => error,
+      )
       return sleep(20, 'early')
     },
     { requires },
   )
-  const permissions = [{ permission: 'careless', pattern: '', action: 'allow' as const }, { permission: 'fs.write', pattern: '**', action: 'ask' as const }]
+  const permissions = [
+    { permission: 'careless', pattern: '', action: 'allow' as const },
+    { permission: 'fs.write', pattern: '**', action: 'ask' as const },
+  ]
   const { call, at } = await openScene({ tools: [tool], manifest: { name: 'test', permissions }, host: { prompt: () => asked } })
   expect((await call('careless', {})).type).toBe('output')
   answer('allow_once')

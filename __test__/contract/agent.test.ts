@@ -79,11 +79,7 @@ function transcript(parts: RecordPart[], workspace: string): AcpToolCall[] {
 describe('a ToolLoopAgent over all tools', () => {
   test.each<[string, Partial<SessionOptions>, string[]]>([
     ['headless', {}, ['question_unavailable']],
-    [
-      'with a host',
-      { manifest: { name: 'all', permissions: [] }, host: { prompt: () => 'allow_once', question: () => [['yes']] } },
-      [],
-    ],
+    ['with a host', { manifest: { name: 'all', permissions: [] }, host: { prompt: () => 'allow_once', question: () => [['yes']] } }, []],
   ])('%s: complete journal, complete ACP transcript, byte-equal replay', async (_how, options, more) => {
     const { session, journal, parts, model, root, text } = await run(options)
     expect(text('src/a.ts')).toBe('export const a = 2\n')
@@ -94,7 +90,16 @@ describe('a ToolLoopAgent over all tools', () => {
     const envelopes = results.map(({ output }) => JSON.parse(String(output.value)))
     for (const envelope of envelopes) expect(envelopeProblem(envelope)).toBeUndefined()
     const failed = envelopes.filter(({ type }) => type === 'error').map(({ metadata }) => metadata.code)
-    const codes = ['capability_refused', 'capability_refused', 'conflict', 'invalid_arguments', 'invalid_arguments', 'invalid_arguments', 'network_failed', 'not_found']
+    const codes = [
+      'capability_refused',
+      'capability_refused',
+      'conflict',
+      'invalid_arguments',
+      'invalid_arguments',
+      'invalid_arguments',
+      'network_failed',
+      'not_found',
+    ]
     expect(failed.sort()).toEqual([...codes, ...more].sort())
     for (const { output } of results) {
       expect(output.type).toBe(JSON.parse(String(output.value)).type === 'error' ? 'error-text' : 'text')
@@ -123,7 +128,13 @@ describe('a ToolLoopAgent over all tools', () => {
     const { session, put } = await openScene()
     put('a.txt', 'text')
     const model = new MockLanguageModelV3({
-      doGenerate: script([{ tool: 'read', input: { path: 'a.txt' } }, { tool: 'read', input: { path: 7 } }], 'Done.') as never,
+      doGenerate: script(
+        [
+          { tool: 'read', input: { path: 'a.txt' } },
+          { tool: 'read', input: { path: 7 } },
+        ],
+        'Done.',
+      ) as never,
     })
     await generateText6({ model, tools: session.tools as unknown as ToolSet6, prompt: 'Read.', stopWhen: stepCountIs(3) })
     const [good, bad] = seenBy(model as never)

@@ -48,12 +48,16 @@ describe('arguments', () => {
       const fits = ajv.compile(tool.parameters)
       const { session, call } = await openScene()
       const uses: unknown[] = []
-      const spied = testTool(`${id}_spied`, (args) => {
-        const { runtime, uses: made } = recordingRuntime()
-        uses.push(args)
-        void Promise.resolve(tool.execute(args, runtime)).catch(() => undefined)
-        uses.push(...made)
-      }, { parameters: tool.parameters })
+      const spied = testTool(
+        `${id}_spied`,
+        (args) => {
+          const { runtime, uses: made } = recordingRuntime()
+          uses.push(args)
+          void Promise.resolve(tool.execute(args, runtime)).catch(() => undefined)
+          uses.push(...made)
+        },
+        { parameters: tool.parameters },
+      )
       const second = await openScene({ tools: [spied] })
       for (const args of invalidArguments(tool.parameters)) {
         expect(fits(args), JSON.stringify(args)).toBe(false)
@@ -61,7 +65,9 @@ describe('arguments', () => {
       }
       const anything = fc.oneof(
         fc.jsonValue(),
-        fc.record(Object.fromEntries(Object.keys(tool.parameters['properties'] as object).map((name) => [name, fc.jsonValue()])), { requiredKeys: [] }),
+        fc.record(Object.fromEntries(Object.keys(tool.parameters['properties'] as object).map((name) => [name, fc.jsonValue()])), {
+          requiredKeys: [],
+        }),
         fc.constant({ ...(sampleOf(tool.parameters) as object), ['__proto__x']: 1 }),
       )
       await fc.assert(
@@ -83,7 +89,20 @@ describe('arguments', () => {
     const { call } = await openScene()
     const cycle: Record<string, unknown> = { path: 'a' }
     cycle['self'] = cycle
-    for (const args of [() => 1, 1n, Symbol('s'), cycle, new Proxy({}, { get: () => { throw new Error('trap') } })]) {
+    for (const args of [
+      () => 1,
+      1n,
+      Symbol('s'),
+      cycle,
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('trap')
+          },
+        },
+      ),
+    ]) {
       expect((await call('read', args)).type).toBe('error')
     }
   })

@@ -48,7 +48,11 @@ describe('the requirement set', () => {
 
   test('R11 R12 R16 with no open workspace every call that depends on it fails closed', async () => {
     const session = await createSession({ workspace: [], manifest: { name: 'test', permissions: allowAll } })
-    for (const [id, args] of [['read', { path: '/etc/hostname' }], ['write', { path: '/tmp/x', content: '' }], ['glob', { pattern: '*' }]] as const) {
+    for (const [id, args] of [
+      ['read', { path: '/etc/hostname' }],
+      ['write', { path: '/tmp/x', content: '' }],
+      ['glob', { pattern: '*' }],
+    ] as const) {
       expect(failureOf(await session.call(id, args)).code, id).toBe('capability_refused')
     }
     expect((await session.call('todo', { todos: [] })).type).toBe('output')
@@ -81,7 +85,10 @@ describe('the requirement set', () => {
   })
 
   test('R13 R11 compileManifest tells what the variables became', async () => {
-    const { requires } = await compileManifest({ name: 'x', requires: { fs: { read: ['{workspace}/src/**'] } } }, { workspace: ['/a', '/b'], adHoc: [] })
+    const { requires } = await compileManifest(
+      { name: 'x', requires: { fs: { read: ['{workspace}/src/**'] } } },
+      { workspace: ['/a', '/b'], adHoc: [] },
+    )
     expect(requires.fs?.read).toEqual(['/a/src/**', '/b/src/**'])
   })
 
@@ -101,7 +108,13 @@ describe('paths', () => {
     symlinkSync(join(outside, 'secret.txt'), join(root, 'link.txt'))
     symlinkSync(outside, join(root, 'door'))
     mkdirSync(join(root, 'a'))
-    for (const path of ['../outside/secret.txt', join(outside, 'secret.txt'), 'link.txt', 'door/secret.txt', 'a/../../outside/secret.txt']) {
+    for (const path of [
+      '../outside/secret.txt',
+      join(outside, 'secret.txt'),
+      'link.txt',
+      'door/secret.txt',
+      'a/../../outside/secret.txt',
+    ]) {
       for (const [id, args] of [
         ['read', { path }],
         ['edit', { path, old_string: 'secret', new_string: 'x' }],
@@ -117,7 +130,13 @@ describe('paths', () => {
 
   test('R14 a link that stays inside is its target, for the rules too', async () => {
     const { call, root, put } = await openScene({
-      manifest: { name: 'x', permissions: [{ permission: 'read', pattern: 'open/**', action: 'allow' }, { permission: 'read', pattern: 'closed/**', action: 'deny' }] },
+      manifest: {
+        name: 'x',
+        permissions: [
+          { permission: 'read', pattern: 'open/**', action: 'allow' },
+          { permission: 'read', pattern: 'closed/**', action: 'deny' },
+        ],
+      },
     })
     put('closed/a.txt', 'a')
     mkdirSync(join(root, 'open'))
@@ -152,7 +171,10 @@ describe('an attacker', () => {
     const seen = new Map<string, number>()
     for (let round = 0; round < runs(200); round += 1) {
       const reads = Array.from({ length: 8 }, () => call('read', { path: 'door/a.txt' }))
-      const writes = [call('write', { path: 'door/b.txt', content: 'x' }), call('edit', { path: 'door/a.txt', old_string: 'secret', new_string: 'gone' })]
+      const writes = [
+        call('write', { path: 'door/b.txt', content: 'x' }),
+        call('edit', { path: 'door/a.txt', old_string: 'secret', new_string: 'gone' }),
+      ]
       for (const envelope of await Promise.all([...reads, ...writes])) {
         expect(JSON.stringify(envelope)).not.toContain('"secret"')
         seen.set(envelope.metadata.code, (seen.get(envelope.metadata.code) ?? 0) + 1)
@@ -166,11 +188,26 @@ describe('an attacker', () => {
 
 describe('commands', () => {
   test('R9 R29 every simple command is checked against the programs and their arguments', async () => {
-    const shell = [{ cmd: 'git', args: ['status'] }, { cmd: 'echo' }, { cmd: 'ls', args: [{ prefix: '-' }, { wildcard: true as const }] }, { cmd: 'pwd', args: [] }]
+    const shell = [
+      { cmd: 'git', args: ['status'] },
+      { cmd: 'echo' },
+      { cmd: 'ls', args: [{ prefix: '-' }, { wildcard: true as const }] },
+      { cmd: 'pwd', args: [] },
+    ]
     const { call } = await openScene({ ceiling: { fs: { read: ['{workspace}/**'] }, shell } })
     const code = async (command: string) => (await call('bash', { command })).metadata.code
     for (const command of ['echo a b', 'pwd', 'echo a; pwd', 'ls -a .']) expect(await code(command), command).toBe('ok')
-    for (const command of ['git push', 'git status -s', 'pwd -P', 'ls .', 'ls -a . .', 'echo a; rm x', 'echo $(id)', 'echo a | tee x', 'cat a']) {
+    for (const command of [
+      'git push',
+      'git status -s',
+      'pwd -P',
+      'ls .',
+      'ls -a . .',
+      'echo a; rm x',
+      'echo $(id)',
+      'echo a | tee x',
+      'cat a',
+    ]) {
       expect(await code(command), command).toBe('capability_refused')
     }
   })

@@ -11,7 +11,9 @@ describe('programs left in the background', () => {
     const scene = await openScene()
     expect(await text(scene, { command: 'sleep 100 & echo started' })).toEqual({
       stderr: '',
-      notes: ['1 program left in the background was stopped: nothing runs on after its call. What another command is to use has to run in the same command line.'],
+      notes: [
+        '1 program left in the background was stopped: nothing runs on after its call. What another command is to use has to run in the same command line.',
+      ],
     })
     const many = await text(scene, { command: 'sleep 100 & sleep 100 & sleep 100 & exit 3' })
     expect(many.notes[0]).toMatch(/^3 programs left in the background were stopped/u)
@@ -46,16 +48,29 @@ describe('the sandbox names itself', () => {
     expect(await run(22, 'https://example.com')).toEqual([])
   })
 
-  test.each(['npx --yes cowsay', 'bunx x', 'uvx x', 'pnpm install', 'yarn', 'yarn add x', 'pip install x', 'uv sync', 'cargo build', 'go mod download', 'apt install x', 'git fetch', 'git clone https://x.test/y'])(
-    'D8 %s that waits for the network',
-    async (command) => {
-      const scene = await openScene()
-      const [name = ''] = command.split(' ')
-      const line = `${name}() { sleep 60; }; ${command}`
-      const { notes } = await text(scene, { command: line, timeout_ms: 300 })
-      expect(notes).toEqual([`This may be the sandbox: \`${name}\` may be waiting for the network, which is blocked; work with what is installed, or have the host grant net.hosts ['*']; a narrower one opens web_fetch alone.`])
-    },
-  )
+  test.each([
+    'npx --yes cowsay',
+    'bunx x',
+    'uvx x',
+    'pnpm install',
+    'yarn',
+    'yarn add x',
+    'pip install x',
+    'uv sync',
+    'cargo build',
+    'go mod download',
+    'apt install x',
+    'git fetch',
+    'git clone https://x.test/y',
+  ])('D8 %s that waits for the network', async (command) => {
+    const scene = await openScene()
+    const [name = ''] = command.split(' ')
+    const line = `${name}() { sleep 60; }; ${command}`
+    const { notes } = await text(scene, { command: line, timeout_ms: 300 })
+    expect(notes).toEqual([
+      `This may be the sandbox: \`${name}\` may be waiting for the network, which is blocked; work with what is installed, or have the host grant net.hosts ['*']; a narrower one opens web_fetch alone.`,
+    ])
+  })
 
   test.each(['sleep 60', 'npm test', 'pnpm run build', 'git log', 'yarn test'])('D8 %s that only takes its time', async (command) => {
     const scene = await openScene()
@@ -65,7 +80,9 @@ describe('the sandbox names itself', () => {
   })
 
   test('D8 nothing of it where the network is open', async () => {
-    const scene = await openScene({ manifest: { name: 'test', permissions: [{ permission: '*', pattern: '*', action: 'allow' }], requires: { net: { hosts: ['*'] } } } })
+    const scene = await openScene({
+      manifest: { name: 'test', permissions: [{ permission: '*', pattern: '*', action: 'allow' }], requires: { net: { hosts: ['*'] } } },
+    })
     expect((await text(scene, { command: 'npx() { sleep 60; }; npx x', timeout_ms: 300 })).notes).toEqual([])
   })
 })
@@ -75,6 +92,10 @@ test('D10 a directory to run in that is not there', async () => {
   put('file', '')
   const { code, text: told } = failureOf(await call('bash', { command: 'ls', workdir: 'nope' }))
   expect(code).toBe('not_found')
-  expect(told).toBe('Directory not found: `nope` [TOOL_FILE_NOT_FOUND] Name an existing directory, or leave `workdir` out to run in the workspace.')
-  expect(failureOf(await call('bash', { command: 'ls', workdir: 'file' })).text).toMatch(/Name an existing directory, or leave `workdir` out to run in the workspace\.$/u)
+  expect(told).toBe(
+    'Directory not found: `nope` [TOOL_FILE_NOT_FOUND] Name an existing directory, or leave `workdir` out to run in the workspace.',
+  )
+  expect(failureOf(await call('bash', { command: 'ls', workdir: 'file' })).text).toMatch(
+    /Name an existing directory, or leave `workdir` out to run in the workspace\.$/u,
+  )
 })

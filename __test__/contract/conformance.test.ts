@@ -1,14 +1,24 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { builtInTools, type Envelope } from 'toolwright/contract'
-import { contractSuite, envelopeProblem, hostAccessDuring, hostAccessIsSeen, recordingRuntime, type ToolSample } from 'toolwright/contract/testing'
+import {
+  contractSuite,
+  envelopeProblem,
+  hostAccessDuring,
+  hostAccessIsSeen,
+  recordingRuntime,
+  type ToolSample,
+} from 'toolwright/contract/testing'
 import { describe, expect, test } from 'vitest'
 
 const files = { 'a.txt': 'one\ntwo\n' }
 
 /** Arguments under which each tool does what it is for. */
 const samples: Record<string, ToolSample[]> = {
-  read: [{ args: { path: 'a.txt' }, runtime: { files } }, { args: { path: 'a.txt', offset: 1, limit: 2 }, runtime: { files } }],
+  read: [
+    { args: { path: 'a.txt' }, runtime: { files } },
+    { args: { path: 'a.txt', offset: 1, limit: 2 }, runtime: { files } },
+  ],
   write: [{ args: { path: 'b.txt', content: 'b' } }],
   edit: [{ args: { path: 'a.txt', old_string: 'one', new_string: 'two' }, runtime: { files } }],
   glob: [{ args: { pattern: '*' }, runtime: { files } }],
@@ -50,7 +60,12 @@ describe('the suite itself', () => {
     const runner = {
       describe: (_name: string, define: () => void) => define(),
       test: (name: string, run: () => Promise<void>) => {
-        runs.push(() => run().then(() => void found.set(name, undefined), (error: unknown) => void found.set(name, error)))
+        runs.push(() =>
+          run().then(
+            () => void found.set(name, undefined),
+            (error: unknown) => void found.set(name, error),
+          ),
+        )
       },
     }
     contractSuite(runner, { name: 'x', tools: tools as typeof builtInTools })
@@ -75,7 +90,10 @@ describe('the suite itself', () => {
     expect(titles).toEqual([seen ? title : expect.stringMatching(/not checked here: .*run the suite in Node/u)])
     const skipped: string[] = []
     const run = Object.assign(() => undefined, { skip: (name: string) => void skipped.push(name) })
-    contractSuite({ describe: (_name, define) => define(), test: run }, { name: 'x', tools: [tool as unknown as (typeof builtInTools)[number]] })
+    contractSuite(
+      { describe: (_name, define) => define(), test: run },
+      { name: 'x', tools: [tool as unknown as (typeof builtInTools)[number]] },
+    )
     expect(skipped).toHaveLength(seen ? 0 : 1)
   })
 
@@ -107,33 +125,38 @@ describe('the suite itself', () => {
 })
 
 describe('the typed runtime', () => {
-  test.each(builtInTools.map((tool) => [tool.id, tool] as const))('R3 %s uses the part of the runtime that it requires, and no other', async (id, tool) => {
-    const uses: string[] = []
-    for (const { args, runtime: options } of samples[id] ?? []) {
-      const recorded = recordingRuntime(options)
-      await tool.execute(args, recorded.runtime)
-      uses.push(...recorded.uses.map(({ operation }) => operation))
-    }
-    const allowed: Record<string, string[]> = {
-      read: ['fs.read'],
-      write: ['fs.write'],
-      edit: ['fs.replace'],
-      glob: ['fs.glob'],
-      grep: ['fs.grep'],
-      bash: ['shell.run'],
-      todo: ['session.todos'],
-      question: ['session.ask'],
-      skill: ['session.skill'],
-      tool_search: ['session.searchTools'],
-      task: ['session.task'],
-      web_fetch: ['net.fetchPage'],
-      web_search: ['net.search'],
-    }
-    expect([...new Set(uses)]).toEqual(allowed[id])
-  })
+  test.each(builtInTools.map((tool) => [tool.id, tool] as const))(
+    'R3 %s uses the part of the runtime that it requires, and no other',
+    async (id, tool) => {
+      const uses: string[] = []
+      for (const { args, runtime: options } of samples[id] ?? []) {
+        const recorded = recordingRuntime(options)
+        await tool.execute(args, recorded.runtime)
+        uses.push(...recorded.uses.map(({ operation }) => operation))
+      }
+      const allowed: Record<string, string[]> = {
+        read: ['fs.read'],
+        write: ['fs.write'],
+        edit: ['fs.replace'],
+        glob: ['fs.glob'],
+        grep: ['fs.grep'],
+        bash: ['shell.run'],
+        todo: ['session.todos'],
+        question: ['session.ask'],
+        skill: ['session.skill'],
+        tool_search: ['session.searchTools'],
+        task: ['session.task'],
+        web_fetch: ['net.fetchPage'],
+        web_search: ['net.search'],
+      }
+      expect([...new Set(uses)]).toEqual(allowed[id])
+    },
+  )
 
-  test.skipIf(process.versions.bun !== undefined)('R3 R67c every built-in tool works in a process that may neither write, spawn nor load addons', () => {
-    const script = `
+  test.skipIf(process.versions.bun !== undefined)(
+    'R3 R67c every built-in tool works in a process that may neither write, spawn nor load addons',
+    () => {
+      const script = `
       const { builtInTools } = await import('toolwright/contract')
       const { recordingRuntime } = await import('toolwright/contract/testing')
       const samples = ${JSON.stringify(samples)}
@@ -142,7 +165,8 @@ describe('the typed runtime', () => {
       }
       try { (await import('node:fs')).writeFileSync('probe', ''); console.log('open') } catch { console.log('done') }
     `
-    const node = ['--permission', `--allow-fs-read=${process.cwd()}`, '--input-type=module', '-e', script]
-    expect(execFileSync(process.execPath, node, { encoding: 'utf8' }).trim()).toBe('done')
-  })
+      const node = ['--permission', `--allow-fs-read=${process.cwd()}`, '--input-type=module', '-e', script]
+      expect(execFileSync(process.execPath, node, { encoding: 'utf8' }).trim()).toBe('done')
+    },
+  )
 })

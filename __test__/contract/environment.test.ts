@@ -3,10 +3,16 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 import { dataOf, openScene } from './scene.ts'
 
-const shown = async (env: NonNullable<SessionOptions['sandbox']>['env'], names: string[], more: Partial<SessionOptions> = {}): Promise<string[]> => {
+const shown = async (
+  env: NonNullable<SessionOptions['sandbox']>['env'],
+  names: string[],
+  more: Partial<SessionOptions> = {},
+): Promise<string[]> => {
   const { call } = await openScene({ sandbox: { env }, ...more })
   const command = `printf '%s\\n' ${names.map((name) => `"\${${name}-none}"`).join(' ')}`
-  return dataOf<{ stdout: string }>(await call('bash', { command })).stdout.split('\n').slice(0, -1)
+  return dataOf<{ stdout: string }>(await call('bash', { command }))
+    .stdout.split('\n')
+    .slice(0, -1)
 }
 
 beforeEach(() => {

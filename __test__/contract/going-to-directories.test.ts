@@ -91,7 +91,12 @@ describe('cd that is judged like any other command', () => {
 
   test('a workdir from which it leads out', async () => {
     const { call } = await stage()
-    for (const command of ['while pwd; do cd ..; done', 'cd .. && cd .. && cd .. && pwd', 'cd ../../.. && pwd', "cd .. && c'd' .. && pwd"]) {
+    for (const command of [
+      'while pwd; do cd ..; done',
+      'cd .. && cd .. && cd .. && pwd',
+      'cd ../../.. && pwd',
+      "cd .. && c'd' .. && pwd",
+    ]) {
       expect([command, failureOf(await call('bash', { command, workdir: 'src/deep' })).code]).toEqual([command, 'permission_unattended'])
     }
   })
@@ -118,7 +123,8 @@ describe('cd that is judged like any other command', () => {
       manifest: { name: 'test', agents, permissions: [rule('bash pwd allow')] },
       host: {
         spawn: async ({ session }) => {
-          for (const command of ['cd src', 'cd src && pwd', 'cd src && ls']) seen.push((await session.call('bash', { command })).metadata.code)
+          for (const command of ['cd src', 'cd src && pwd', 'cd src && ls'])
+            seen.push((await session.call('bash', { command })).metadata.code)
           return 'done'
         },
       },
@@ -130,10 +136,17 @@ describe('cd that is judged like any other command', () => {
 
   test('a user is asked for the rest alone, and a watchdog that asks is answered by rules of the user for the rest', async () => {
     const asked: unknown[] = []
-    const { call } = await stage(pwd, { host: { prompt: ({ subjects }) => (asked.push(subjects.map(({ resource }) => resource)), 'allow_once') }, watchdog: () => ({ action: 'ask' }) })
+    const { call } = await stage(pwd, {
+      host: { prompt: ({ subjects }) => (asked.push(subjects.map(({ resource }) => resource)), 'allow_once') },
+      watchdog: () => ({ action: 'ask' }),
+    })
     expect((await call('bash', { command: 'cd src && pwd' })).type).toBe('output')
     expect(asked).toHaveLength(1)
-    const agreed = await stage([], { permissions: { session: pwd }, host: { prompt: () => 'reject_once' }, watchdog: () => ({ action: 'ask' }) })
+    const agreed = await stage([], {
+      permissions: { session: pwd },
+      host: { prompt: () => 'reject_once' },
+      watchdog: () => ({ action: 'ask' }),
+    })
     expect((await agreed.call('bash', { command: 'cd src && pwd' })).type).toBe('output')
   })
 })

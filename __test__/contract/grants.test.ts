@@ -15,7 +15,10 @@ const replacements: Record<string, (path: string, box: Sandbox) => void> = {
 }
 const cases = kinds.flatMap((kind) => Object.keys(replacements).map((replacement) => ({ kind, replacement })))
 
-const requires = { fs: { read: ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**'], write: ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**'] }, shell: [{ cmd: '*' }] }
+const requires = {
+  fs: { read: ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**'], write: ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**'] },
+  shell: [{ cmd: '*' }],
+}
 
 async function scene() {
   const box = makeSandbox()
@@ -75,7 +78,9 @@ describe.skipIf(process.platform !== 'linux')('a granted directory of a session'
     symlinkSync(box.outside, box.at('docs'))
     const ceiling = { fs: { read: ['docs/**'], write: ['docs/**'] }, shell: [{ cmd: '*' }] }
     const session = await openSession(box, { ceiling, manifest: { name: 'test', permissions: allowAll, requires } })
-    const { stdout } = dataOf(await session.call('bash', { command: `cat '${box.outside}/secret' docs/secret; echo x > '${box.outside}/planted'` }))
+    const { stdout } = dataOf(
+      await session.call('bash', { command: `cat '${box.outside}/secret' docs/secret; echo x > '${box.outside}/planted'` }),
+    )
     expect(stdout).toBe('')
     expect(existsSync(join(box.outside, 'planted'))).toBe(false)
   })
@@ -130,7 +135,10 @@ describe.skipIf(process.platform !== 'linux')('workspaces that a user would have
     const box = makeSandbox()
     box.put('closed.txt', 'CLOSED')
     const ceiling = { fs: { read: ['docs/**', 'out/**'], write: ['out/**'] }, shell: [{ cmd: '*' }] }
-    const session = await openSession(box, { ceiling, manifest: { name: 'test', permissions: allowAll, requires: { fs: { read: ['**'], write: ['**'] }, shell: [{ cmd: '*' }] } } })
+    const session = await openSession(box, {
+      ceiling,
+      manifest: { name: 'test', permissions: allowAll, requires: { fs: { read: ['**'], write: ['**'] }, shell: [{ cmd: '*' }] } },
+    })
     const bash = async (command: string) => dataOf(await session.call('bash', { command }))
     expect(await bash('echo works')).toMatchObject({ stdout: 'works\n', exit_code: 0 })
     const missed = await session.call('bash', { command: `cat '${box.at('docs/a')}'` })
@@ -143,4 +151,3 @@ describe.skipIf(process.platform !== 'linux')('workspaces that a user would have
     expect(await bash(`cat '${box.at('docs/a')}'`)).toMatchObject({ stdout: 'DOCS' })
   })
 })
-

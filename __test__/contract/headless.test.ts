@@ -2,7 +2,12 @@ import { QUESTION_HEADLESS_MESSAGE } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
 import { dataOf, failureOf, manifest, noRules, openScene, rule } from './scene.ts'
 
-const asked = { questions: [{ question: 'Which one?', options: [{ label: 'a' }, { label: 'b' }] }, { question: 'Why?', multi_select: true }] }
+const asked = {
+  questions: [
+    { question: 'Which one?', options: [{ label: 'a' }, { label: 'b' }] },
+    { question: 'Why?', multi_select: true },
+  ],
+}
 
 describe('headless', () => {
   test.each<[string, object]>([
@@ -18,7 +23,16 @@ describe('headless', () => {
 
   test('R47 headless: true counts although there is a prompt; without a prompt it is headless too', async () => {
     let shown = 0
-    const { call, session } = await openScene({ ...noRules, headless: true, host: { prompt: () => { shown += 1; return 'allow_once' } } })
+    const { call, session } = await openScene({
+      ...noRules,
+      headless: true,
+      host: {
+        prompt: () => {
+          shown += 1
+          return 'allow_once'
+        },
+      },
+    })
     expect(session.headless).toBe(true)
     expect((await call('read', { path: 'a.txt' })).type).toBe('error')
     expect(shown).toBe(0)
@@ -68,7 +82,10 @@ describe('question', () => {
 
   test('R31 a host that fails, or never answers, is told as it is', async () => {
     const failing = await withAnswer(() => Promise.reject(new Error('window closed')))
-    expect(failureOf(await failing.call('question', asked))).toMatchObject({ code: 'tool_failed', text: expect.stringContaining('window closed') })
+    expect(failureOf(await failing.call('question', asked))).toMatchObject({
+      code: 'tool_failed',
+      text: expect.stringContaining('window closed'),
+    })
     const silent = await withAnswer(() => new Promise(() => undefined), { limits: { questionMs: 30 } })
     expect(failureOf(await silent.call('question', asked)).code).toBe('timeout')
   })

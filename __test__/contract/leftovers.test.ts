@@ -22,7 +22,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
     return (user + system) / 1000
   }
   const turns = (async () => {
-    for (let before = spent(); !over.signal.aborted; ) {
+    for (let before = spent(); !over.signal.aborted;) {
       await new Promise((resolve) => setImmediate(resolve))
       const now = spent()
       longest = Math.max(longest, now - before)
@@ -75,9 +75,11 @@ describe('close', () => {
   })
 })
 
-test.runIf(process.platform === 'linux')('64 sessions work with 256 descriptors', () => {
-  const root = makeSandbox().root
-  const body = `import { createSession } from 'toolwright/contract'
+test.runIf(process.platform === 'linux')(
+  '64 sessions work with 256 descriptors',
+  () => {
+    const root = makeSandbox().root
+    const body = `import { createSession } from 'toolwright/contract'
     const manifest = { name: 'test', permissions: ${JSON.stringify(allowAll)} }
     const sessions = []
     for (let n = 0; n < 64; n += 1) sessions.push(await createSession({ workspace: ${JSON.stringify(root)}, manifest }))
@@ -94,10 +96,12 @@ test.runIf(process.platform === 'linux')('64 sessions work with 256 descriptors'
     await Promise.all(Array.from({ length: 8 }, lane))
     console.log([...new Set(said)].join(' '))
     await Promise.all(sessions.map((session) => session.close()))`
-  const command = 'ulimit -n 256 && exec "$0" "$@"'
-  const ran = spawnSync('sh', ['-c', command, process.execPath, ...program(body)], { cwd: import.meta.dirname, encoding: 'utf8' })
-  expect({ out: ran.stdout.trim(), error: ran.stderr }).toEqual({ out: 'ok', error: '' })
-}, 60_000)
+    const command = 'ulimit -n 256 && exec "$0" "$@"'
+    const ran = spawnSync('sh', ['-c', command, process.execPath, ...program(body)], { cwd: import.meta.dirname, encoding: 'utf8' })
+    expect({ out: ran.stdout.trim(), error: ran.stderr }).toEqual({ out: 'ok', error: '' })
+  },
+  60_000,
+)
 
 describe('processes that are gone', () => {
   const base = mkdtempSync(join(tmpdir(), 'leftovers-'))

@@ -95,7 +95,11 @@ describe('grep', () => {
     expect(files_scanned).toBe(2)
     const { output_path = '', notes = [] } = cut.metadata
     expect(notes.map((note) => note.replaceAll(output_path, '<path>'))).toMatchSnapshot()
-    expect(dataOf(await call('read', { path: output_path })).content.trimEnd().split('\n')).toHaveLength(31)
+    expect(
+      dataOf(await call('read', { path: output_path }))
+        .content.trimEnd()
+        .split('\n'),
+    ).toHaveLength(31)
     expect(dataOf(await call('bash', { command: `tail -n 1 '${output_path}'` })).stdout).toBe('b.txt:1:hit end\n')
   })
 

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 import { allowAll, dataOf, failureOf, openSession, testTool } from './scene.ts'
 
-const declaring = (workspace: string[], more: Partial<AgentManifest> = {}) => ({ manifest: { name: 'test', permissions: allowAll, workspace, ...more } })
+const declaring = (workspace: string[], more: Partial<AgentManifest> = {}) => ({
+  manifest: { name: 'test', permissions: allowAll, workspace, ...more },
+})
 
 /** Two directories side by side, each with a file that holds its name. */
 function twoRoots(): { box: Sandbox; other: Sandbox } {
@@ -30,7 +32,10 @@ describe('roots that the manifest declares', () => {
     const session = await openSession(box, options)
     expect(dataOf(await session.call('read', { path: other.at('src/b.txt') }))).toEqual({ content: 'second' })
     expect((await session.call('write', { path: other.at('src/c.txt'), content: 'c' })).type).toBe('output')
-    expect(dataOf(await session.call('bash', { command: `cat ${other.at('src/b.txt')} && echo d > ${other.at('d.txt')}` }))).toMatchObject({ exit_code: 0, stdout: 'second' })
+    expect(dataOf(await session.call('bash', { command: `cat ${other.at('src/b.txt')} && echo d > ${other.at('d.txt')}` }))).toMatchObject({
+      exit_code: 0,
+      stdout: 'second',
+    })
     expect(other.text('d.txt')).toBe('d\n')
     expect(failureOf(await session.call('read', { path: other.at('src/closed.txt') })).code).toBe('permission_denied')
     // A relative path begins in the first root of the host.
@@ -74,9 +79,18 @@ describe('roots that the manifest declares', () => {
         details: { source: 'manifest.workspace', place: 'manifest.workspace[1]' },
       })
     }
-    await noSession({ ...declaring(['src']), workspace: [] }, box).toMatchObject({ code: 'CONTRACT_MANIFEST_INVALID', message: expect.stringContaining('no workspace is open') })
-    await noSession(declaring('src' as unknown as string[]), box).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('manifest.workspace') })
-    await noSession({ ...declaring([]), manifestRoots: ['nowhere'] }, box).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('manifestRoots') })
+    await noSession({ ...declaring(['src']), workspace: [] }, box).toMatchObject({
+      code: 'CONTRACT_MANIFEST_INVALID',
+      message: expect.stringContaining('no workspace is open'),
+    })
+    await noSession(declaring('src' as unknown as string[]), box).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('manifest.workspace'),
+    })
+    await noSession({ ...declaring([]), manifestRoots: ['nowhere'] }, box).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('manifestRoots'),
+    })
   })
 
   test('R11 without a workspace the manifest may declare one where the host allows it', async () => {
@@ -95,7 +109,8 @@ describe('roots that the manifest declares', () => {
     ]
     const host = {
       spawn: async ({ session }: { session: { call: (id: string, args: unknown) => Promise<{ type: string }> } }) => {
-        for (const path of ['src/a.txt', other.at('src/b.txt'), 'packages/one/src/c.txt']) seen.push((await session.call('read', { path })).type)
+        for (const path of ['src/a.txt', other.at('src/b.txt'), 'packages/one/src/c.txt'])
+          seen.push((await session.call('read', { path })).type)
         return 'done'
       },
     }
@@ -105,7 +120,15 @@ describe('roots that the manifest declares', () => {
     for (const { name } of agents) await session.call('task', { subagent_type: name, prompt: 'x' })
     // The relative pattern of the ceiling is meant from the roots of its author, and not from the child's.
     expect(seen).toEqual(['output', 'output', 'error', 'output', 'output', 'error'])
-    await noSession(declaring([], { agents: [{ name: 'a', workspace: ['src'] }, { name: 'b', workspace: [other.root] }] }), box).toMatchObject({
+    await noSession(
+      declaring([], {
+        agents: [
+          { name: 'a', workspace: ['src'] },
+          { name: 'b', workspace: [other.root] },
+        ],
+      }),
+      box,
+    ).toMatchObject({
       code: 'CONTRACT_MANIFEST_INVALID',
       details: { place: 'manifest.agents[1].workspace[0]' },
     })

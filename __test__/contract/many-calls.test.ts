@@ -26,7 +26,13 @@ describe('2,000 calls at once in a process of 300 descriptors', () => {
     const box = makeSandbox()
     box.put('file', 'aé\n'.repeat(100))
     box.put('program.mjs', program)
-    const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -n 300 && exec "$0" "$@"', process.execPath, box.at('program.mjs'), box.root])
+    const { stdout } = await promisify(execFile)('sh', [
+      '-c',
+      'ulimit -n 300 && exec "$0" "$@"',
+      process.execPath,
+      box.at('program.mjs'),
+      box.root,
+    ])
     expect(JSON.parse(stdout)).toEqual({ ok: 2_000 })
   }, 60_000)
 })
@@ -50,7 +56,13 @@ test('a process without any descriptor left is told so, in bounded time', async 
   const box = makeSandbox()
   box.put('file', 'text')
   box.put('program.mjs', program)
-  const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -n 100 && exec "$0" "$@"', process.execPath, box.at('program.mjs'), box.root])
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    'ulimit -n 100 && exec "$0" "$@"',
+    process.execPath,
+    box.at('program.mjs'),
+    box.root,
+  ])
   expect(JSON.parse(stdout)).toEqual(['io_failed', expect.stringMatching(/EMFILE.*fewer calls at once/u), 'ok'])
 }, 30_000)
 

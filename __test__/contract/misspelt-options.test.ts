@@ -20,13 +20,33 @@ describe('what is misspelt would leave open what it was to close, and is refused
   test.each<[string, unknown, RegExp]>([
     ['a list of rules', { permissions: { sesion: [good] } }, /^permissions\.sesion is no option; there are session, project\.$/u],
     ['rules that are no list', { permissions: 'readOnly' }, /^permissions must be an array of rules, or \{ session, project \}\.$/u],
-    ['the action of a rule of the manifest', { manifest: { ...manifest, permissions: [{ permission: 'bash', pattern: '*', acton: 'deny' }] } }, /^manifest\.permissions\[0\]\.acton is no option; there are .*action/u],
-    ['the action of a rule of the project', { permissions: { project: [good, { ...good, Action: 'deny' }] } }, /^permissions\.project\[1\]\.Action is no option/u],
-    ['an option of the sandbox', { sandbox: { requird: true } }, /^sandbox\.requird is no option; there are required, loopback, denyRead, denyWrite, env\.$/u],
+    [
+      'the action of a rule of the manifest',
+      { manifest: { ...manifest, permissions: [{ permission: 'bash', pattern: '*', acton: 'deny' }] } },
+      /^manifest\.permissions\[0\]\.acton is no option; there are .*action/u,
+    ],
+    [
+      'the action of a rule of the project',
+      { permissions: { project: [good, { ...good, Action: 'deny' }] } },
+      /^permissions\.project\[1\]\.Action is no option/u,
+    ],
+    [
+      'an option of the sandbox',
+      { sandbox: { requird: true } },
+      /^sandbox\.requird is no option; there are required, loopback, denyRead, denyWrite, env\.$/u,
+    ],
     ['a value of the sandbox', { sandbox: { required: 'true' } }, /^sandbox\.required must be true or false\.$/u],
     ['a path of the sandbox', { sandbox: { denyRead: 'secrets' } }, /^sandbox\.denyRead must be an array of paths\.$/u],
-    ['the arguments of a program', { manifest: { ...manifest, requires: { shell: [{ cmd: 'git', arg: ['status'] }] } } }, /^manifest\.requires\.shell\[0\]\.arg is not known; it has cmd and args\.$/u],
-    ['the same of a ceiling', { ceiling: { shell: [{ cmd: 'git', arguments: [] }] } }, /^ceiling: requires\.shell\[0\]\.arguments is not known/u],
+    [
+      'the arguments of a program',
+      { manifest: { ...manifest, requires: { shell: [{ cmd: 'git', arg: ['status'] }] } } },
+      /^manifest\.requires\.shell\[0\]\.arg is not known; it has cmd and args\.$/u,
+    ],
+    [
+      'the same of a ceiling',
+      { ceiling: { shell: [{ cmd: 'git', arguments: [] }] } },
+      /^ceiling: requires\.shell\[0\]\.arguments is not known/u,
+    ],
   ])('%s', async (_, options, summary) => {
     expect(await refusal(options)).toMatchObject({ code: 'INVALID_INPUT', summary: expect.stringMatching(summary) })
   })
@@ -42,7 +62,9 @@ describe('what is misspelt would leave open what it was to close, and is refused
   })
 
   test('a rule of networkWatchdog: one that nobody knows would refuse nothing', () => {
-    expect(() => networkWatchdog('token' as never)).toThrow(/^networkWatchdog takes one of tokens, commands, fragments\. \[INVALID_INPUT\]/u)
+    expect(() => networkWatchdog('token' as never)).toThrow(
+      /^networkWatchdog takes one of tokens, commands, fragments\. \[INVALID_INPUT\]/u,
+    )
     expect(() => networkWatchdog('off' as never)).toThrow(/INVALID_INPUT/u)
     for (const guard of ['tokens', 'commands', 'fragments', undefined] as const) expect(networkWatchdog(guard)).toBeTypeOf('function')
   })

@@ -46,7 +46,11 @@ describe('what went wrong is told in the words of a session: what a model is adv
     const { call, put } = await openScene({ limits: { textBytes: 100 } })
     put('long', 'x'.repeat(101))
     const refused = await call('edit', { path: 'long', old_string: 'x', new_string: 'y' })
-    expect(refused).toMatchObject({ error_text: expect.stringMatching(/^File too large \(101 bytes\): `long`, limit 100 bytes \[TOOL_FILE_TOO_LARGE\] Read it in parts .*limits\.textBytes\.$/u) })
+    expect(refused).toMatchObject({
+      error_text: expect.stringMatching(
+        /^File too large \(101 bytes\): `long`, limit 100 bytes \[TOOL_FILE_TOO_LARGE\] Read it in parts .*limits\.textBytes\.$/u,
+      ),
+    })
     expect(await call('read', { path: 'long', offset: 0, limit: 50 })).toMatchObject({ type: 'output', data: { next_offset: 50 } })
   })
 
@@ -73,7 +77,10 @@ describe('a rule that cannot be used is called by the list that it stands in', (
   test.each<[string, unknown]>([
     ['manifest.permissions[1]', { manifest: { name: 'test', permissions: [good, broken] }, permissions: { session: [good] } }],
     ['permissions.session[0]', { manifest: { name: 'test', permissions: [good] }, permissions: { session: [broken], project: [good] } }],
-    ['permissions.project[1]', { manifest: { name: 'test', permissions: [good] }, permissions: { session: [good], project: [good, broken] } }],
+    [
+      'permissions.project[1]',
+      { manifest: { name: 'test', permissions: [good] }, permissions: { session: [good], project: [good, broken] } },
+    ],
   ])('%s', async (place, options) => {
     const opening = createSession({ workspace: makeSandbox().root, ...(options as Pick<SessionOptions, 'manifest'>) })
     await expect(opening).rejects.toMatchObject({

@@ -77,7 +77,11 @@ describe('arguments are copied once, before anybody judges them', () => {
     const { call, put } = await openScene()
     put('a', 'A')
     put('b', 'B')
-    const args = { get path() { return (asked += 1) === 1 ? 'a' : 'b' } }
+    const args = {
+      get path() {
+        return (asked += 1) === 1 ? 'a' : 'b'
+      },
+    }
     expect(dataOf(await call('read', args)).content).toBe('A')
     expect(asked).toBe(1)
   })
@@ -88,7 +92,11 @@ describe('arguments are what JSON makes of them', () => {
     const { call, put } = await openScene({ tools: [echo] })
     put('a', 'text')
     expect(dataOf(await call('read', { path: 'a', limit: undefined })).content).toBe('text')
-    expect(dataOf(await call('echo', { a: undefined, b: [undefined, 1], c: new Date(0), d: Object.create(null) as object }))).toEqual({ b: [null, 1], c: '1970-01-01T00:00:00.000Z', d: {} })
+    expect(dataOf(await call('echo', { a: undefined, b: [undefined, 1], c: new Date(0), d: Object.create(null) as object }))).toEqual({
+      b: [null, 1],
+      c: '1970-01-01T00:00:00.000Z',
+      d: {},
+    })
     const { text } = failureOf(await call('read', { path: undefined }))
     expect(text).toContain('`path` is missing')
     expect(text).not.toContain('..')
@@ -116,11 +124,35 @@ describe('arguments are what JSON makes of them', () => {
     ['a cycle', cycle, /\/self\/cycle: it holds itself/u],
     ['a map', { a: new Map([[1, 2]]) }, /\/a: a Map/u],
     ['bytes', { a: new Uint8Array(3) }, /\/a: a Uint8Array/u],
-    ['a getter that throws', { get a() { return throwing() } }, /\/a: it cannot be read: trap/u],
-    ['a proxy that throws', { a: new Proxy({}, { ownKeys: throwing, get: throwing, getPrototypeOf: throwing }) }, /it cannot be read: trap/u],
+    [
+      'a getter that throws',
+      {
+        get a() {
+          return throwing()
+        },
+      },
+      /\/a: it cannot be read: trap/u,
+    ],
+    [
+      'a proxy that throws',
+      { a: new Proxy({}, { ownKeys: throwing, get: throwing, getPrototypeOf: throwing }) },
+      /it cannot be read: trap/u,
+    ],
     ['a toJSON that throws', { a: { toJSON: throwing } }, /\/a: it cannot be read: trap/u],
-    ['an array of holes', { a: Array.from({ length: 0 }, () => 0), b: Object.assign([], { length: 2 ** 32 - 1 }) }, /\/b: there are more than 20000 values/u],
-    ['what toJSON makes ever more of', { a: (function make(): object { return { toJSON: () => ({ again: make() }) } })() }, /more than 100 levels/u],
+    [
+      'an array of holes',
+      { a: Array.from({ length: 0 }, () => 0), b: Object.assign([], { length: 2 ** 32 - 1 }) },
+      /\/b: there are more than 20000 values/u,
+    ],
+    [
+      'what toJSON makes ever more of',
+      {
+        a: (function make(): object {
+          return { toJSON: () => ({ again: make() }) }
+        })(),
+      },
+      /more than 100 levels/u,
+    ],
   ])('%s is refused, with the place and what is wrong', async (_what, args, told) => {
     let executed = 0
     const { call } = await openScene({ tools: [testTool('any', () => (executed += 1), anything)] })
@@ -141,9 +173,27 @@ describe('arguments are bounded while they are copied', () => {
   test.each<[string, () => unknown, () => unknown, string, RegExp]>([
     ['depth', () => nested(100), () => nested(103), 'invalid_arguments', /nested more than 100 levels.*fewer levels/u],
     ['a depth of 200,000', () => ({}), () => nested(200_000), 'invalid_arguments', /more than 100 levels/u],
-    ['values', () => ({ a: Array(19_000).fill(1) }), () => ({ a: Array(20_001).fill(1) }), 'invalid_arguments', /\/a: there are more than 20000 values.*fewer at once/u],
-    ['properties', () => ({}), () => Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, n])), 'invalid_arguments', /more than 20000 values/u],
-    ['text', () => ({ a: 'x'.repeat(1_000) }), () => ({ a: 'x'.repeat(10_000_000), b: 'x'.repeat(12_000_000) }), 'too_large', /\/b: the texts have more than 21000000 characters.*several calls/u],
+    [
+      'values',
+      () => ({ a: Array(19_000).fill(1) }),
+      () => ({ a: Array(20_001).fill(1) }),
+      'invalid_arguments',
+      /\/a: there are more than 20000 values.*fewer at once/u,
+    ],
+    [
+      'properties',
+      () => ({}),
+      () => Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, n])),
+      'invalid_arguments',
+      /more than 20000 values/u,
+    ],
+    [
+      'text',
+      () => ({ a: 'x'.repeat(1_000) }),
+      () => ({ a: 'x'.repeat(10_000_000), b: 'x'.repeat(12_000_000) }),
+      'too_large',
+      /\/b: the texts have more than 21000000 characters.*several calls/u,
+    ],
   ])('%s: up to the limit, and not beyond it', async (_what, fits, exceeds, code, told) => {
     const { call } = await openScene({ tools: [echo] })
     expect((await call('echo', fits())).type).toBe('output')
@@ -166,7 +216,10 @@ describe('arguments are bounded while they are copied', () => {
     const parts: RecordPart[] = []
     const { call, session } = await openScene({ journal, onRecord: (part) => void parts.push(part) })
     await call('read', { path: nested(1_000) })
-    expect(parts.map(({ args }) => args)).toEqual([{ refused: expect.stringMatching(/levels/u) }, { refused: expect.stringMatching(/levels/u) }])
+    expect(parts.map(({ args }) => args)).toEqual([
+      { refused: expect.stringMatching(/levels/u) },
+      { refused: expect.stringMatching(/levels/u) },
+    ])
     const [row] = await journal.listRun(session.id)
     expect(row).toMatchObject({ status: 'error', inputJson: expect.stringMatching(/refused.*levels/u) })
   })
@@ -185,7 +238,12 @@ describe('a check stops at the first limit', () => {
     const some = todos.slice(0, 5_000)
     let told: string[] = []
     const took = await cpuOf(async () => {
-      const calls: [string, object][] = [['todo', { todos }], ['todo', { todos: some }], ['read', { path: 'x'.repeat(9_000_000) }], ['bash', { command: 'x'.repeat(9_000_000) }]]
+      const calls: [string, object][] = [
+        ['todo', { todos }],
+        ['todo', { todos: some }],
+        ['read', { path: 'x'.repeat(9_000_000) }],
+        ['bash', { command: 'x'.repeat(9_000_000) }],
+      ]
       told = await Promise.all(calls.map(async ([id, args]) => failureOf(await call(id, args)).text))
     })
     expect(told).toEqual([
@@ -244,7 +302,8 @@ describe('what is fixed stays fixed', () => {
   })
 
   test('a misspelt name of the host is refused, and one of a class of its own is not', async () => {
-    const open = (host: object) => createSession({ workspace: [], manifest: { name: 'test' }, host, skills: { project: false, home: false } })
+    const open = (host: object) =>
+      createSession({ workspace: [], manifest: { name: 'test' }, host, skills: { project: false, home: false } })
     await expect(open({ promt: () => undefined })).rejects.toThrow(/host\.promt is no option; there are prompt, /u)
     class Host {
       readonly state = 1

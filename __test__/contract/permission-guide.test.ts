@@ -65,7 +65,12 @@ describe('what a pattern is compared with', () => {
   test('R36 R62 something by name, and nothing', async () => {
     expect(await decided('* mcp:tracker:get_* allow', onText('mcp:tracker', 'mcp:tracker:get_issue'), 'tracker_get_issue')).toBe('allow')
     expect(await decided('* mcp:tracker:get_* allow', onText('mcp:tracker', 'mcp:tracker:close'), 'tracker_close')).toBe('ask')
-    for (const [pattern, action] of [['*', 'deny'], ['**', 'deny'], ['', 'deny'], ['x*', 'ask']] as const) {
+    for (const [pattern, action] of [
+      ['*', 'deny'],
+      ['**', 'deny'],
+      ['', 'deny'],
+      ['x*', 'ask'],
+    ] as const) {
       const rules: Rule[] = [{ permission: 'todo', pattern, action: 'deny' }]
       expect((await evaluatePermission(rules, [onText('todo', '')], { tool: 'todo' })).action, pattern).toBe(action)
     }
@@ -97,7 +102,8 @@ describe('what a pattern is compared with', () => {
     const found = async (pattern: string): Promise<string[]> => dataOf(await call('glob', { pattern })).entries
     expect(await found('*.ts')).toEqual(['a.ts', 'src/b.ts', 'src/deep/c.ts'])
     expect(await found('src/*.ts')).toEqual(['src/b.ts'])
-    const matches = async (glob: string): Promise<string[]> => dataOf(await call('grep', { pattern: 'x', glob })).matches.map(({ path }: { path: string }) => path)
+    const matches = async (glob: string): Promise<string[]> =>
+      dataOf(await call('grep', { pattern: 'x', glob })).matches.map(({ path }: { path: string }) => path)
     expect(await matches('*.ts')).toHaveLength(3)
     expect(await matches('src/*.ts')).toEqual(['src/b.ts'])
     // And the model is told.
@@ -109,14 +115,27 @@ describe('what a pattern is compared with', () => {
 describe('asking without a session', () => {
   test('the guide’s example of evaluatePermission allows', async () => {
     const [, code = ''] = /```js\n(const \{ action, decisive \} = await evaluatePermission[^`]*)```/u.exec(guide) ?? []
-    const run = new Function('evaluatePermission', `return (async () => { ${code}; return { action, decisive } })()`) as (ask: typeof evaluatePermission) => Promise<unknown>
-    expect(await run(evaluatePermission)).toMatchObject({ action: 'allow', decisive: { rule: { pattern: 'src/**' }, resource: '/srv/app/src/a.ts' } })
+    const run = new Function('evaluatePermission', `return (async () => { ${code}; return { action, decisive } })()`) as (
+      ask: typeof evaluatePermission,
+    ) => Promise<unknown>
+    expect(await run(evaluatePermission)).toMatchObject({
+      action: 'allow',
+      decisive: { rule: { pattern: 'src/**' }, resource: '/srv/app/src/a.ts' },
+    })
   })
 
   test('compileManifest gives roots, requirements and rules, for directories that need not exist', async () => {
     const permissions = [rule('read ** allow')]
-    const compiled = await compileManifest({ name: 'x', permissions, requires: { fs: { read: ['{user-data}/**'] } } }, { workspace: [W], adHoc: [], userData: '/srv/data' })
-    expect(compiled).toMatchObject({ name: 'x', workspace: [W], requires: { fs: { read: ['/srv/data/**'] } }, permissions: [{ source: 'manifest', action: 'allow' }] })
+    const compiled = await compileManifest(
+      { name: 'x', permissions, requires: { fs: { read: ['{user-data}/**'] } } },
+      { workspace: [W], adHoc: [], userData: '/srv/data' },
+    )
+    expect(compiled).toMatchObject({
+      name: 'x',
+      workspace: [W],
+      requires: { fs: { read: ['/srv/data/**'] } },
+      permissions: [{ source: 'manifest', action: 'allow' }],
+    })
   })
 })
 
@@ -124,7 +143,9 @@ describe('what else the guide says', () => {
   test('R10 effective is the list of the sets that all have to allow', async () => {
     const { session } = await openScene({ ceiling: { fs: { read: ['**'] } } })
     expect(session.requirements.effective).toHaveLength(2)
-    expect(session.requirements.effective[0]).toMatchObject({ fs: { read: [`${session.requirements.effective[0]?.fs?.read?.[0]}`], write: [] } })
+    expect(session.requirements.effective[0]).toMatchObject({
+      fs: { read: [`${session.requirements.effective[0]?.fs?.read?.[0]}`], write: [] },
+    })
   })
 
   test('R29 with a ceiling that grants no files commands run in /, and one that fails is told so', async () => {

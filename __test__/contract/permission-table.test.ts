@@ -24,7 +24,13 @@ const table: [number, Rule[], string, Subject[], 'allow' | 'deny' | 'ask'][] = [
   [7, [], 'read', [path('fs.read', 'a')], 'ask'],
   [8, [p('net.fetch *.example.com allow')], 'web_fetch', [host('docs.example.com')], 'allow'],
   [8, [p('net.fetch *.example.com allow')], 'web_fetch', [host('evil.test')], 'ask'],
-  [10, [s('apply_patch src/** allow'), s('apply_patch ** deny')], 'apply_patch', [path('fs.write', 'src/a'), path('fs.write', 'b')], 'deny'],
+  [
+    10,
+    [s('apply_patch src/** allow'), s('apply_patch ** deny')],
+    'apply_patch',
+    [path('fs.write', 'src/a'), path('fs.write', 'b')],
+    'deny',
+  ],
 ]
 
 const evaluate = (rules: Rule[], subjects: Subject[], tool: string) => evaluatePermission(rules, subjects, { tool, workspace: [W] })
@@ -53,8 +59,10 @@ describe('permission rules', () => {
   test('R38.2 a rule is for the tool, the capability or everything, and for what its pattern matches', async () => {
     const a = [path('fs.read', 'a')]
     const matched = async (text: string) => (await evaluate([p(text)], a, 'read')).matched
-    for (const text of ['read a deny', 'fs.read a deny', '* a deny', 'read ** deny', '* * deny']) expect(await matched(text), text).toBe(true)
-    for (const text of ['write a deny', 'fs.write a deny', 'fs a deny', 'read b deny', 'read a/* deny']) expect(await matched(text), text).toBe(false)
+    for (const text of ['read a deny', 'fs.read a deny', '* a deny', 'read ** deny', '* * deny'])
+      expect(await matched(text), text).toBe(true)
+    for (const text of ['write a deny', 'fs.write a deny', 'fs a deny', 'read b deny', 'read a/* deny'])
+      expect(await matched(text), text).toBe(false)
   })
 
   test.each([

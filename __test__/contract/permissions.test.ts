@@ -61,7 +61,9 @@ describe('permissions of a session', () => {
     await read('a.txt')
     expect(kept).toEqual([])
     await read('a.txt')
-    expect(kept).toMatchObject([{ permission: 'read', pattern: 'a.txt', action: 'allow', source: 'session', added_at: expect.stringMatching(/^\d{4}-.*Z$/u) }])
+    expect(kept).toMatchObject([
+      { permission: 'read', pattern: 'a.txt', action: 'allow', source: 'session', added_at: expect.stringMatching(/^\d{4}-.*Z$/u) },
+    ])
     expect(dataOf(await read('a.txt'))).toEqual({ content: 'a' })
     expect(asked).toHaveLength(2)
     expect(failureOf(await read('b.txt')).code).toBe('permission_rejected')
@@ -115,7 +117,11 @@ describe('permissions of a session', () => {
       expect(failureOf(await read('a.txt')).code).toBe('permission_rejected')
       expect(kept).toEqual([])
     }
-    const { read } = await prompted(['allow_always'], { onRule: () => { throw new Error('full') } })
+    const { read } = await prompted(['allow_always'], {
+      onRule: () => {
+        throw new Error('full')
+      },
+    })
     expect(dataOf(await read('a.txt'))).toEqual({ content: 'a' })
     expect(dataOf(await read('a.txt'))).toEqual({ content: 'a' })
   })
@@ -134,7 +140,12 @@ describe('permissions of a session', () => {
   test('a prompt that nobody answers is rejected in the end, and told so', async () => {
     let told: AbortSignal | undefined
     const { read } = await prompted([], {
-      host: { prompt: ({ signal }: PromptRequest) => { told = signal; return new Promise(() => undefined) } },
+      host: {
+        prompt: ({ signal }: PromptRequest) => {
+          told = signal
+          return new Promise(() => undefined)
+        },
+      },
       limits: { promptMs: 40 },
     })
     expect(failureOf(await read('a.txt')).code).toBe('permission_timeout')
@@ -186,7 +197,12 @@ describe('permissions of a session', () => {
     put('secret/directory/file', 'secret')
     symlinkSync('secret', at('link'))
     for (const path of ['directory', 'missing', 'file/x', 'file'].flatMap((name) => [`link/${name}`, `secret/${name}`])) {
-      for (const [id, more] of Object.entries({ read: {}, edit: { old_string: 'a', new_string: 'b' }, write: { content: 'x' }, grep: { pattern: 'x' } })) {
+      for (const [id, more] of Object.entries({
+        read: {},
+        edit: { old_string: 'a', new_string: 'b' },
+        write: { content: 'x' },
+        grep: { pattern: 'x' },
+      })) {
         const { code, text } = failureOf(await call(id, { path, ...more }))
         expect([code, text], `${id} ${path}`).toEqual(['permission_denied', expect.stringContaining(`\`${path}\``)])
         expect(text).not.toContain(at('secret'))
@@ -195,14 +211,10 @@ describe('permissions of a session', () => {
   })
 
   test('what a tool touches without saying so before is judged when it does', async () => {
-    const tool = testTool(
-      'roams',
-      async ({ path }: { path: string }, { fs }) => (await fs.read(path)).content,
-      {
-        parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
-        requires: { fs: { read: ['{workspace}/**'] } },
-      },
-    )
+    const tool = testTool('roams', async ({ path }: { path: string }, { fs }) => (await fs.read(path)).content, {
+      parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+      requires: { fs: { read: ['{workspace}/**'] } },
+    })
     const { call, put } = await openScene({ ...manifest([rule('roams * allow'), rule('fs.read b.txt deny')]), tools: [tool] })
     put('a.txt', 'a')
     put('b.txt', 'b')

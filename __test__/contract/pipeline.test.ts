@@ -78,11 +78,25 @@ describe('the pipeline', () => {
       ['just a text', 'tool_failed', /just a text/u],
       [undefined, 'tool_failed', /./u],
       [null, 'tool_failed', /./u],
-      [{ toString: () => { throw new Error('no') } }, 'tool_failed', /./u],
+      [
+        {
+          toString: () => {
+            throw new Error('no')
+          },
+        },
+        'tool_failed',
+        /./u,
+      ],
       [new Error(''), 'tool_failed', /./u],
     ]
     for (const [value, code, text] of thrown) {
-      const { call } = await openScene({ tools: [testTool('throws', () => { throw value })] })
+      const { call } = await openScene({
+        tools: [
+          testTool('throws', () => {
+            throw value
+          }),
+        ],
+      })
       const failed = failureOf(await call('throws', {}))
       expect(failed.code).toBe(code)
       expect(failed.text).toMatch(text)
@@ -135,7 +149,13 @@ describe('the pipeline', () => {
 describe('abort', () => {
   test('R6 a call that is aborted before does nothing', async () => {
     let ran = false
-    const { call } = await openScene({ tools: [testTool('runs', () => { ran = true })] })
+    const { call } = await openScene({
+      tools: [
+        testTool('runs', () => {
+          ran = true
+        }),
+      ],
+    })
     expect(failureOf(await call('runs', {}, { signal: AbortSignal.abort(new Error('enough')) }))).toEqual({
       code: 'aborted',
       text: 'The call was aborted: enough',
@@ -145,8 +165,9 @@ describe('abort', () => {
 
   test('R6 the signal reaches the tool, and a tool that does not listen is not waited for', async () => {
     let heard: unknown
-    const listens = testTool('listens', (_args, { signal }) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject((heard = signal.reason)))),
+    const listens = testTool(
+      'listens',
+      (_args, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject((heard = signal.reason)))),
     )
     const deaf = testTool('deaf', () => new Promise(() => undefined))
     const { call } = await openScene({ tools: [listens, deaf] })
@@ -161,8 +182,9 @@ describe('abort', () => {
   })
 
   test('R6 what a tool still gives after an abort is its partial result', async () => {
-    const tool = testTool('partial', (_args, { signal }) =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve({ done: 3 }))),
+    const tool = testTool(
+      'partial',
+      (_args, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ done: 3 }))),
     )
     const { call } = await openScene({ tools: [tool] })
     expect(dataOf(await call('partial', {}, { signal: AbortSignal.timeout(20) }))).toEqual({ done: 3 })
@@ -230,7 +252,13 @@ describe('abort', () => {
       return n
     })
     const seen: WatchedCall[] = []
-    const { call } = await openScene({ tools: [tool], watchdog: (watched) => { seen.push(watched); return { action: 'allow' } } })
+    const { call } = await openScene({
+      tools: [tool],
+      watchdog: (watched) => {
+        seen.push(watched)
+        return { action: 'allow' }
+      },
+    })
     const made: Promise<Envelope>[] = Array.from({ length: 100 }, (_, n) => call('echo', { n }, { callId: `c${n}` }))
     expect((await Promise.all(made)).map((envelope) => dataOf(envelope))).toEqual(Array.from({ length: 100 }, (_, n) => n))
     expect(new Set(seen.map(({ call_id }) => call_id)).size).toBe(100)

@@ -3,18 +3,29 @@ import { describe, expect, test } from 'vitest'
 import { failureOf, openScene, rule } from './scene.ts'
 
 const bare = { name: 'test' }
-const open = (permissions: SessionOptions['permissions'], more: Partial<SessionOptions> = {}) => openScene({ manifest: bare, permissions, ...more })
+const open = (permissions: SessionOptions['permissions'], more: Partial<SessionOptions> = {}) =>
+  openScene({ manifest: bare, permissions, ...more })
 const edit = { path: 'a.txt', old_string: 'a', new_string: 'b' }
 
 describe('presets', () => {
   test.each<[keyof typeof presets, Record<string, string>]>([
-    ['readOnly', { read: 'ok', glob: 'ok', grep: 'ok', write: 'permission_unattended', edit: 'permission_unattended', bash: 'permission_unattended' }],
+    [
+      'readOnly',
+      { read: 'ok', glob: 'ok', grep: 'ok', write: 'permission_unattended', edit: 'permission_unattended', bash: 'permission_unattended' },
+    ],
     ['acceptEdits', { read: 'ok', glob: 'ok', grep: 'ok', write: 'ok', edit: 'ok', bash: 'permission_unattended' }],
     ['allowAll', { read: 'ok', glob: 'ok', grep: 'ok', write: 'ok', edit: 'ok', bash: 'ok' }],
   ])('%s', async (name, expected) => {
     const { call, put } = await open(presets[name])
     put('a.txt', 'a')
-    const args: Record<string, object> = { read: { path: 'a.txt' }, glob: { pattern: '*' }, grep: { pattern: 'a' }, edit, write: { path: 'b.txt', content: 'b' }, bash: { command: 'echo a > c.txt' } }
+    const args: Record<string, object> = {
+      read: { path: 'a.txt' },
+      glob: { pattern: '*' },
+      grep: { pattern: 'a' },
+      edit,
+      write: { path: 'b.txt', content: 'b' },
+      bash: { command: 'echo a > c.txt' },
+    }
     for (const [id, code] of Object.entries(expected)) expect([id, (await call(id, args[id])).metadata.code]).toEqual([id, code])
   })
 
@@ -28,7 +39,10 @@ describe('presets', () => {
 
   test.each(['readOnly', 'acceptEdits', 'allowAll'] as const)('rules of the host win over %s, wherever they stand', async (name) => {
     const own: Rule[] = [rule('fs.read secret/** deny'), rule('bash echo* allow'), rule('fs.write **/*.lock deny')]
-    for (const permissions of [[...presets[name], ...own], [...own, ...presets[name]]]) {
+    for (const permissions of [
+      [...presets[name], ...own],
+      [...own, ...presets[name]],
+    ]) {
       const { call, put } = await open(permissions)
       put('secret/a', 'a')
       expect(failureOf(await call('read', { path: 'secret/a' })).code).toBe('permission_denied')
@@ -39,7 +53,10 @@ describe('presets', () => {
 
   test('a preset allows nothing that the manifest denies', async () => {
     for (const denied of ['fs.write ** deny', '* * deny', 'write ** deny']) {
-      const { call, put, text } = await openScene({ manifest: { name: 'test', permissions: [rule(denied)] }, permissions: presets.allowAll })
+      const { call, put, text } = await openScene({
+        manifest: { name: 'test', permissions: [rule(denied)] },
+        permissions: presets.allowAll,
+      })
       put('a.txt', 'a')
       expect(failureOf(await call('write', { path: 'a.txt', content: 'b' })).code).toBe('permission_denied')
       expect(text('a.txt')).toBe('a')
@@ -69,14 +86,23 @@ describe('presets', () => {
   test('a subagent without rules of its own has them too', async () => {
     const { call, put } = await open(presets.acceptEdits, {
       manifest: { name: 'test', agents: [{ name: 'helper' }] },
-      host: { spawn: async ({ session }) => `${(await session.call('write', { path: 'child.txt', content: 'c' })).type} ${(await session.call('bash', { command: 'true' })).type}` },
+      host: {
+        spawn: async ({ session }) =>
+          `${(await session.call('write', { path: 'child.txt', content: 'c' })).type} ${(await session.call('bash', { command: 'true' })).type}`,
+      },
     })
     put('a.txt', 'a')
     expect(await call('task', { subagent_type: 'helper', prompt: 'x' })).toMatchObject({ data: { output: 'output error' } })
   })
 
   test('what are neither is refused by name', async () => {
-    await expect(open('readOnly' as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('permissions must be an array of rules, or { session, project }') })
-    await expect(open({ user: [] } as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('permissions.user is no option') })
+    await expect(open('readOnly' as never)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('permissions must be an array of rules, or { session, project }'),
+    })
+    await expect(open({ user: [] } as never)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('permissions.user is no option'),
+    })
   })
 })

@@ -89,7 +89,10 @@ describe('reading at once and in the ordinary way', () => {
   test('says the same of any bytes', { timeout: 120_000 }, async () => {
     const box = makeSandbox()
     const read = await bothWays(box)
-    const piece = fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.string({ unit: 'grapheme', maxLength: 6 }).map((text) => Buffer.from(text)))
+    const piece = fc.oneof(
+      fc.uint8Array({ maxLength: 6 }),
+      fc.string({ unit: 'grapheme', maxLength: 6 }).map((text) => Buffer.from(text)),
+    )
     const content = fc.array(piece, { maxLength: 6 }).map((pieces) => Buffer.concat(pieces))
     const property = fc.asyncProperty(content, fc.nat(40), async (bytes, limit) => {
       writeFileSync(join(box.root, 'f'), bytes)

@@ -24,7 +24,11 @@ describe('the recorder', () => {
       ...manifest([rule('* ** allow'), rule('* * allow'), rule('read no.txt deny')]),
       journal,
       watchdog: ({ tool }) => ({ action: tool === 'glob' ? 'deny' : 'allow', reason: 'no' }),
-      tools: [testTool('throws', () => { throw new Error('x') })],
+      tools: [
+        testTool('throws', () => {
+          throw new Error('x')
+        }),
+      ],
     })
     put('a.txt', 'a')
     const calls: [string, unknown, string][] = [
@@ -56,10 +60,14 @@ describe('the recorder', () => {
   test('R68 an effect is in the journal before it happens', async () => {
     const journal = await memoryJournal()
     const statuses: string[] = []
-    const tool = testTool('acts', async () => {
-      statuses.push(...(await journal.listRuns()).map(({ started }) => `started ${started}`))
-      return 1
-    }, { sideEffect: true })
+    const tool = testTool(
+      'acts',
+      async () => {
+        statuses.push(...(await journal.listRuns()).map(({ started }) => `started ${started}`))
+        return 1
+      },
+      { sideEffect: true },
+    )
     const { call } = await openScene({ journal, tools: [tool] })
     await call('acts', {})
     expect(statuses).toEqual(['started 1'])
@@ -72,7 +80,11 @@ describe('the recorder', () => {
     await call('edit', { path: 'a.txt', old_string: 'secret', new_string: 'private' })
     const rows = await journal.listRun(session.id)
     expect(JSON.stringify(rows)).not.toMatch(/secret|private/u)
-    expect(JSON.parse(rows[0]?.inputJson ?? '')).toMatchObject({ path: 'a.txt', content_bytes: 11, content_sha256: expect.stringMatching(/^[0-9a-f]{64}$/u) })
+    expect(JSON.parse(rows[0]?.inputJson ?? '')).toMatchObject({
+      path: 'a.txt',
+      content_bytes: 11,
+      content_sha256: expect.stringMatching(/^[0-9a-f]{64}$/u),
+    })
     const replay = await replaySession(journal, session.id)
     await expect(replay.call('write', { path: 'a.txt', content: 'other' })).rejects.toMatchObject({ code: 'REPLAY_DIFFERS' })
   })
@@ -103,11 +115,17 @@ describe('the recorder', () => {
     const { call, session } = await openScene({
       onRecord: async (part) => {
         parts.push(part)
-        if (part.type === 'result') await new Promise<void>((resolve) => { finish = resolve })
+        if (part.type === 'result')
+          await new Promise<void>((resolve) => {
+            finish = resolve
+          })
       },
     })
     let had = false
-    const made = call('todo', { todos: [] }, { callId: 'c1' }).then((envelope) => { had = true; return envelope })
+    const made = call('todo', { todos: [] }, { callId: 'c1' }).then((envelope) => {
+      had = true
+      return envelope
+    })
     await expect.poll(() => parts.length).toBe(2)
     expect(had).toBe(false)
     finish()
@@ -122,7 +140,12 @@ describe('the recorder', () => {
   test('an onRecord that fails at the start stops the call, and afterwards changes nothing', async () => {
     let ran = 0
     const tools = [testTool('runs', () => (ran += 1))]
-    const before = await openScene({ tools, onRecord: () => { throw new Error('full') } })
+    const before = await openScene({
+      tools,
+      onRecord: () => {
+        throw new Error('full')
+      },
+    })
     expect(failureOf(await before.call('runs', {})).code).toBe('recording_failed')
     expect(ran).toBe(0)
     const after = await openScene({ tools, onRecord: ({ type }) => (type === 'result' ? Promise.reject(new Error('full')) : undefined) })
@@ -144,7 +167,14 @@ describe('the recorder', () => {
 describe('replaySession', () => {
   async function recorded(ran: string[] = []) {
     const journal = await memoryJournal()
-    const tool = testTool('note', ({ n }: { n: number }) => { ran.push(String(n)); return { n, at: performance.now() } }, { sideEffect: true })
+    const tool = testTool(
+      'note',
+      ({ n }: { n: number }) => {
+        ran.push(String(n))
+        return { n, at: performance.now() }
+      },
+      { sideEffect: true },
+    )
     const { call, session } = await openScene({ journal, tools: [tool] })
     const given: Envelope[] = []
     for (const n of [1, 2, 3]) given.push(await call('note', { n }, { callId: `c${n}` }))
@@ -164,10 +194,36 @@ describe('replaySession', () => {
   })
 
   test.each<[string, [string, unknown][]]>([
-    ['other arguments', [['note', { n: 1 }], ['note', { n: 9 }]]],
-    ['another tool', [['note', { n: 1 }], ['todo', { todos: [] }]]],
-    ['another order', [['note', { n: 1 }], ['note', { n: 3 }]]],
-    ['one too many', [['note', { n: 1 }], ['note', { n: 2 }], ['note', { n: 3 }], ['note', { n: 3 }]]],
+    [
+      'other arguments',
+      [
+        ['note', { n: 1 }],
+        ['note', { n: 9 }],
+      ],
+    ],
+    [
+      'another tool',
+      [
+        ['note', { n: 1 }],
+        ['todo', { todos: [] }],
+      ],
+    ],
+    [
+      'another order',
+      [
+        ['note', { n: 1 }],
+        ['note', { n: 3 }],
+      ],
+    ],
+    [
+      'one too many',
+      [
+        ['note', { n: 1 }],
+        ['note', { n: 2 }],
+        ['note', { n: 3 }],
+        ['note', { n: 3 }],
+      ],
+    ],
   ])('R68 stops on a changed call: %s', async (_how, calls) => {
     const { journal, id } = await recorded()
     const replay = await replaySession(journal, id)
@@ -210,7 +266,15 @@ describe('replaySession', () => {
     const journal = await memoryJournal()
     const { session, call } = await openScene({ journal })
     await call('todo', { todos: [] })
-    await journal.insertToolCall({ runId: session.id, nodeId: SESSION_NODE, attempt: 1, seq: 9, toolName: 'bash', inputJson: '{"command":"x"}', sideEffect: true })
+    await journal.insertToolCall({
+      runId: session.id,
+      nodeId: SESSION_NODE,
+      attempt: 1,
+      seq: 9,
+      toolName: 'bash',
+      inputJson: '{"command":"x"}',
+      sideEffect: true,
+    })
     const [, orphan] = await collect(journal, session.id)
     expect(orphan?.envelope).toMatchObject({ type: 'error', metadata: { code: 'interrupted', duration_ms: 0 } })
     expect(JSON.stringify((await collect(journal, session.id))[1])).toBe(JSON.stringify(orphan))
@@ -228,7 +292,12 @@ describe('replaySession', () => {
       await journal.flush()
       await session.call('die', {})
     `
-    const file = box.put('killed.mjs', script.replaceAll("'toolwright", `'${import.meta.resolve('toolwright').replace('/dist/index.js', '')}/dist/index.js`).replaceAll("/index.js/contract'", "/contract.js'"))
+    const file = box.put(
+      'killed.mjs',
+      script
+        .replaceAll("'toolwright", `'${import.meta.resolve('toolwright').replace('/dist/index.js', '')}/dist/index.js`)
+        .replaceAll("/index.js/contract'", "/contract.js'"),
+    )
     const ended = spawnSync(process.execPath, [file], { cwd: box.root, encoding: 'utf8' })
     expect(ended.signal, ended.stderr).toBe('SIGKILL')
     const journal = await openJournal(`file:${box.at('runs.db')}`)
@@ -244,7 +313,10 @@ describe('replaySession', () => {
 
   test('an aborted effect is unknown in the journal, and its envelope is kept', async () => {
     const journal = await memoryJournal()
-    const { call, session } = await openScene({ journal, tools: [testTool('hangs', () => new Promise(() => undefined), { sideEffect: true })] })
+    const { call, session } = await openScene({
+      journal,
+      tools: [testTool('hangs', () => new Promise(() => undefined), { sideEffect: true })],
+    })
     const given = await call('hangs', {}, { signal: AbortSignal.timeout(20) })
     expect(given.metadata.code).toBe('aborted')
     expect(await journal.listRun(session.id)).toMatchObject([{ status: 'unknown' }])

@@ -49,7 +49,11 @@ describe('registration', () => {
   })
 
   test('R1 what is changed on a tool after it was registered changes nothing', async () => {
-    const tool: { -readonly [K in keyof ContractTool]: ContractTool[K] } = { ...complete, parameters: { type: 'object', required: ['n'] }, requires: {} }
+    const tool: { -readonly [K in keyof ContractTool]: ContractTool[K] } = {
+      ...complete,
+      parameters: { type: 'object', required: ['n'] },
+      requires: {},
+    }
     const { call, session } = await openScene({ tools: [tool] })
     tool.execute = () => 'other'
     ;(tool.parameters as { required: string[] }).required.length = 0
@@ -111,10 +115,16 @@ describe('registration', () => {
       expect(ids.some((id) => id.startsWith('extension_'))).toBe(false)
     }
     const argumentsOf = (id: string) => {
-      const { properties = {}, required } = (builtInTools.find((tool) => tool.id === id)?.parameters ?? {}) as { properties?: object; required?: unknown }
+      const { properties = {}, required } = (builtInTools.find((tool) => tool.id === id)?.parameters ?? {}) as {
+        properties?: object
+        required?: unknown
+      }
       return { all: Object.keys(properties).sort(), required }
     }
-    expect(argumentsOf('task')).toEqual({ all: ['background', 'metadata', 'prompt', 'subagent_type'], required: ['subagent_type', 'prompt'] })
+    expect(argumentsOf('task')).toEqual({
+      all: ['background', 'metadata', 'prompt', 'subagent_type'],
+      required: ['subagent_type', 'prompt'],
+    })
     expect(argumentsOf('tool_search')).toEqual({ all: ['query'], required: ['query'] })
     for (const id of ['task', 'tool_search']) await expect(open([{ ...complete, id }])).rejects.toThrow(/locked/u)
     await session.close()

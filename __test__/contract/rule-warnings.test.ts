@@ -19,9 +19,19 @@ describe('rules about nothing', () => {
 
   test('R36 tools, capabilities and what may be a tool of a server are known', async () => {
     const tools = [testTool('shoots', () => 1, { requires: { capabilities: ['camera'] } })]
-    const permissions = ['*', 'read', 'fs.read', 'fs.write', 'shell.run', 'net.fetch', 'shoots', 'camera', 'mcp:my-server', 'my_server_find', 'microphone'].map((permission) =>
-      rule(`${permission} * allow`),
-    )
+    const permissions = [
+      '*',
+      'read',
+      'fs.read',
+      'fs.write',
+      'shell.run',
+      'net.fetch',
+      'shoots',
+      'camera',
+      'mcp:my-server',
+      'my_server_find',
+      'microphone',
+    ].map((permission) => rule(`${permission} * allow`))
     const mcpServers = { 'my-server': { command: 'none' } }
     const manifest = { name: 'test', permissions, mcpServers, requires: { capabilities: ['microphone'] } }
     expect((await openScene({ tools, manifest })).session.warnings).toEqual([])

@@ -1,4 +1,12 @@
-import { createSession, defineContractTool, type ContractTool, type Envelope, type Rule, type Session, type SessionOptions } from 'toolwright/contract'
+import {
+  createSession,
+  defineContractTool,
+  type ContractTool,
+  type Envelope,
+  type Rule,
+  type Session,
+  type SessionOptions,
+} from 'toolwright/contract'
 import { onTestFinished } from 'vitest'
 import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 

@@ -56,7 +56,9 @@ describe('a schema that takes long does not hold the host', () => {
   ]
 
   test.each(hostile)('%s', async (_what, schema, value) => {
-    const { call } = await openScene({ tools: [testTool('slow', () => 'done', { parameters: { type: 'object', properties: { value: schema } } })] })
+    const { call } = await openScene({
+      tools: [testTool('slow', () => 'done', { parameters: { type: 'object', properties: { value: schema } } })],
+    })
     // The thread is started once.
     await call('slow', { value: 'x'.repeat(3_000) })
     let text = ''
@@ -69,15 +71,36 @@ describe('a schema that takes long does not hold the host', () => {
   })
 
   test('what fits such a schema is taken, what does not is told, and one after the other has its turn', async () => {
-    const parameters = { type: 'object', $defs: { tree: { type: 'object', properties: { left: { $ref: '#/$defs/tree' }, n: { type: 'integer' } } } }, $ref: '#/$defs/tree' }
-    const { call } = await openScene({ tools: [testTool('tree', (args) => args, { parameters: { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', allOf: [{ $ref: '#/$defs/tree' }], $defs: parameters.$defs } })] })
-    const envelopes = await Promise.all([{ left: { left: { n: 1 } } }, { left: { left: { n: 'x' } } }, { n: 2 }].map((args) => call('tree', args)))
+    const parameters = {
+      type: 'object',
+      $defs: { tree: { type: 'object', properties: { left: { $ref: '#/$defs/tree' }, n: { type: 'integer' } } } },
+      $ref: '#/$defs/tree',
+    }
+    const { call } = await openScene({
+      tools: [
+        testTool('tree', (args) => args, {
+          parameters: {
+            $schema: 'https://json-schema.org/draft/2020-12/schema',
+            type: 'object',
+            allOf: [{ $ref: '#/$defs/tree' }],
+            $defs: parameters.$defs,
+          },
+        }),
+      ],
+    })
+    const envelopes = await Promise.all(
+      [{ left: { left: { n: 1 } } }, { left: { left: { n: 'x' } } }, { n: 2 }].map((args) => call('tree', args)),
+    )
     expect(envelopes.map(({ type }) => type)).toEqual(['output', 'error', 'output'])
     expect(failureOf(envelopes[1]!).text).toMatch(/\/left\/left\/n: .*integer/u)
   })
 
   test('an abort does not wait for it', async () => {
-    const { call } = await openScene({ tools: [testTool('slow', () => 'done', { parameters: { type: 'object', properties: { value: { type: 'string', pattern: '^(a+)+$' } } } })] })
+    const { call } = await openScene({
+      tools: [
+        testTool('slow', () => 'done', { parameters: { type: 'object', properties: { value: { type: 'string', pattern: '^(a+)+$' } } } }),
+      ],
+    })
     const envelope = await call('slow', { value: `${'a'.repeat(40)}!` }, { signal: AbortSignal.timeout(20) })
     expect(failureOf(envelope).code).toBe('aborted')
     // Nor does it keep what comes after it from being made.

@@ -1,4 +1,16 @@
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { dataOf, failureOf, manifest, noRules, openScene, openSession, rule } from './scene.ts'
@@ -50,7 +62,11 @@ describe('R63 the directory of all sessions', () => {
     ['is a link', (box) => symlinkSync(box.outside, baseOf(box)), true],
     ['is a file', (box) => writeFileSync(baseOf(box), 'x'), true],
     ['is open to others', (box) => (mkdirSync(baseOf(box)), chmodSync(baseOf(box), 0o777)), true],
-    ['belongs to another user', (box) => (mkdirSync(baseOf(box), { mode: 0o700 }), chownSync(baseOf(box), 65_533, 65_533)), process.getuid?.() === 0],
+    [
+      'belongs to another user',
+      (box) => (mkdirSync(baseOf(box), { mode: 0o700 }), chownSync(baseOf(box), 65_533, 65_533)),
+      process.getuid?.() === 0,
+    ],
   ]
 
   test.each(make.filter(([, , canBeMade]) => canBeMade))('R63 that %s is neither used nor cleaned', async (_what, spoil) => {
@@ -79,7 +95,9 @@ describe('R63 the directory of all sessions', () => {
       const first = await openSession(box)
       const base = join(first.scratch, '..', '..')
       const [namespace = ''] = basename(join(first.scratch, '..')).split('-')
-      const [dead, alive, foreign] = [`${namespace}-4194300-0-x`, `${namespace}-${process.ppid}-0-x`, `1-4194300-0-x`].map((name) => join(base, name)) as [string, string, string]
+      const [dead, alive, foreign] = [`${namespace}-4194300-0-x`, `${namespace}-${process.ppid}-0-x`, `1-4194300-0-x`].map((name) =>
+        join(base, name),
+      ) as [string, string, string]
       for (const directory of [dead, alive, foreign]) mkdirSync(directory)
       symlinkSync(box.outside, join(dead, 'link'))
       writeFileSync(join(box.outside, 'kept'), 'kept')

@@ -109,7 +109,9 @@ describe('R21 R64 searches of what the session keeps', () => {
     }
     const above = await openSession(box, { workspace: join(base, '..') })
     const glob = `**/${base.slice(base.lastIndexOf('/') + 1)}/**`
-    expect(dataOf(await above.call('glob', { pattern: glob })).entries.filter((path: string) => path.includes(other.id) || path.endsWith('/a'))).toEqual([])
+    expect(
+      dataOf(await above.call('glob', { pattern: glob })).entries.filter((path: string) => path.includes(other.id) || path.endsWith('/a')),
+    ).toEqual([])
   })
 })
 
@@ -136,7 +138,9 @@ describe('several roots', () => {
 
   test('what is closed of them is passed over, and one answer is for all', async () => {
     const { at } = await twoRoots(allowAll)
-    expect(await names((await twoRoots([...allowAll, rule('fs.read **/secret/** deny')])).call)).toMatchObject({ glob: ['a', expect.stringMatching(/two\/b$/u)] })
+    expect(await names((await twoRoots([...allowAll, rule('fs.read **/secret/** deny')])).call)).toMatchObject({
+      glob: ['a', expect.stringMatching(/two\/b$/u)],
+    })
     const closed = await twoRoots([])
     const session = await openSession(closed, {
       workspace: [closed.at('one'), closed.at('two')],

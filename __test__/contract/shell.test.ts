@@ -21,7 +21,25 @@ function withVariables(variables: Record<string, string>): void {
 function pathWithoutBash(more: Record<string, string> = {}): string {
   const directory = mkdtempSync(join(tmpdir(), 'path-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const programs = ['sh', 'cat', 'tr', 'sed', 'cut', 'seq', 'printf', 'echo', 'env', 'ls', 'grep', 'sleep', 'true', 'false', 'test', 'mkdir', 'rm']
+  const programs = [
+    'sh',
+    'cat',
+    'tr',
+    'sed',
+    'cut',
+    'seq',
+    'printf',
+    'echo',
+    'env',
+    'ls',
+    'grep',
+    'sleep',
+    'true',
+    'false',
+    'test',
+    'mkdir',
+    'rm',
+  ]
   for (const name of programs) symlinkSync(`/bin/${name}`, join(directory, name))
   for (const [name, text] of Object.entries(more)) {
     writeFileSync(join(directory, name), text)
@@ -47,9 +65,9 @@ const constructs: readonly [line: string, printed: string, found: string, portab
   ['function f { echo f; }; f', 'f\n', 'function name', 'f() { echo f; }; f'],
   ['i=1; ((i += 2)); echo $i', '3\n', '((…))', 'i=1; i=$((i + 2)); echo $i'],
   ['for ((i = 0; i < 2; i++)); do echo $i; done', '0\n1\n', 'for ((…))', 'i=0; while [ "$i" -lt 2 ]; do echo $i; i=$((i + 1)); done'],
-  ['x=ab; echo "${x^^}"', 'AB\n', '${name^^}', 'x=ab; printf \'%s\\n\' "$x" | tr \'[:lower:]\' \'[:upper:]\''],
+  ['x=ab; echo "${x^^}"', 'AB\n', '${name^^}', "x=ab; printf '%s\\n' \"$x\" | tr '[:lower:]' '[:upper:]'"],
   ['x=y y=1; echo "${!x}"', '1\n', '${!name}', 'x=y y=1; echo "$y"'],
-  ['x=aba; echo "${x/a/c}"', 'cba\n', '${name/a/b}', 'x=aba; printf \'%s\\n\' "$x" | sed \'s/a/c/\''],
+  ['x=aba; echo "${x/a/c}"', 'cba\n', '${name/a/b}', "x=aba; printf '%s\\n' \"$x\" | sed 's/a/c/'"],
   ['x=abc; echo "${x:1:1}"', 'b\n', '${name:1:2}', 'x=abc; printf \'%s\\n\' "$x" | cut -c2-2'],
   ['x=a; x+=b; echo $x', 'ab\n', 'name+=value', 'x=a; x="${x}b"; echo $x'],
   ["echo -e 'a\\tb'", 'a\tb\n', 'echo -e', "printf 'a\\tb\\n'"],
@@ -89,7 +107,8 @@ describe('bash', () => {
       'BASH_FUNC_echo%%': '() { command echo hacked; }',
     })
     for (const name of ['.bashrc', '.bash_profile', '.profile', '.bash_login']) writeFileSync(join(outside, name), 'echo startup\n')
-    const command = 'echo a; shopt -q expand_aliases || echo none; echo s*; set -x; : b; set +x; [[ -o posix ]] || echo bash; cd tmp 2> /dev/null || echo here'
+    const command =
+      'echo a; shopt -q expand_aliases || echo none; echo s*; set -x; : b; set +x; [[ -o posix ]] || echo bash; cd tmp 2> /dev/null || echo here'
     const { stdout, stderr } = dataOf(await call('bash', { command }))
     expect(stdout).toBe('a\nnone\nstartup\nbash\nhere\n')
     expect(stderr).toBe('+ : b\n+ set +x\n')
@@ -99,7 +118,10 @@ describe('bash', () => {
 
   test('a line that begins with a dash is a line, and errors name the line', async () => {
     const { call } = await openScene()
-    expect(dataOf(await call('bash', { command: '-i' }))).toMatchObject({ exit_code: 127, stderr: expect.stringMatching(/\/bash: line 1: -i: command not found\n$/u) })
+    expect(dataOf(await call('bash', { command: '-i' }))).toMatchObject({
+      exit_code: 127,
+      stderr: expect.stringMatching(/\/bash: line 1: -i: command not found\n$/u),
+    })
     const inSh = await openScene({ shell: 'sh' })
     expect(dataOf(await inSh.call('bash', { command: '-i' })).exit_code).toBe(127)
   })
@@ -153,7 +175,10 @@ describe('bash', () => {
       },
       host: {
         prompt: ({ subjects, rules }) => {
-          seen.push(subjects.map(({ resource }) => resource), rules?.map(({ pattern }) => pattern))
+          seen.push(
+            subjects.map(({ resource }) => resource),
+            rules?.map(({ pattern }) => pattern),
+          )
           return { decision: 'reject_once' }
         },
       },
@@ -161,10 +186,16 @@ describe('bash', () => {
     await call('bash', { command: 'npm test &> log && echo ok' })
     await call('bash', { command: 'npm test |& cat' })
     expect(seen).toEqual([
-      [['npm test', [{ operator: '&>', path: 'log' }]], ['echo ok', []]],
+      [
+        ['npm test', [{ operator: '&>', path: 'log' }]],
+        ['echo ok', []],
+      ],
       ['npm test', 'echo ok'],
       [],
-      [['npm test', []], ['cat', []]],
+      [
+        ['npm test', []],
+        ['cat', []],
+      ],
       ['npm test', 'cat'],
       ['npm test', 'cat'],
     ])

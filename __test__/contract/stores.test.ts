@@ -40,7 +40,11 @@ describe('a credential store below the workspace', () => {
     ] as const) {
       expect(await session.call(id, args), id).toMatchObject({ type: 'error', metadata: { code: 'capability_refused' } })
     }
-    for (const [id, args] of [['grep', { pattern: 'secret' }], ['glob', { pattern: '**' }], ['bash', { command: 'cat store/token' }]] as const) {
+    for (const [id, args] of [
+      ['grep', { pattern: 'secret' }],
+      ['glob', { pattern: '**' }],
+      ['bash', { command: 'cat store/token' }],
+    ] as const) {
       const told = JSON.stringify(await session.call(id, args))
       expect(told, id).not.toMatch(/store\/token.*secret|:secret|"secret\\n"/u)
     }

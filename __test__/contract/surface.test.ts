@@ -38,24 +38,35 @@ describe('the entry points', () => {
       ].sort(),
     )
     expect(Object.keys(testing).sort()).toEqual(
-      ['contractSuite', 'envelopeProblem', 'hostAccessDuring', 'hostAccessIsSeen', 'invalidArguments', 'recordingRuntime', 'sampleOf'].sort(),
+      [
+        'contractSuite',
+        'envelopeProblem',
+        'hostAccessDuring',
+        'hostAccessIsSeen',
+        'invalidArguments',
+        'recordingRuntime',
+        'sampleOf',
+      ].sort(),
     )
   })
 
-  test.skipIf(process.versions.bun !== undefined)('importing one loads neither the AI SDK nor zod, nor the validator, nor the addon, nor what serves open sessions', () => {
-    const script = `
+  test.skipIf(process.versions.bun !== undefined)(
+    'importing one loads neither the AI SDK nor zod, nor the validator, nor the addon, nor what serves open sessions',
+    () => {
+      const script = `
       import { registerHooks } from 'node:module'
       const loaded = []
       registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
       await import('toolwright/contract')
       console.log(JSON.stringify(loaded))
     `
-    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
-    const loaded = JSON.parse(output) as string[]
-    expect(loaded.length).toBeGreaterThan(5)
-    expect(loaded.filter((url) => /\/contract\/(?:session|run-call|mcp\/mcp-servers)\.js$/u.test(url))).toEqual([])
-    expect(loaded.filter((url) => /node_modules|\.node$|\/index\.js$/u.test(url) && !url.endsWith('/dist/index.js'))).toEqual([])
-  })
+      const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+      const loaded = JSON.parse(output) as string[]
+      expect(loaded.length).toBeGreaterThan(5)
+      expect(loaded.filter((url) => /\/contract\/(?:session|run-call|mcp\/mcp-servers)\.js$/u.test(url))).toEqual([])
+      expect(loaded.filter((url) => /node_modules|\.node$|\/index\.js$/u.test(url) && !url.endsWith('/dist/index.js'))).toEqual([])
+    },
+  )
 
   test('options that are misspelt or make no sense are refused', async () => {
     const box = makeSandbox()

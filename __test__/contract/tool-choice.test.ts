@@ -7,7 +7,8 @@ import { step, stdio, withServers } from './mcp/servers.ts'
 import { dataOf, failureOf, openScene, openSession, testTool } from './scene.ts'
 
 const always = ['bash', 'edit', 'glob', 'grep', 'question', 'read', 'todo', 'web_fetch', 'write']
-const offered = async (options: Partial<SessionOptions> = {}): Promise<string[]> => Object.keys((await openScene({ skills: { home: false }, ...options })).session.tools).sort()
+const offered = async (options: Partial<SessionOptions> = {}): Promise<string[]> =>
+  Object.keys((await openScene({ skills: { home: false }, ...options })).session.tools).sort()
 const plus = (...ids: string[]): string[] => [...always, ...ids].sort()
 
 describe('what is offered', () => {
@@ -90,7 +91,12 @@ describe('tools: { only } and { except }', () => {
     const { call, session } = await openScene({
       manifest: { name: 'x', agents: [{ name: 'helper' }] },
       tools: { only: ['read', 'task', 'mine'], own },
-      host: { spawn: async ({ session: child }) => (seen.push(...Object.keys(child.tools), (await child.call('bash', { command: 'ls' })).metadata.code), 'done') },
+      host: {
+        spawn: async ({ session: child }) => (
+          seen.push(...Object.keys(child.tools), (await child.call('bash', { command: 'ls' })).metadata.code),
+          'done'
+        ),
+      },
     })
     const { code, text } = failureOf(await call('bash', { command: 'ls' }))
     expect([code, text]).toEqual(['unknown_tool', 'There is no tool bash. The tools of this session are: read, task, mine.'])
@@ -108,12 +114,18 @@ describe('tools: { only } and { except }', () => {
   })
 
   test('a rule about a tool that is left out is no rule about nothing', async () => {
-    const { session } = await openScene({ tools: { except: ['bash'] }, permissions: [{ permission: 'bash', pattern: 'ls', action: 'allow' }] })
+    const { session } = await openScene({
+      tools: { except: ['bash'] },
+      permissions: [{ permission: 'bash', pattern: 'ls', action: 'allow' }],
+    })
     expect(session.warnings).toEqual([])
   })
 
   test('descriptions recommend no tool that is left out', async () => {
-    const { session } = await openScene({ tools: { only: ['write', 'web_search'] }, host: { webSearch: [{ id: 'p', host: 'example.com', search: () => Promise.resolve([]) }] } })
+    const { session } = await openScene({
+      tools: { only: ['write', 'web_search'] },
+      host: { webSearch: [{ id: 'p', host: 'example.com', search: () => Promise.resolve([]) }] },
+    })
     const { session: editing } = await openScene({ tools: { only: ['edit'] } })
     const text = [session.tools.write, session.tools.web_search, editing.tools.edit].map(({ description }) => description).join(' ')
     expect(text).not.toMatch(/use edit|use write|web_fetch/u)
@@ -121,7 +133,11 @@ describe('tools: { only } and { except }', () => {
 
   test.each<[unknown, RegExp, object]>([
     [{ only: ['raed'] }, /tools\.only: no tool has the id "raed"\. Did you mean read\?/u, { toolId: 'raed' }],
-    [{ except: ['shell_exec'] }, /tools\.except: no tool has the id "shell_exec"\. There are read, write/u, { tools: builtInTools.map(({ id }) => id) }],
+    [
+      { except: ['shell_exec'] },
+      /tools\.except: no tool has the id "shell_exec"\. There are read, write/u,
+      { tools: builtInTools.map(({ id }) => id) },
+    ],
     [{ only: [], except: [] }, /either only or except/u, {}],
     [{ only: 'read' }, /tools\.only must be an array of ids/u, {}],
     [{ onyl: ['read'] }, /tools\.onyl is no option; there are own, only, except/u, {}],

@@ -99,9 +99,7 @@ describe('edit', () => {
   test('R26d 50 parallel edits of one file all land', async () => {
     const { call, put, text } = await openScene()
     put('a.txt', Array.from({ length: 50 }, (_, n) => `line ${n};\n`).join(''))
-    const made = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => call('edit', edit('a.txt', `line ${n};`, `done ${n};`))),
-    )
+    const made = await Promise.all(Array.from({ length: 50 }, (_, n) => call('edit', edit('a.txt', `line ${n};`, `done ${n};`))))
     expect(made.map((envelope) => envelope.metadata.code)).toEqual(Array.from({ length: 50 }, () => 'ok'))
     expect(text('a.txt')).toBe(Array.from({ length: 50 }, (_, n) => `done ${n};\n`).join(''))
   })
@@ -129,7 +127,9 @@ describe('grep', () => {
     put('bin', new Uint8Array([0x74, 0x77, 0x6f, 0, 1]))
     expect(dataOf(await call('grep', { pattern: 'two' }))).toMatchObject({ matches: [{ path: 'b.js', line: 1, text: 'two' }] })
     expect(dataOf(await call('grep', { pattern: 'two', case_insensitive: true })).matches).toHaveLength(2)
-    expect(dataOf(await call('grep', { pattern: 'two', case_insensitive: true, glob: '*.ts' })).matches).toEqual([{ path: 'a.ts', line: 2, text: 'Two' }])
+    expect(dataOf(await call('grep', { pattern: 'two', case_insensitive: true, glob: '*.ts' })).matches).toEqual([
+      { path: 'a.ts', line: 2, text: 'Two' },
+    ])
     expect(dataOf(await call('grep', { pattern: 'none' }))).toMatchObject({ matches: [], files_scanned: expect.any(Number) })
     expect(failureOf(await call('grep', { pattern: 'a(b' })).code).toBe('invalid_pattern')
   })
@@ -142,7 +142,13 @@ describe('grep', () => {
 
   test('R28 files that a rule denies are not searched', async () => {
     const { call, put } = await openScene({
-      manifest: { name: 'x', permissions: [{ permission: '*', pattern: '**', action: 'allow' }, { permission: 'fs.read', pattern: 'secret/**', action: 'deny' }] },
+      manifest: {
+        name: 'x',
+        permissions: [
+          { permission: '*', pattern: '**', action: 'allow' },
+          { permission: 'fs.read', pattern: 'secret/**', action: 'deny' },
+        ],
+      },
     })
     put('open.txt', 'hit')
     put('secret/closed.txt', 'hit')

@@ -9,7 +9,13 @@ const whole = (envelope: { metadata: object }) => expect(envelope.metadata).not.
 
 describe('limits', () => {
   test('R19 the defaults are those of the document; KB are 1000 bytes', () => {
-    expect(defaultLimits).toMatchObject({ readBytes: 200_000, globEntries: 1_000, grepMatches: 200, bashBytes: 200_000, sidecarBytes: 64_000_000 })
+    expect(defaultLimits).toMatchObject({
+      readBytes: 200_000,
+      globEntries: 1_000,
+      grepMatches: 200,
+      bashBytes: 200_000,
+      sidecarBytes: 64_000_000,
+    })
   })
 
   test('R19 a limit that is none is refused', async () => {
@@ -96,14 +102,20 @@ describe('sidecars', () => {
   })
 
   test('R18 data that is no text is cut as its JSON', async () => {
-    const { call } = await openScene({ tools: [testTool('list', () => Array.from({ length: 100 }, (_, n) => n))], limits: { outputBytes: 50 } })
+    const { call } = await openScene({
+      tools: [testTool('list', () => Array.from({ length: 100 }, (_, n) => n))],
+      limits: { outputBytes: 50 },
+    })
     const cut = await call('list', {})
     expect(dataOf(cut)).toEqual({ head: JSON.stringify(Array.from({ length: 100 }, (_, n) => n)).slice(0, 50) })
     expect(JSON.parse(readFileSync(cut.metadata.output_path ?? '', 'utf8'))).toHaveLength(100)
   })
 
   test('R20 a sidecar is cut at its own limit, and its last line says so', async () => {
-    const { call } = await openScene({ tools: [testTool('long', () => 'é'.repeat(5_000))], limits: { outputBytes: 100, sidecarBytes: 1_000 } })
+    const { call } = await openScene({
+      tools: [testTool('long', () => 'é'.repeat(5_000))],
+      limits: { outputBytes: 100, sidecarBytes: 1_000 },
+    })
     const text = readFileSync((await call('long', {})).metadata.output_path ?? '', 'utf8')
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_000)
     expect(text.trimEnd().split('\n').at(-1)).toMatch(/10000 bytes.*1000/u)
@@ -123,7 +135,12 @@ describe('sidecars', () => {
     let text = 'short'
     const { call, put } = await openScene({ tools: [testTool('long', () => text)], limits: { outputBytes: 100, bashBytes: 100 } })
     put('a.txt', 'needle\n')
-    for (const [tool, args] of [['long', {}], ['bash', { command: 'true' }], ['grep', { pattern: 'needle' }], ['glob', { pattern: '*' }]] as const) {
+    for (const [tool, args] of [
+      ['long', {}],
+      ['bash', { command: 'true' }],
+      ['grep', { pattern: 'needle' }],
+      ['glob', { pattern: '*' }],
+    ] as const) {
       whole(await call(tool, args, { callId: 'same' }))
     }
     text = 'x'.repeat(200)
@@ -240,7 +257,11 @@ describe('glob, grep and bash', () => {
     expect(dataOf(more).head.split('\n')).toHaveLength(1_000)
     expect(more.metadata.truncated).toBe(true)
     const { output_path } = more.metadata
-    expect(dataOf(await call('read', { path: output_path })).content.trimEnd().split('\n')).toHaveLength(1_001)
+    expect(
+      dataOf(await call('read', { path: output_path }))
+        .content.trimEnd()
+        .split('\n'),
+    ).toHaveLength(1_001)
   })
 
   test('R19 R28 exactly 200 matches are whole, one more is truncated', async () => {
@@ -254,7 +275,11 @@ describe('glob, grep and bash', () => {
     expect(dataOf(more)).toMatchObject({ head: expect.stringMatching(/^a\.txt:1:hit\n/u) })
     expect([dataOf(more).head, dataOf(more).tail].map((end: string) => end.split('\n').length)).toEqual([100, 100])
     expect(dataOf(more).tail).toMatch(/\nb\.txt:1:hit$/u)
-    expect(dataOf(await call('read', { path: more.metadata.output_path })).content.trimEnd().split('\n')).toHaveLength(201)
+    expect(
+      dataOf(await call('read', { path: more.metadata.output_path }))
+        .content.trimEnd()
+        .split('\n'),
+    ).toHaveLength(201)
   })
 
   test('R19 R29 exactly 200,000 bytes of both outputs are whole, one more is truncated', async () => {

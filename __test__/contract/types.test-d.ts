@@ -85,8 +85,17 @@ export function choosing(own: ContractTool): SessionOptions[] {
   const some: Pick<SessionOptions, 'workspace' | 'manifest'> = { workspace: '.', manifest: { name: 'x' } }
   return [
     { ...some, tools: [own], permissions: presets.readOnly },
-    { ...some, tools: { only: ['read'], own: [own] }, permissions: [...presets.acceptEdits, { permission: 'bash', pattern: 'npm test', action: 'allow' }] },
-    { ...some, tools: { except: ['bash'] }, permissions: { project: presets.allowAll, session: [] }, sandbox: { env: { allow: ['A'], set: { B: '1' } } } },
+    {
+      ...some,
+      tools: { only: ['read'], own: [own] },
+      permissions: [...presets.acceptEdits, { permission: 'bash', pattern: 'npm test', action: 'allow' }],
+    },
+    {
+      ...some,
+      tools: { except: ['bash'] },
+      permissions: { project: presets.allowAll, session: [] },
+      sandbox: { env: { allow: ['A'], set: { B: '1' } } },
+    },
     // @ts-expect-error -- one or the other
     { ...some, tools: { only: ['read'], except: ['bash'] } },
     // @ts-expect-error -- a name of a preset is none

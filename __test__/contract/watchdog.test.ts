@@ -33,7 +33,12 @@ describe('the watchdog', () => {
 
   test('R43 an out-of-scope call never reaches it, and its allow cannot rescue one', async () => {
     let asked = 0
-    const { call } = await openScene({ watchdog: () => { asked += 1; return { action: 'allow' } } })
+    const { call } = await openScene({
+      watchdog: () => {
+        asked += 1
+        return { action: 'allow' }
+      },
+    })
     expect(failureOf(await call('read', { path: '/etc/hostname' })).code).toBe('capability_refused')
     expect(failureOf(await call('read', { path: '../../etc/hostname' })).code).toBe('capability_refused')
     expect(asked).toBe(0)
@@ -47,7 +52,12 @@ describe('the watchdog', () => {
   })
 
   const broken: [string, Watchdog][] = [
-    ['throws', () => { throw new Error('broken') }],
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
     ['rejects', () => Promise.reject(new Error('broken'))],
     ['hangs', () => new Promise(() => undefined)],
     ['gives nothing', () => undefined as unknown as Verdict],
@@ -82,7 +92,10 @@ describe('the watchdog', () => {
 
   test('R44 a rule that denies stops before it; its deny beats any rule that allows', async () => {
     let asked = 0
-    const watchdog = (): Verdict => { asked += 1; return { action: 'deny', reason: 'no' } }
+    const watchdog = (): Verdict => {
+      asked += 1
+      return { action: 'deny', reason: 'no' }
+    }
     const denied = await openScene({ ...manifest([rule('todo * deny')]), watchdog })
     expect(failureOf(await denied.call('todo', { todos: [] })).code).toBe('permission_denied')
     expect(asked).toBe(0)
@@ -91,14 +104,23 @@ describe('the watchdog', () => {
   })
 
   test('R44 its ask is answered by a rule of the user, not by one of the manifest', async () => {
-    for (const [source, prompts] of [['session', 0], ['project', 0], ['manifest', 1]] as const) {
+    for (const [source, prompts] of [
+      ['session', 0],
+      ['project', 0],
+      ['manifest', 1],
+    ] as const) {
       let shown = 0
       const rules = [rule('todo * allow')]
       const { call } = await openScene({
         ...manifest(source === 'manifest' ? rules : []),
         ...(source === 'manifest' ? {} : { permissions: { [source]: rules } }),
         watchdog: () => ({ action: 'ask', reason: 'sure?' }),
-        host: { prompt: () => { shown += 1; return 'allow_once' } },
+        host: {
+          prompt: () => {
+            shown += 1
+            return 'allow_once'
+          },
+        },
       })
       expect((await call('todo', { todos: [] })).type).toBe('output')
       expect(shown, source).toBe(prompts)
@@ -110,7 +132,12 @@ describe('the watchdog', () => {
     const { call } = await openScene({
       ...manifest([rule('todo * ask')]),
       watchdog: () => ({ action: 'ask', reason: 'sure?' }),
-      host: { prompt: ({ reason }) => { reasons.push(reason); return 'allow_always' } },
+      host: {
+        prompt: ({ reason }) => {
+          reasons.push(reason)
+          return 'allow_always'
+        },
+      },
     })
     expect((await call('todo', { todos: [] })).type).toBe('output')
     expect(reasons).toEqual(['sure?'])
@@ -119,7 +146,9 @@ describe('the watchdog', () => {
   })
 
   test('several as one: the strictest counts', async () => {
-    const as = (action: Verdict['action']): Watchdog => () => ({ action, reason: action })
+    const as =
+      (action: Verdict['action']): Watchdog =>
+      () => ({ action, reason: action })
     const result = async (...verdicts: Verdict['action'][]) => {
       const { call } = await openScene({ watchdog: allWatchdogs(...verdicts.map(as)) })
       const envelope = await call('todo', { todos: [] })

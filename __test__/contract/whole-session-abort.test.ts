@@ -59,35 +59,38 @@ async function startWaiting() {
 }
 
 describe('the end of a session in the middle of everything', () => {
-  test.each<['abort' | 'close']>([['abort'], ['close']])('R6 R54 after %s nothing waits any more, and the journal knows how every call ended', async (how) => {
-    const { session, web, journal, parts, waiting, controller, work, at } = await startWaiting()
-    const start = performance.now()
-    if (how === 'abort') controller.abort()
-    else await session.close()
-    const outcome = await work
-    expect(performance.now() - start).toBeLessThan(4_000)
-    expect(outcome).toBe(how === 'abort' ? 'aborted' : 'ended')
-    await session.close()
-    await until(() => web.open.open() === 0)
-    expect([...waiting]).toEqual([])
-    expect(existsSync(at('waits.txt'))).toBe(false)
+  test.each<['abort' | 'close']>([['abort'], ['close']])(
+    'R6 R54 after %s nothing waits any more, and the journal knows how every call ended',
+    async (how) => {
+      const { session, web, journal, parts, waiting, controller, work, at } = await startWaiting()
+      const start = performance.now()
+      if (how === 'abort') controller.abort()
+      else await session.close()
+      const outcome = await work
+      expect(performance.now() - start).toBeLessThan(4_000)
+      expect(outcome).toBe(how === 'abort' ? 'aborted' : 'ended')
+      await session.close()
+      await until(() => web.open.open() === 0)
+      expect([...waiting]).toEqual([])
+      expect(existsSync(at('waits.txt'))).toBe(false)
 
-    const begun = parts.filter(({ type }) => type === 'call').map(({ call_id, session_id }) => `${session_id} ${call_id}`)
-    expect(begun).toHaveLength(10)
-    await until(() => parts.filter(({ type }) => type === 'result').length === begun.length)
-    const ended = parts.flatMap((part) => (part.type === 'result' ? [part] : []))
-    expect(ended.map(({ call_id, session_id }) => `${session_id} ${call_id}`).sort()).toEqual(begun.sort())
-    for (const { tool, args, envelope } of ended) {
-      const isBackground = (args as { background?: boolean }).background === true
-      // A command gives what it has, and says that it was stopped.
-      if (tool !== 'bash') expect(envelope.metadata.code, tool).toBe(isBackground ? 'ok' : 'aborted')
-    }
-    const all = await journal.listRun(session.id)
-    const ofBackground = all.filter(({ nodeId }) => nodeId === 'contract/background')
-    const rows = all.filter((row) => !ofBackground.includes(row))
-    expect(rows).toHaveLength(begun.length)
-    // What worked in the background is told to whoever opens the session again.
-    expect(ofBackground).toMatchObject([{ status: 'error', errorJson: expect.stringMatching(/aborted by the parent/u) }])
-    expect(rows.filter(({ status }) => status === 'started')).toEqual([])
-  })
+      const begun = parts.filter(({ type }) => type === 'call').map(({ call_id, session_id }) => `${session_id} ${call_id}`)
+      expect(begun).toHaveLength(10)
+      await until(() => parts.filter(({ type }) => type === 'result').length === begun.length)
+      const ended = parts.flatMap((part) => (part.type === 'result' ? [part] : []))
+      expect(ended.map(({ call_id, session_id }) => `${session_id} ${call_id}`).sort()).toEqual(begun.sort())
+      for (const { tool, args, envelope } of ended) {
+        const isBackground = (args as { background?: boolean }).background === true
+        // A command gives what it has, and says that it was stopped.
+        if (tool !== 'bash') expect(envelope.metadata.code, tool).toBe(isBackground ? 'ok' : 'aborted')
+      }
+      const all = await journal.listRun(session.id)
+      const ofBackground = all.filter(({ nodeId }) => nodeId === 'contract/background')
+      const rows = all.filter((row) => !ofBackground.includes(row))
+      expect(rows).toHaveLength(begun.length)
+      // What worked in the background is told to whoever opens the session again.
+      expect(ofBackground).toMatchObject([{ status: 'error', errorJson: expect.stringMatching(/aborted by the parent/u) }])
+      expect(rows.filter(({ status }) => status === 'started')).toEqual([])
+    },
+  )
 })

@@ -47,7 +47,11 @@ describe('examples/contract/all-tools.mjs', () => {
     expect(stderr).toBe('')
     expect(code).toBe(0)
     const lines = stdout.split('\n')
-    for (const id of lockedToolIds) expect(lines.some((line) => line.startsWith(`${id} {`)), id).toBe(true)
+    for (const id of lockedToolIds)
+      expect(
+        lines.some((line) => line.startsWith(`${id} {`)),
+        id,
+      ).toBe(true)
     // What tool_search found, and what the subagent did.
     expect(stdout).toMatch(/^tracker_open_ticket \{.*\n {2}ok, /mu)
     expect(stdout).toMatch(/^ {4}read \{.*\n {6}ok, /mu)
@@ -57,8 +61,18 @@ describe('examples/contract/all-tools.mjs', () => {
 
   test('a real model gets the same tools and the skill, and its key reaches no command', async () => {
     const replies: WireReply[] = [
-      { calls: [{ name: 'bash', input: { command: 'echo "key: ${TEST_KEY-none}"' } }, { name: 'tool_search', input: { query: 'open a ticket' } }] },
-      { calls: [{ name: 'tracker_open_ticket', input: { title: 'x' } }, { name: 'task', input: { subagent_type: 'reviewer', prompt: 'Review.' } }] },
+      {
+        calls: [
+          { name: 'bash', input: { command: 'echo "key: ${TEST_KEY-none}"' } },
+          { name: 'tool_search', input: { query: 'open a ticket' } },
+        ],
+      },
+      {
+        calls: [
+          { name: 'tracker_open_ticket', input: { title: 'x' } },
+          { name: 'task', input: { subagent_type: 'reviewer', prompt: 'Review.' } },
+        ],
+      },
       { text: 'Reviewed.' },
       { text: 'All done.' },
     ]
@@ -68,7 +82,9 @@ describe('examples/contract/all-tools.mjs', () => {
     const { code, stdout, stderr, left } = await run(args, { TEST_KEY: 'sk-test-1' })
     expect(stderr).toBe('')
     expect(code).toBe(0)
-    expect(server.requests.map(({ authorization, model }) => [authorization, model])).toEqual(replies.map(() => ['Bearer sk-test-1', 'some-model']))
+    expect(server.requests.map(({ authorization, model }) => [authorization, model])).toEqual(
+      replies.map(() => ['Bearer sk-test-1', 'some-model']),
+    )
     const offered = server.requests.map(({ tools }) => tools.map(({ function: { name } }) => name).sort())
     expect(offered[0]).toEqual([...lockedToolIds].sort())
     expect(offered[1]).toEqual([...lockedToolIds, 'tracker_open_ticket'].sort())

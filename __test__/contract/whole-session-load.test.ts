@@ -101,7 +101,8 @@ describe('64 calls at once', () => {
       rounds.push(await heldMsDuring(async () => (all = await callMixed(loaded, 64))))
       expect(all).toHaveLength(64)
       expectCaps(all, loaded)
-      for (const { tool, envelope } of all) if (tool === 'web_fetch' && envelope.type === 'output') expect(dataOf(envelope).text).toContain('# Head')
+      for (const { tool, envelope } of all)
+        if (tool === 'web_fetch' && envelope.type === 'output') expect(dataOf(envelope).text).toContain('# Head')
       // The cap is reached for good.
       expect((await loaded.call('web_fetch', { url: `${loaded.server.origin}/page` })).metadata.code).toBe('limit_reached')
       expect(loaded.served('/page')).toBe(FETCHES)
@@ -123,7 +124,12 @@ describe('64 calls at once', () => {
     }
     const helper = { subagent_type: 'helper', prompt: 'x' }
     const parent = await openScene({
-      manifest: { name: 'test', requires: { net: { hosts } }, permissions: [...allowAll, ...webRules], agents: [{ name: 'helper', requires: { net: { hosts } } }] },
+      manifest: {
+        name: 'test',
+        requires: { net: { hosts } },
+        permissions: [...allowAll, ...webRules],
+        agents: [{ name: 'helper', requires: { net: { hosts } } }],
+      },
       host: {
         webSearch: [searxng({ baseUrl: loaded.server.origin })],
         spawn: async ({ session, depth }) => {
@@ -140,7 +146,9 @@ describe('64 calls at once', () => {
     await until(() => made.length === 12 + 4 * 16)
     const mine = made.filter(({ tool }) => tool !== 'read')
     expect([countOf(mine, 'web_fetch', 'ok'), countOf(mine, 'web_search', 'ok')]).toEqual([FETCHES, SEARCHES])
-    expect(countOf(mine, 'web_fetch', 'limit_reached') + countOf(mine, 'web_search', 'limit_reached')).toBe(mine.length - FETCHES - SEARCHES)
+    expect(countOf(mine, 'web_fetch', 'limit_reached') + countOf(mine, 'web_search', 'limit_reached')).toBe(
+      mine.length - FETCHES - SEARCHES,
+    )
     expect([loaded.served('/page'), loaded.served('/search')]).toEqual([FETCHES, SEARCHES])
     // An agent that is called when nothing is left has nothing.
     await parent.call('task', helper)

@@ -6,7 +6,9 @@ import { seenBy, type Turn } from '../support/scripted-model.ts'
 import { openScene, testTool } from './scene.ts'
 import { modelOf } from './whole-session-stage.ts'
 
-const tools = ['calendar_add', 'calendar_list', 'weather'].map((id) => testTool(id, ({ n }) => n, { description: `Tool of the ${id.replace('_', ' ')}`, extension: true }))
+const tools = ['calendar_add', 'calendar_list', 'weather'].map((id) =>
+  testTool(id, ({ n }) => n, { description: `Tool of the ${id.replace('_', ' ')}`, extension: true }),
+)
 const search = { tool: 'tool_search', input: { query: 'calendar' } }
 const add = (n: number) => ({ tool: 'calendar_add', input: { n } })
 
@@ -17,7 +19,9 @@ async function runTwice(turns: Turn[], toolSearch: SessionOptions['toolSearch'],
   const { session } = await openScene({ journal, tools, toolSearch })
   const prompt = 'Go on.'
   const first = modelOf(...turns, 'Done.')
-  await new ToolLoopAgent({ model: first, tools: session.tools, ...(hasSteps ? { prepareStep: session.prepareStep } : {}) }).generate({ prompt })
+  await new ToolLoopAgent({ model: first, tools: session.tools, ...(hasSteps ? { prepareStep: session.prepareStep } : {}) }).generate({
+    prompt,
+  })
   const replay = await replaySession(journal, session.id, { tools })
   const second = modelOf(...turns, 'Done.')
   await new ToolLoopAgent({ model: second, tools: replay.tools }).generate({ prompt, abortSignal: replay.signal })
@@ -53,7 +57,10 @@ describe('the replay of a session with tools that are found', () => {
     await session.prepareStep({ messages: [] })
     await call('calendar_add', { n: 1 })
     const replay = await replaySession(journal, session.id, { tools })
-    const offered = (): string[] => Object.keys(replay.tools).filter((id) => tools.some((tool) => tool.id === id)).sort()
+    const offered = (): string[] =>
+      Object.keys(replay.tools)
+        .filter((id) => tools.some((tool) => tool.id === id))
+        .sort()
     expect(offered()).toEqual([])
     expect((await replay.call('weather', {})).metadata.code).toBe('unknown_tool')
     await replay.call('tool_search', search.input)

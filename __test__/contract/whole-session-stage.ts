@@ -27,7 +27,8 @@ const answer: Answer = (request, response) => {
   const to = (location: string) => void response.writeHead(302, { location }).end()
   const routes: Record<string, () => void> = {
     '/page': () => void type('text/html').end('<h1>Page</h1><p>Some <b>text</b>.</p>'),
-    '/search': () => void type('application/json').end(JSON.stringify({ results: [{ title: 'T', url: 'https://example.com/', content: 'S' }] })),
+    '/search': () =>
+      void type('application/json').end(JSON.stringify({ results: [{ title: 'T', url: 'https://example.com/', content: 'S' }] })),
     '/chain': () => to('/chain/2'),
     '/chain/2': () => to('/chain/3'),
     '/chain/3': () => to(`http://127.0.0.9:${port}/secret`),
@@ -83,7 +84,8 @@ const askWhether = { questions: [{ question: 'Is it good?', options: [{ label: '
 
 /** What the agent does: every tool, with successes and failures, some of them at once. */
 export function stagedTurns({ port, open: { origin } }: Web): StagedCall[][] {
-  const fetching = (id: string, path: string, code = 'ok', headless = code) => staged(id, 'web_fetch', { url: path.startsWith('/') ? origin + path : path }, code, headless)
+  const fetching = (id: string, path: string, code = 'ok', headless = code) =>
+    staged(id, 'web_fetch', { url: path.startsWith('/') ? origin + path : path }, code, headless)
   const rebind = `http://rebind.test:${port}/page`
   return [
     [
@@ -91,7 +93,11 @@ export function stagedTurns({ port, open: { origin } }: Web): StagedCall[][] {
       staged('write-asked', 'write', { path: 'asked.txt', content: 'x' }, 'ok', 'permission_unattended'),
       staged('todo', 'todo', { todos: [{ content: 'fix a', status: 'in_progress' }] }),
     ],
-    [staged('read', 'read', { path: 'src/a.ts' }), staged('glob', 'glob', { pattern: '**/*.ts' }), staged('grep', 'grep', { pattern: 'a =' })],
+    [
+      staged('read', 'read', { path: 'src/a.ts' }),
+      staged('glob', 'glob', { pattern: '**/*.ts' }),
+      staged('grep', 'grep', { pattern: 'a =' }),
+    ],
     [staged('edit', 'edit', { path: 'src/a.ts', old_string: 'a = 1', new_string: 'a = 2' })],
     [staged('bash', 'bash', { command: 'cat src/a.ts' })],
     [
@@ -147,7 +153,8 @@ export const modelOf = (...turns: Turn[]) => new MockLanguageModelV4({ doGenerat
 
 /** Three levels, one below the other, and one beside them in a session of its own. */
 function agentsOf(web: Web, hosts: string[]): AgentDefinition[] {
-  const handing = (to: string) => modelOf([{ id: `to-${to}`, tool: 'task', input: { subagent_type: to, prompt: 'Go on.' } }], `${to} did it.`)
+  const handing = (to: string) =>
+    modelOf([{ id: `to-${to}`, tool: 'task', input: { subagent_type: to, prompt: 'Go on.' } }], `${to} did it.`)
   const requires = { net: { hosts } }
   return [
     { name: 'planner', requires, model: handing('builder') },
@@ -157,7 +164,9 @@ function agentsOf(web: Web, hosts: string[]): AgentDefinition[] {
   ]
 }
 
-const asking: Rule[] = ['write asked.txt', 'write asked-by-child.txt', 'net.fetch elsewhere.test', '* mcp:local:create*'].map((what) => rule(`${what} ask`))
+const asking: Rule[] = ['write asked.txt', 'write asked-by-child.txt', 'net.fetch elsewhere.test', '* mcp:local:create*'].map((what) =>
+  rule(`${what} ask`),
+)
 
 /** Options of a session that has all thirteen tools at work, over these servers. */
 export async function stagedOptions(web: Web): Promise<Partial<SessionOptions>> {
@@ -179,4 +188,7 @@ export async function stagedOptions(web: Web): Promise<Partial<SessionOptions>> 
 }
 
 /** A skill for the workspace. */
-export const skillFile = ['.agents/skills/noting/SKILL.md', '---\nname: noting\ndescription: How changes are noted\n---\nWrite them down.\n'] as const
+export const skillFile = [
+  '.agents/skills/noting/SKILL.md',
+  '---\nname: noting\ndescription: How changes are noted\n---\nWrite them down.\n',
+] as const

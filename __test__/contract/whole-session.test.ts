@@ -1,6 +1,14 @@
 import { ToolLoopAgent } from 'ai'
 import { openJournal } from 'toolwright'
-import { createSession, lockedToolIds, replaySession, toAcpToolCall, type Envelope, type RecordPart, type SessionHost } from 'toolwright/contract'
+import {
+  createSession,
+  lockedToolIds,
+  replaySession,
+  toAcpToolCall,
+  type Envelope,
+  type RecordPart,
+  type SessionHost,
+} from 'toolwright/contract'
 import { envelopeProblem } from 'toolwright/contract/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -32,7 +40,13 @@ async function run(host: SessionHost, headless: boolean) {
   })
   onTestFinished(() => session.close())
   const model = modelOf(...turns, 'Done.')
-  const agent = new ToolLoopAgent({ model, instructions: session.skillsPrompt(), tools: session.tools, prepareStep: session.prepareStep, stopWhen: () => false })
+  const agent = new ToolLoopAgent({
+    model,
+    instructions: session.skillsPrompt(),
+    tools: session.tools,
+    prepareStep: session.prepareStep,
+    stopWhen: () => false,
+  })
   const start = performance.now()
   const { text } = await agent.generate({ prompt: 'Do it all.', abortSignal: AbortSignal.timeout(MOST_MS) })
   expect(text).toBe('Done.')
@@ -68,7 +82,8 @@ function expectCodes(one: Run, isHeadless: boolean): void {
   for (const id of lockedToolIds) expect(used, id).toContain(id)
   const ended = new Map(one.parts.flatMap((part) => (part.type === 'result' ? [[part.call_id, part.envelope.metadata.code] as const] : [])))
   for (const { id, code, headless } of reaching(deepestCalls(one.web))) expect(ended.get(id), id).toBe(isHeadless ? headless : code)
-  for (const { type, ...rest } of one.parts) if (type === 'result') expect(envelopeProblem((rest as { envelope: Envelope }).envelope)).toBeUndefined()
+  for (const { type, ...rest } of one.parts)
+    if (type === 'result') expect(envelopeProblem((rest as { envelope: Envelope }).envelope)).toBeUndefined()
 }
 
 /** What was fetched is what was to be, and nothing was dialled that may not be. */
@@ -89,7 +104,10 @@ function expectWeb(one: Run, isHeadless: boolean): void {
 
 /** Every call of every session has a row, and the host's own store was told of it twice. */
 async function expectJournal({ journal, parts, session, turns, web }: Run): Promise<void> {
-  const keysOf = (type: RecordPart['type']) => parts.filter((part) => part.type === type).map(({ session_id, call_id, tool }) => `${session_id.split('/').length - 1} ${call_id} ${tool}`)
+  const keysOf = (type: RecordPart['type']) =>
+    parts
+      .filter((part) => part.type === type)
+      .map(({ session_id, call_id, tool }) => `${session_id.split('/').length - 1} ${call_id} ${tool}`)
   const nested = ['1 to-builder task', '2 to-checker task', '1 scout-glob glob']
   const calls = [
     ...reaching(turns.flat()).map(({ id, tool }) => `0 ${id} ${tool}`),
@@ -104,7 +122,10 @@ async function expectJournal({ journal, parts, session, turns, web }: Run): Prom
   expect(runs.map(({ runId }) => runId).sort()).toEqual([session.id, aside].sort())
   const all = (await Promise.all(runs.map(({ runId }) => journal.listRun(runId)))).flat()
   const ofBackground = all.filter(({ nodeId }) => nodeId.startsWith('contract/background'))
-  expect(ofBackground.map(({ nodeId, status }) => `${nodeId} ${status}`)).toEqual(['contract/background success', 'contract/background-told success'])
+  expect(ofBackground.map(({ nodeId, status }) => `${nodeId} ${status}`)).toEqual([
+    'contract/background success',
+    'contract/background-told success',
+  ])
   const rows = all.filter((row) => !ofBackground.includes(row))
   expect(rows.every(({ status }) => status === 'success' || status === 'error')).toBe(true)
   const depthOf = (runId: string, nodeId: string): number => nodeId.split('/').length - 1 + (runId === aside ? 1 : 0)
@@ -117,15 +138,22 @@ async function expectJournal({ journal, parts, session, turns, web }: Run): Prom
 function expectTranscript({ parts, box }: Run): void {
   const told = parts.map((part) => {
     const call = { id: part.call_id, tool: part.tool, args: part.args }
-    return { key: `${part.session_id} ${part.call_id}`, update: toAcpToolCall(call, part.type === 'result' ? part.envelope : undefined, { workspace: box.root }) }
+    return {
+      key: `${part.session_id} ${part.call_id}`,
+      update: toAcpToolCall(call, part.type === 'result' ? part.envelope : undefined, { workspace: box.root }),
+    }
   })
   for (const { update } of told) expect(acpProblems('ToolCall', update)).toBeNull()
   const keys = new Set(told.map(({ key }) => key))
   expect(keys.size).toBe(told.length / 2)
   for (const key of keys) {
     const updates = told.filter((one) => one.key === key)
-    expect(updates.map(({ update }) => update.status), key).toEqual(['in_progress', expect.stringMatching(/completed|failed/u)])
-    for (const { update } of updates) expect(update.content.every((part) => part.type !== 'content' || part.content.text.length > 0)).toBe(true)
+    expect(
+      updates.map(({ update }) => update.status),
+      key,
+    ).toEqual(['in_progress', expect.stringMatching(/completed|failed/u)])
+    for (const { update } of updates)
+      expect(update.content.every((part) => part.type !== 'content' || part.content.text.length > 0)).toBe(true)
   }
 }
 
@@ -135,7 +163,10 @@ async function expectReplay({ journal, session, turns, results, parts, web }: Ru
   const dialled = web.open.connections()
   const replay = await replaySession(journal, session.id, { tools: session.registered.filter(({ id }) => !locked.has(id)) })
   const again = modelOf(...turns, 'Done.')
-  await new ToolLoopAgent({ model: again, tools: replay.tools, stopWhen: () => false }).generate({ prompt: 'Do it all.', abortSignal: replay.signal })
+  await new ToolLoopAgent({ model: again, tools: replay.tools, stopWhen: () => false }).generate({
+    prompt: 'Do it all.',
+    abortSignal: replay.signal,
+  })
   replay.finish()
   // What the SDK answers in its own words names the tools there are.
   const recorded = new Set(reaching(turns.flat()).map(({ id }) => id))
@@ -144,7 +175,11 @@ async function expectReplay({ journal, session, turns, results, parts, web }: Ru
   expect(web.open.connections()).toBe(dialled)
 
   for (const id of [session.id, parts.find(({ call_id }) => call_id === 'scout-glob')?.session_id ?? '']) {
-    const envelopes = new Map(parts.flatMap((part) => (part.type === 'result' && part.session_id === id ? [[part.call_id, JSON.stringify(part.envelope)] as const] : [])))
+    const envelopes = new Map(
+      parts.flatMap((part) =>
+        part.type === 'result' && part.session_id === id ? [[part.call_id, JSON.stringify(part.envelope)] as const] : [],
+      ),
+    )
     let count = 0
     for await (const { call_id, envelope } of await replaySession(journal, id)) {
       expect(JSON.stringify(envelope)).toBe(envelopes.get(call_id ?? ''))

@@ -14,7 +14,9 @@ function codesIn(folder: string, ending: string): Set<string> {
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true, recursive: true })) {
     if (!entry.isFile() || !entry.name.endsWith(ending)) continue
     const source = readFileSync(join(entry.parentPath, entry.name), 'utf8').split('#[cfg(test)]')[0] ?? ''
-    for (const [, code] of source.matchAll(/["']((?:TOOL|PROCESS|INVALID|INTERNAL|NATIVE|JOURNAL|REPLAY|TASK|CAPABILITY|CONTRACT|THREAD)_[A-Z_]+)["']/gu)) {
+    for (const [, code] of source.matchAll(
+      /["']((?:TOOL|PROCESS|INVALID|INTERNAL|NATIVE|JOURNAL|REPLAY|TASK|CAPABILITY|CONTRACT|THREAD)_[A-Z_]+)["']/gu,
+    )) {
       found.add(code as string)
     }
   }
@@ -32,7 +34,14 @@ describe('error codes', () => {
   })
 
   test('every public code is used somewhere besides its declaration', () => {
-    const used = new Set([...codesIn('crates', '.rs'), ...codesIn('src', '.rs'), ...codesIn('ts/toolkit', '.ts'), ...codesIn('ts/journal', '.ts'), ...codesIn('ts/contract', '.ts'), ...codesIn('ts/standard-agents', '.ts')])
+    const used = new Set([
+      ...codesIn('crates', '.rs'),
+      ...codesIn('src', '.rs'),
+      ...codesIn('ts/toolkit', '.ts'),
+      ...codesIn('ts/journal', '.ts'),
+      ...codesIn('ts/contract', '.ts'),
+      ...codesIn('ts/standard-agents', '.ts'),
+    ])
     for (const [, code] of text('ts/core/native.ts').matchAll(/'([A-Z]+_[A-Z_]+)'/gu)) used.add(code as string)
     expect(toolErrorCodes.filter((code) => !used.has(code))).toEqual([])
   })

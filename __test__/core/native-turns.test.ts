@@ -21,9 +21,7 @@ describe('many searches and changes at once', () => {
   test('eight run, the others wait for their turn in order, and an aborted one never begins', async () => {
     const jobs = Array.from({ length: 12 }, work)
     const controller = new AbortController()
-    const calls = jobs.map(({ start }, index) =>
-      callInTurn({ what: 'test', ...(index === 9 ? { signal: controller.signal } : {}) }, start),
-    )
+    const calls = jobs.map(({ start }, index) => callInTurn({ what: 'test', ...(index === 9 ? { signal: controller.signal } : {}) }, start))
     calls[9]?.catch(() => undefined)
     await pause(100) // the addon is loaded by the first call
     const begun = () => jobs.map((job) => job.begun())

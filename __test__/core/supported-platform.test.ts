@@ -8,7 +8,9 @@ test.each(['22.13.0', '22.23.3', '24.0.0', '26.10.0'])('Node %s is supported', (
 })
 
 test('an older Node is told what is needed and what it is, in one sentence', () => {
-  expect(unsupportedBecause(node('20.20.2'))?.summary).toBe('toolwright needs Node 22.13 or later, or Bun 1.4 or later; this is Node 20.20.2')
+  expect(unsupportedBecause(node('20.20.2'))?.summary).toBe(
+    'toolwright needs Node 22.13 or later, or Bun 1.4 or later; this is Node 20.20.2',
+  )
   expect(unsupportedBecause(node('22.12.0'))?.summary).toContain('Node 22.12.0')
 })
 

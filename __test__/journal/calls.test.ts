@@ -155,7 +155,12 @@ describe('calls of every kind', () => {
     const { box, journal, run } = await scene()
     box.put('a', 'text')
     const { read } = createTools()
-    const outer = defineTool({ name: 'outer', schema: z.object({}), sideEffect: true, execute: (_args, _ctx) => read.execute({ path: 'a' }) })
+    const outer = defineTool({
+      name: 'outer',
+      schema: z.object({}),
+      sideEffect: true,
+      execute: (_args, _ctx) => read.execute({ path: 'a' }),
+    })
     await run(() => outer.execute({}))
     expect((await journal.listRun('run')).map(({ seq, toolName, outputJson }) => [seq, toolName, outputJson])).toEqual([
       [1, 'outer', '"text"'],
@@ -183,7 +188,12 @@ describe('tail', () => {
     await expect.poll(() => seen.length).toBe(4)
     controller.abort(new Error('enough'))
     await expect(tail).rejects.toThrow('enough')
-    expect(seen).toEqual([[1, 'started'], [2, 'success'], [3, 'started'], [1, 'error']])
+    expect(seen).toEqual([
+      [1, 'started'],
+      [2, 'success'],
+      [3, 'started'],
+      [1, 'error'],
+    ])
   })
 
   test('without follow it ends; of one run; from the end; more rows than are read at once', async () => {
@@ -246,7 +256,11 @@ describe('reads, which are written behind', () => {
     const other = await openJournal(file)
     onTestFinished(() => other.close())
     expect(await other.listRun('run')).toHaveLength(1)
-    await run(() => createTools().read.execute({ path: 'missing' }).catch(() => undefined))
+    await run(() =>
+      createTools()
+        .read.execute({ path: 'missing' })
+        .catch(() => undefined),
+    )
     expect(await journal.listRun('run')).toHaveLength(1)
   })
 

@@ -134,10 +134,21 @@ export function journalConformance(name: string, open: () => Promise<Journal>): 
 
     test('rows of a task by attempt and number, whatever the order they came in; of no other task', async () => {
       const journal = await opened()
-      for (const [attempt, seq] of [[2, 1], [1, 2], [1, 1], [2, 2]] as const) await journal.insertToolCall(call(seq, { attempt }))
+      for (const [attempt, seq] of [
+        [2, 1],
+        [1, 2],
+        [1, 1],
+        [2, 2],
+      ] as const)
+        await journal.insertToolCall(call(seq, { attempt }))
       for (const other of [{ runId: 'x' }, { nodeId: 'x' }, { iteration: 1 }]) await journal.insertToolCall(call(1, other))
       const rows = await journal.listToolCalls('run', 'node', 0)
-      expect(rows.map(({ attempt, seq }) => [attempt, seq])).toEqual([[1, 1], [1, 2], [2, 1], [2, 2]])
+      expect(rows.map(({ attempt, seq }) => [attempt, seq])).toEqual([
+        [1, 1],
+        [1, 2],
+        [2, 1],
+        [2, 2],
+      ])
     })
 
     test('a run as it began, and the other way round', async () => {
@@ -213,7 +224,11 @@ export function journalConformance(name: string, open: () => Promise<Journal>): 
       await journal.insertToolCall(paid(1, { attempt: 3, status: 'error', outputJson: null }))
       expect(await journal.recordedCall(task, 'pay', 'h', 1)).toMatchObject({ attempt: 2, outputJson: '3' })
       expect(await journal.recordedCall(task, 'pay', 'h', 2)).toMatchObject({ attempt: 1, outputJson: '2' })
-      for (const [tool, hash, ordinal] of [['other', 'h', 1], ['pay', 'x', 1], ['pay', 'h', 3]] as const) {
+      for (const [tool, hash, ordinal] of [
+        ['other', 'h', 1],
+        ['pay', 'x', 1],
+        ['pay', 'h', 3],
+      ] as const) {
         expect(await journal.recordedCall(task, tool, hash, ordinal)).toBeUndefined()
       }
     })

@@ -2,7 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createTools, defineTool, openJournal, runTask, runWithToolContext, ToolError, type Journal, type OpenJournalOptions } from 'toolwright'
+import {
+  createTools,
+  defineTool,
+  openJournal,
+  runTask,
+  runWithToolContext,
+  ToolError,
+  type Journal,
+  type OpenJournalOptions,
+} from 'toolwright'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startScript } from '../support/child-script.ts'
@@ -210,12 +219,21 @@ describe('files that cannot be used', () => {
   test.each<[string, (file: string) => void, string, OpenJournalOptions]>([
     ['no such directory', (file) => rmSync(join(file, '..'), { recursive: true }), 'JOURNAL_NOT_FOUND', {}],
     ['a directory', (file) => mkdirSync(file), 'JOURNAL_OPEN_FAILED', {}],
-    ['some text', (file) => writeFileSync(file, 'this is a text and no database, whoever says otherwise\n'.repeat(50)), 'JOURNAL_NOT_A_DATABASE', {}],
+    [
+      'some text',
+      (file) => writeFileSync(file, 'this is a text and no database, whoever says otherwise\n'.repeat(50)),
+      'JOURNAL_NOT_A_DATABASE',
+      {},
+    ],
     ['nothing to read', () => undefined, 'JOURNAL_NOT_FOUND', { readOnly: true }],
   ])('%s', async (_what, prepare, code, options) => {
     const file = join(makeSandbox().root, 'runs.db')
     prepare(file)
-    await expect(openJournal(`file:${file}`, options)).rejects.toMatchObject({ name: 'ToolError', code, details: { path: expect.any(String) } })
+    await expect(openJournal(`file:${file}`, options)).rejects.toMatchObject({
+      name: 'ToolError',
+      code,
+      details: { path: expect.any(String) },
+    })
   })
 
   test.each<[unknown, string]>([
@@ -265,7 +283,15 @@ describe('files that cannot be used', () => {
     const file = box.at('../runs.db')
     const journal = await openJournal(file)
     for (let seq = 1; seq <= 300; seq += 1) {
-      await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq, toolName: 'x', sideEffect: true, inputJson: `"${'x'.repeat(500)}"` })
+      await journal.insertToolCall({
+        runId: 'run',
+        nodeId: 'node',
+        attempt: 1,
+        seq,
+        toolName: 'x',
+        sideEffect: true,
+        inputJson: `"${'x'.repeat(500)}"`,
+      })
     }
     await journal.close()
     const { size } = statSync(file)

@@ -45,7 +45,11 @@ async function keysOf(
 const reordered = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reordered)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).toReversed().map(([key, item]) => [key, reordered(item)]))
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, item]) => [key, reordered(item)]),
+  )
 }
 
 describe('ctx.callIdempotencyKey', () => {
@@ -82,7 +86,10 @@ describe('ctx.callIdempotencyKey', () => {
       settings,
     )
     // The collision of the documented key, which stays as it is documented.
-    const collide = [{ runId: 'a:b', nodeId: 'c' }, { runId: 'a', nodeId: 'b:c' }]
+    const collide = [
+      { runId: 'a:b', nodeId: 'c' },
+      { runId: 'a', nodeId: 'b:c' },
+    ]
     const keys = []
     for (const ids of collide) keys.push(...(await keysOf({ ...ids, iteration: 0 }, [{ tool: 'pay', args: {} }])))
     expect(new Set(keys).size).toBe(2)
@@ -100,7 +107,12 @@ describe('ctx.callIdempotencyKey', () => {
   test('an attempt that goes on in another process has none of its keys again, of redacted arguments neither', async () => {
     const file = `file:${makeSandbox().at('runs.db')}`
     const keys: (string | null)[] = []
-    const pay = defineTool({ name: 'pay', schema: z.any(), sideEffect: true, execute: (_args, ctx) => void keys.push(ctx.callIdempotencyKey) })
+    const pay = defineTool({
+      name: 'pay',
+      schema: z.any(),
+      sideEffect: true,
+      execute: (_args, ctx) => void keys.push(ctx.callIdempotencyKey),
+    })
     for (const _ of [1, 2]) {
       await using opened = await openJournal(file, { redactKeys: true })
       await runTask({ journal: opened, runId: 'r', nodeId: 'n', attempt: 1 }, () => pay.execute({ sum: 5, apiKey: 'secret' }))
@@ -118,7 +130,12 @@ describe('ctx.callIdempotencyKey', () => {
 
   test('a call that was not made leaves its number to the next', async () => {
     const keys: (string | null)[] = []
-    const pay = defineTool({ name: 'pay', schema: z.any(), sideEffect: true, execute: (_args, ctx) => void keys.push(ctx.callIdempotencyKey) })
+    const pay = defineTool({
+      name: 'pay',
+      schema: z.any(),
+      sideEffect: true,
+      execute: (_args, ctx) => void keys.push(ctx.callIdempotencyKey),
+    })
     const task = { journal, runId: 'r', nodeId: 'aborted', iteration: 0 }
     await runTask(task, () => pay.execute(1))
     await runTask(task, async () => {
@@ -159,7 +176,12 @@ describe('ctx.callIdempotencyKey', () => {
 
   test('in a task of a host without a journal, such as the Smithers engine: as in runTask', async () => {
     const seen: (string | null)[] = []
-    const pay = defineTool({ name: 'pay', schema: z.any(), sideEffect: true, execute: (_args, ctx) => void seen.push(ctx.callIdempotencyKey) })
+    const pay = defineTool({
+      name: 'pay',
+      schema: z.any(),
+      sideEffect: true,
+      execute: (_args, ctx) => void seen.push(ctx.callIdempotencyKey),
+    })
     const task = { runId: 'host', nodeId: 'node', iteration: 1 }
     for (const _ of [1, 2]) {
       await runWithToolContext({ ...task, recordToolCall: () => undefined }, async () => {
@@ -167,7 +189,10 @@ describe('ctx.callIdempotencyKey', () => {
         await pay.execute({ sum: 5 })
       })
     }
-    const inTask = await keysOf(task, [{ tool: 'pay', args: { sum: 5 } }, { tool: 'pay', args: { sum: 5 } }])
+    const inTask = await keysOf(task, [
+      { tool: 'pay', args: { sum: 5 } },
+      { tool: 'pay', args: { sum: 5 } },
+    ])
     expect(seen).toEqual([...inTask, ...inTask])
     expect(new Set(seen).size).toBe(2)
   })

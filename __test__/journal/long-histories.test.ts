@@ -14,7 +14,16 @@ async function withHistory(): Promise<{ journal: Journal; path: string }> {
   const journal = await openJournal(`file:${path}`)
   onTestFinished(() => journal.close())
   for (let seq = 1; seq <= CALLS; seq += 1) {
-    const ref = await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq, toolName: 'act', inputJson: `{"n":${seq}}`, sideEffect: true, idempotent: false })
+    const ref = await journal.insertToolCall({
+      runId: 'run',
+      nodeId: 'node',
+      attempt: 1,
+      seq,
+      toolName: 'act',
+      inputJson: `{"n":${seq}}`,
+      sideEffect: true,
+      idempotent: false,
+    })
     await journal.updateToolCall(ref, { status: 'success', outputText: `${seq} ${OUTPUT}` })
   }
   return { journal, path }

@@ -14,7 +14,9 @@ test('createTools({ journal, runId, nodeId }) records calls as that run, also of
   const again = await openJournal(file)
   await createTools({ ...options, journal: again }).write.execute({ path: 'c', content: '3' })
   const rows = await again.listToolCalls('request-7', 'coder', 0)
-  expect(rows.map(({ seq, attempt, status }) => ({ seq, attempt, status }))).toEqual([1, 2, 3].map((seq) => ({ seq, attempt: 1, status: 'success' })))
+  expect(rows.map(({ seq, attempt, status }) => ({ seq, attempt, status }))).toEqual(
+    [1, 2, 3].map((seq) => ({ seq, attempt: 1, status: 'success' })),
+  )
   await createTools({ rootDir: box.root, journal: again, runId: 'request-8' }).write.execute({ path: 'd', content: '4' })
   expect(await again.listToolCalls('request-8', 'agent', 0)).toHaveLength(1)
   await again.close()

@@ -115,7 +115,10 @@ describe('an open journal in the root', () => {
     const { bash } = createTools({ rootDir: box.root })
     const layers = await sandboxReport({ rootDir: box.root })
     await runTask({ journal, runId: 'task', nodeId: 'node', rootDir: box.root }, async () => {
-      await bash.execute({ cmd: 'sh', args: ['-c', layers.files.mechanism.includes('mounts') ? '(: > runs.db-shm); rm -f runs.db*; true' : 'true'] })
+      await bash.execute({
+        cmd: 'sh',
+        args: ['-c', layers.files.mechanism.includes('mounts') ? '(: > runs.db-shm); rm -f runs.db*; true' : 'true'],
+      })
       await bash.execute({ cmd: 'true' })
     })
     expect((await journal.listRun('task')).map(({ status }) => status)).toEqual(['success', 'success'])

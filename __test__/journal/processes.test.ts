@@ -15,25 +15,31 @@ const PROCESSES = 8
 const rowsEach = runs(1_000)
 
 describe('several processes on one journal', () => {
-  test(`${PROCESSES} × ${rowsEach} rows: nothing is lost, and the order of each task is kept`, { timeout: 60_000 + rowsEach * 100 }, async () => {
-    const box = makeSandbox()
-    const file = join(box.outside, 'runs.db')
-    const nodes = Array.from({ length: PROCESSES }, (_, index) => `node-${index}`)
-    const ended = await Promise.all(nodes.map((node) => startScript(script('many-rows-process.ts'), [file, node, String(rowsEach)]).ended))
-    for (const { code, stderr } of ended) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const journal = await openJournal(`file:${file}`)
-    onTestFinished(() => journal.close())
-    for (const node of nodes) {
-      const rows = await journal.listToolCalls('run', node, 0)
-      expect(rows.length).toBe(rowsEach)
-      expect(rows.every((row, index) => row.seq === index + 1 && row.inputJson === `{"n":${index + 1}}`)).toBe(true)
-      expect(rows.every((row) => row.status === 'success' && row.outputJson === String(row.seq))).toBe(true)
-      // Effects stand in the file in the order in which they were begun.
-      const effects = rows.filter((row) => row.sideEffect === true).map((row) => row.row)
-      expect(effects).toEqual(effects.toSorted((a, b) => a - b))
-    }
-    expect(await journal.listRuns()).toMatchObject([{ calls: PROCESSES * rowsEach, succeeded: PROCESSES * rowsEach }])
-  })
+  test(
+    `${PROCESSES} × ${rowsEach} rows: nothing is lost, and the order of each task is kept`,
+    { timeout: 60_000 + rowsEach * 100 },
+    async () => {
+      const box = makeSandbox()
+      const file = join(box.outside, 'runs.db')
+      const nodes = Array.from({ length: PROCESSES }, (_, index) => `node-${index}`)
+      const ended = await Promise.all(
+        nodes.map((node) => startScript(script('many-rows-process.ts'), [file, node, String(rowsEach)]).ended),
+      )
+      for (const { code, stderr } of ended) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const journal = await openJournal(`file:${file}`)
+      onTestFinished(() => journal.close())
+      for (const node of nodes) {
+        const rows = await journal.listToolCalls('run', node, 0)
+        expect(rows.length).toBe(rowsEach)
+        expect(rows.every((row, index) => row.seq === index + 1 && row.inputJson === `{"n":${index + 1}}`)).toBe(true)
+        expect(rows.every((row) => row.status === 'success' && row.outputJson === String(row.seq))).toBe(true)
+        // Effects stand in the file in the order in which they were begun.
+        const effects = rows.filter((row) => row.sideEffect === true).map((row) => row.row)
+        expect(effects).toEqual(effects.toSorted((a, b) => a - b))
+      }
+      expect(await journal.listRuns()).toMatchObject([{ calls: PROCESSES * rowsEach, succeeded: PROCESSES * rowsEach }])
+    },
+  )
 
   test('a task that another process runs is locked; the lock goes with a killed process', async () => {
     const box = makeSandbox()
@@ -121,9 +127,9 @@ describe('several processes on one journal', () => {
     await expect(call).rejects.toThrow('enough')
     expect(performance.now() - started).toBeLessThan(600)
     await holder.ended
-    await expect.poll(async () => (await journal.readRows(0, 10)).map(({ status, acted }) => ({ status, acted }))).toEqual([
-      { status: 'error', acted: false },
-    ])
+    await expect
+      .poll(async () => (await journal.readRows(0, 10)).map(({ status, acted }) => ({ status, acted })))
+      .toEqual([{ status: 'error', acted: false }])
     expect(existsSync(box.at('a'))).toBe(false)
   })
 })

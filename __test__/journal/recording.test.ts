@@ -217,7 +217,11 @@ describe('what a row holds', () => {
   })
 
   test.each<[string, unknown, object]>([
-    ['an error', Object.assign(new TypeError('bad', { cause: new Error('why') }), { code: 'E_BAD' }), { name: 'TypeError', message: 'bad', code: 'E_BAD', cause: { name: 'Error', message: 'why' } }],
+    [
+      'an error',
+      Object.assign(new TypeError('bad', { cause: new Error('why') }), { code: 'E_BAD' }),
+      { name: 'TypeError', message: 'bad', code: 'E_BAD', cause: { name: 'Error', message: 'why' } },
+    ],
     ['a string', 'just text', { name: 'Thrown', message: 'just text' }],
     ['nothing', undefined, { name: 'Thrown', message: 'undefined' }],
   ])('what was thrown: %s', async (_what, thrown, expected) => {
@@ -274,7 +278,11 @@ describe('refusals', () => {
   test('a timeout of bash is an effect', async () => {
     const { box, journal } = await scene()
     const options = { journal, runId: 'run', nodeId: 'node', rootDir: box.root, toolTimeoutMs: 200 }
-    await runTask(options, () => createTools().bash.execute({ cmd: 'sleep', args: ['20'] }).catch(() => undefined))
+    await runTask(options, () =>
+      createTools()
+        .bash.execute({ cmd: 'sleep', args: ['20'] })
+        .catch(() => undefined),
+    )
     expect(await journal.listRun('run')).toMatchObject([{ status: 'error', acted: true }])
   })
 })

@@ -12,8 +12,7 @@ import {
   type ToolCallRow,
 } from 'toolwright'
 
-const sameTask = (a: TaskId, b: TaskId): boolean =>
-  a.runId === b.runId && a.nodeId === b.nodeId && a.iteration === b.iteration
+const sameTask = (a: TaskId, b: TaskId): boolean => a.runId === b.runId && a.nodeId === b.nodeId && a.iteration === b.iteration
 const byPlace = (a: ToolCallRow, b: ToolCallRow): number => a.attempt - b.attempt || a.seq - b.seq
 const failure = (code: 'JOURNAL_DUPLICATE_CALL' | 'JOURNAL_CALL_MISSING' | 'JOURNAL_CALL_FINISHED' | 'JOURNAL_TASK_LOCKED') =>
   new ToolError({ code, summary: code })
@@ -108,7 +107,9 @@ export class ReferenceStore implements JournalStore {
   }
 
   async lastAttempt(task: TaskId): Promise<{ attempt: number; seq: number } | undefined> {
-    const last = this.#copies((row) => sameTask(row, task)).sort(byPlace).at(-1)
+    const last = this.#copies((row) => sameTask(row, task))
+      .sort(byPlace)
+      .at(-1)
     return last && { attempt: last.attempt, seq: last.seq }
   }
 

@@ -64,7 +64,10 @@ describe("replay: 'recorded'", () => {
       { replay: 'recorded' },
     )
     const edits = (await journal.listRun('run')).filter(({ toolName }) => toolName === 'edit')
-    expect(edits.map(({ acted, ordinal }) => [acted, ordinal])).toEqual([[false, 1], [true, 1]])
+    expect(edits.map(({ acted, ordinal }) => [acted, ordinal])).toEqual([
+      [false, 1],
+      [true, 1],
+    ])
   })
 
   test('without it every call runs', async () => {
@@ -156,7 +159,17 @@ describe('replayRun', () => {
     const calls = []
     for await (const call of replayRun(journal, 'run')) calls.push(call)
     expect(calls).toMatchObject([
-      { index: 0, nodeId: 'node', attempt: 1, seq: 1, toolName: 'pay', input: { n: 1 }, status: 'success', output: { paid: 1 }, isComplete: true },
+      {
+        index: 0,
+        nodeId: 'node',
+        attempt: 1,
+        seq: 1,
+        toolName: 'pay',
+        input: { n: 1 },
+        status: 'success',
+        output: { paid: 1 },
+        isComplete: true,
+      },
       { toolName: 'fail', status: 'error', error: { name: 'RangeError', message: 'no 2', code: 'E_NO' }, isComplete: true },
       { toolName: 'when', status: 'success', output: undefined, isComplete: false },
       { toolName: 'write', input: { path: 'new.txt', contentBytes: 6 }, output: 'ok' },
@@ -231,7 +244,10 @@ describe('replayRun', () => {
     const driven = replayRun(journal, 'run').drive(async () => {
       for (const n of numbers()) {
         // As an agent does: an error of a tool is an answer like any other.
-        await pay.execute({ n }).then(() => made.push(n), () => undefined)
+        await pay.execute({ n }).then(
+          () => made.push(n),
+          () => undefined,
+        )
       }
       return 'done'
     })

@@ -33,7 +33,11 @@ describe('revertRun', () => {
     const { journal, order, undone, run } = await scene()
     await run([{ n: 1 }, { n: -1 }, { n: 2 }])
     const done = await revertRun(journal, 'run', { tools: { anything: order } })
-    expect(done.map(({ call, outcome }) => [call.seq, outcome])).toEqual([[3, 'reverted'], [2, 'reverted'], [1, 'reverted']])
+    expect(done.map(({ call, outcome }) => [call.seq, outcome])).toEqual([
+      [3, 'reverted'],
+      [2, 'reverted'],
+      [1, 'reverted'],
+    ])
     const place = { runId: 'run', nodeId: 'shop', iteration: 0, attempt: 1, idempotencyKey: 'smithers:run:shop:0' }
     expect(undone).toEqual([
       [{ n: 2 }, { ...place, output: { id: 2 }, effectStatus: 'succeeded', toolCallSeq: 3 }],
@@ -56,7 +60,12 @@ describe('revertRun', () => {
     vi.spyOn(Date, 'now').mockImplementation(() => (now -= 1000))
     for (const nodeId of ['one', 'two']) await run([{ n: 1 }, { n: 2 }], { nodeId })
     await revertRun(journal, 'run', { tools: { order } })
-    expect(undone.map(([, { nodeId, toolCallSeq }]) => [nodeId, toolCallSeq])).toEqual([['two', 2], ['two', 1], ['one', 2], ['one', 1]])
+    expect(undone.map(([, { nodeId, toolCallSeq }]) => [nodeId, toolCallSeq])).toEqual([
+      ['two', 2],
+      ['two', 1],
+      ['one', 2],
+      ['one', 1],
+    ])
   })
 
   test('each at most once: again, at the same time, after a failure', async () => {
@@ -103,8 +112,10 @@ describe('revertRun', () => {
       write.execute({ path: '../x', content: '' }).catch(() => undefined),
     )
     const done = await revertRun(journal, 'run', { tools: { write } })
-    expect(done).toMatchObject([{ call: { toolName: 'order' }, outcome: 'skipped', reason: expect.stringContaining('no tool named order') }])
-    expect((await revertRun(journal, 'run', { tools: { order }, nodeId: 'files' }))).toEqual([])
+    expect(done).toMatchObject([
+      { call: { toolName: 'order' }, outcome: 'skipped', reason: expect.stringContaining('no tool named order') },
+    ])
+    expect(await revertRun(journal, 'run', { tools: { order }, nodeId: 'files' })).toEqual([])
     expect(await revertRun(journal, 'another run', { tools: { order } })).toEqual([])
     expect(undone).toEqual([])
   })

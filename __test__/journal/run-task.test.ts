@@ -36,8 +36,7 @@ async function scene() {
   const journal = await openJournal(`file:${box.at('../runs.db')}`)
   onTestFinished(() => journal.close())
   const options: RunTaskOptions = { journal, runId: 'run', nodeId: 'node', rootDir: box.root }
-  const run = <T>(fn: (task: Task) => T | Promise<T>, more: Partial<RunTaskOptions> = {}) =>
-    runTask({ ...options, ...more }, fn)
+  const run = <T>(fn: (task: Task) => T | Promise<T>, more: Partial<RunTaskOptions> = {}) => runTask({ ...options, ...more }, fn)
   const rows = (): Promise<ToolCallRow[]> => journal.listToolCalls('run', 'node', 0)
   return { box, journal, run, rows }
 }
@@ -91,7 +90,14 @@ describe('runTask', () => {
     expect(await rows()).toMatchObject([
       { attempt: 1, seq: 1, toolName: 'write', status: 'success', outputJson: '"ok"', sideEffect: true, idempotent: false },
       { attempt: 1, seq: 2, toolName: 'read', status: 'success', outputJson: '"hello"', sideEffect: false, callToken: 'call-7' },
-      { attempt: 1, seq: 3, toolName: 'email.send', status: 'success', outputJson: '"me smithers:run:node:0"', idempotencyKey: 'smithers:run:node:0' },
+      {
+        attempt: 1,
+        seq: 3,
+        toolName: 'email.send',
+        status: 'success',
+        outputJson: '"me smithers:run:node:0"',
+        idempotencyKey: 'smithers:run:node:0',
+      },
       { attempt: 1, seq: 4, toolName: 'bash', status: 'error', acted: true, outputJson: null },
     ])
     const error = JSON.parse((await rows())[3]?.errorJson ?? '') as unknown
@@ -194,9 +200,7 @@ Previously recorded effects:
       for (const call of refused) await expect(call()).rejects.toThrow()
     })
     const kept = await rows()
-    expect(kept.slice(2).map(({ status, acted }) => ({ status, acted }))).toEqual(
-      refused.map(() => ({ status: 'error', acted: false })),
-    )
+    expect(kept.slice(2).map(({ status, acted }) => ({ status, acted }))).toEqual(refused.map(() => ({ status: 'error', acted: false })))
     await run((task) => expect(task.warning).toBeNull())
   })
 
@@ -273,7 +277,10 @@ Previously recorded effects:
       },
       { attempt: 1 },
     )
-    expect((await rows()).map(({ attempt, seq, ordinal }) => [attempt, seq, ordinal])).toEqual([[1, 1, 1], [1, 2, 2]])
+    expect((await rows()).map(({ attempt, seq, ordinal }) => [attempt, seq, ordinal])).toEqual([
+      [1, 1, 1],
+      [1, 2, 2],
+    ])
     expect(new Set(keys).size).toBe(2)
     // The next attempt begins from the front, with the same keys.
     await run(async () => {

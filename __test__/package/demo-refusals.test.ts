@@ -85,7 +85,9 @@ function isRunning(argument: string): boolean {
   return readdirSync('/proc').some((pid) => {
     if (!/^\d+$/.test(pid)) return false
     try {
-      return readFileSync(join('/proc', pid, 'cmdline'), 'utf8').split('\0').includes(argument)
+      return readFileSync(join('/proc', pid, 'cmdline'), 'utf8')
+        .split('\0')
+        .includes(argument)
     } catch {
       return false // gone in the meantime
     }

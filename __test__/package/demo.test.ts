@@ -223,7 +223,10 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
   })
 
   test('that never comes to an end is stopped after --max-steps', async () => {
-    const run = await makeDemoStage().runServed(() => ({ calls: [{ name: 'read', input: { path: 'package.json' } }] }), ['--max-steps', '3'])
+    const run = await makeDemoStage().runServed(
+      () => ({ calls: [{ name: 'read', input: { path: 'package.json' } }] }),
+      ['--max-steps', '3'],
+    )
     expect(run.requests).toHaveLength(3)
     expect(run.stdout).toContain('The agent was stopped after 3 steps (--max-steps).')
     expect(run.code).toBe(1)

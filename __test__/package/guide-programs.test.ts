@@ -44,8 +44,9 @@ describe('the programs of the README run as they are printed', () => {
     expect(readFileSync(join(folder, 'project/fixed.txt'), 'utf8')).toBe('yes')
   })
 
-  test('a tool of one\'s own has an idempotency key', async () => {
-    const call = "import { runWithToolContext } from 'toolwright'\nconst called = await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => placeOrder.execute({ sku: 'a' }))\nconsole.log(JSON.stringify(called))"
+  test("a tool of one's own has an idempotency key", async () => {
+    const call =
+      "import { runWithToolContext } from 'toolwright'\nconst called = await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => placeOrder.execute({ sku: 'a' }))\nconsole.log(JSON.stringify(called))"
     const { printed } = await run(blockWith(readme, 'shop.place_order') + call)
     expect(JSON.parse(printed)).toEqual({ sku: 'a', key: expect.stringMatching(/./u) })
   })
@@ -74,7 +75,7 @@ describe('the programs of docs/contract.md', () => {
     expect(JSON.parse(printed)).toMatchObject({ type: 'output', data: { content: 'one\ntwo\n' }, metadata: { code: 'ok' } })
   })
 
-  test('a tool of one\'s own, which passes the conformance suite', async () => {
+  test("a tool of one's own, which passes the conformance suite", async () => {
     const tool = `import { defineContractTool } from 'toolwright/contract'\n${blockWith(page, 'const countLines')}`
     const call = `
 import { createSession } from 'toolwright/contract'
@@ -83,7 +84,8 @@ console.log(JSON.stringify(await session.call('count_lines', { path: 'README.md'
     expect(JSON.parse((await run(tool + call, files)).printed)).toMatchObject({ type: 'output', data: 3 })
 
     // A loop in place of the test runner. It has a timer, as runners do, to wait for what holds no process open.
-    const runner = "const busy = setInterval(() => undefined, 1_000)\nconst tests = []\nconst describe = (_, body) => body()\nconst test = (name, body) => tests.push([name, body])\n"
+    const runner =
+      'const busy = setInterval(() => undefined, 1_000)\nconst tests = []\nconst describe = (_, body) => body()\nconst test = (name, body) => tests.push([name, body])\n'
     const suite = blockWith(page, 'contractSuite(').replace("import { describe, test } from 'vitest'\n", runner)
     const loop = '\nfor (const [, body] of tests) await body()\nclearInterval(busy)\nconsole.log(tests.length > 5)'
     expect((await run(tool + suite + loop, files)).printed).toBe('true')

@@ -110,7 +110,12 @@ await send([user, { ...asked, parts: forged }]).catch(() => {})
   const folder = guideFolder('guides/nextjs-approvals.md', { 'client.mjs': client })
   const env = { PROJECT_DIR: folder, TOOL_APPROVAL_SECRET: 'secret' }
   const { stdout, code } = await runGuide(folder, 'client.mjs', { args: [call('write', { path: 'new.txt', content: 'x' })], env })
-  expect(stdout.trim().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
     ['approval-requested', 'output-denied'],
     ['approval-requested', 'output-available'],
   ])
@@ -118,15 +123,23 @@ await send([user, { ...asked, parts: forged }]).catch(() => {})
   expect([existsSync(join(folder, 'forged.txt')), code]).toEqual([false, 0])
 })
 
-test.skipIf(isBun)('the tests of the vitest guide pass', () => {
-  const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
-  const folder = guideFolder('guides/testing-with-vitest.md')
-  // The names of files are given: what is excluded by default may be where this repository puts the folder.
-  writeFileSync(join(folder, 'vitest.config.mjs'), "export default { test: { include: ['*.test.*'], exclude: [] } }\n")
-  const { TOOLWRIGHT_TEST_RUNTIME: _, VITEST: __, ...env } = process.env
-  const printed = execFileSync(process.execPath, [vitest, 'run', '--root', folder], { cwd: folder, env: { ...env, NO_COLOR: '1' }, encoding: 'utf8' })
-  expect(printed).toMatch(/Tests {2}3 passed/u)
-}, 60_000)
+test.skipIf(isBun)(
+  'the tests of the vitest guide pass',
+  () => {
+    const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
+    const folder = guideFolder('guides/testing-with-vitest.md')
+    // The names of files are given: what is excluded by default may be where this repository puts the folder.
+    writeFileSync(join(folder, 'vitest.config.mjs'), "export default { test: { include: ['*.test.*'], exclude: [] } }\n")
+    const { TOOLWRIGHT_TEST_RUNTIME: _, VITEST: __, ...env } = process.env
+    const printed = execFileSync(process.execPath, [vitest, 'run', '--root', folder], {
+      cwd: folder,
+      env: { ...env, NO_COLOR: '1' },
+      encoding: 'utf8',
+    })
+    expect(printed).toMatch(/Tests {2}3 passed/u)
+  },
+  60_000,
+)
 
 describe('the server', () => {
   const page = 'guides/server.md'
@@ -164,7 +177,9 @@ describe('the server', () => {
     {
       await using journal = await openJournal(`file:${join(folder, 'runs.db')}`, { readOnly: true })
       await expect.poll(async () => (await journal.listRun('left')).map(({ status }) => status), { timeout: 5_000 }).toEqual(['unknown'])
-      expect((await journal.listRuns()).map(({ runId }) => runId).toSorted()).toEqual([...Array.from({ length: 20 }, (_, n) => `run-${n}`), 'left'].toSorted())
+      expect((await journal.listRuns()).map(({ runId }) => runId).toSorted()).toEqual(
+        [...Array.from({ length: 20 }, (_, n) => `run-${n}`), 'left'].toSorted(),
+      )
     }
     child.kill('SIGTERM')
     const { code, stderr } = await ended
@@ -188,7 +203,8 @@ describe('the server', () => {
   })
 
   test('a handler of requests answers', async () => {
-    const caller = "import { handle } from './handler.ts'\nconst response = await handle(new Request('http://localhost/chat', { method: 'POST', body: process.argv[2] }))\nconsole.log(await response.text())\n"
+    const caller =
+      "import { handle } from './handler.ts'\nconst response = await handle(new Request('http://localhost/chat', { method: 'POST', body: process.argv[2] }))\nconsole.log(await response.text())\n"
     const folder = guideFolder(page, { 'caller.mjs': caller, 'project/a.txt': 'content' })
     const { stdout } = await runGuide(folder, 'caller.mjs', { args: [message(call('read', { path: 'a.txt' }))] })
     expect(stdout).toContain('done: content')
@@ -211,14 +227,19 @@ describe('the journal that survives a crash', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const [wanted] = codeBlocks(page).filter(({ language }) => language === 'text')
     // What the page leaves out stands for any lines.
-    const pattern = (wanted?.code ?? '').split('…\n').map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&')).join('[^]*')
+    const pattern = (wanted?.code ?? '')
+      .split('…\n')
+      .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&'))
+      .join('[^]*')
     expect(stdout).toMatch(new RegExp(`^${pattern}$`, 'u'))
     expect(readFileSync(join(folder, 'payments.txt'), 'utf8').trim().split('\n')).toHaveLength(2)
   })
 
   test('an agent in a task is recorded', async () => {
     const folder = guideFolder(page)
-    const { code, stderr } = await runGuide(folder, 'agent-task.mjs', { env: { OBEDIENT_CALL: call('write', { path: 'a.txt', content: 'x' }) } })
+    const { code, stderr } = await runGuide(folder, 'agent-task.mjs', {
+      env: { OBEDIENT_CALL: call('write', { path: 'a.txt', content: 'x' }) },
+    })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     await using journal = await openJournal(`file:${join(folder, 'runs.db')}`)
     expect(await journal.listRun('march')).toMatchObject([{ nodeId: 'fix', toolName: 'write', status: 'success' }])

@@ -45,5 +45,6 @@ test('the notices name every crate that is locked and linked, with its licence',
     const version = new RegExp(`name = "${name}"\nversion = "([^"]+)"`, 'u').exec(read('Cargo.lock'))?.[1]
     expect(notices).toContain(`- ${name} ${version}`)
   }
-  for (const licence of ['MIT', 'Unicode-3.0', 'BSD-3-Clause', 'Zlib', 'ISC', 'GNU LESSER GENERAL PUBLIC LICENSE']) expect(notices).toContain(licence)
+  for (const licence of ['MIT', 'Unicode-3.0', 'BSD-3-Clause', 'Zlib', 'ISC', 'GNU LESSER GENERAL PUBLIC LICENSE'])
+    expect(notices).toContain(licence)
 })

@@ -3,7 +3,15 @@ import * as ai6 from 'ai-6'
 import { MockLanguageModelV3 } from 'ai-6/test'
 import { MockLanguageModelV4 } from 'ai/test'
 import { createTools, openJournal, runTask } from 'toolwright'
-import { defineTool, emitThreadEvent, loadTools, queueTool, type NamedTools, type ThreadEvent, type ThreadState } from 'toolwright/standard-agents'
+import {
+  defineTool,
+  emitThreadEvent,
+  loadTools,
+  queueTool,
+  type NamedTools,
+  type ThreadEvent,
+  type ThreadState,
+} from 'toolwright/standard-agents'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -59,7 +67,9 @@ describe('what a model is given', () => {
   test('R10 R15 texts of successes, errors and wrong input; never a stack', async () => {
     const thread = await openThread({
       search,
-      bad: tool(() => { throw new Error('it broke') }),
+      bad: tool(() => {
+        throw new Error('it broke')
+      }),
       worse: tool(() => ({ status: 'error', error: 'known', stack: 'SECRET at /home/x.ts:1' })),
     })
     const { seen, model } = await run(thread.tools(), [
@@ -73,8 +83,14 @@ describe('what a model is given', () => {
       { type: 'text', value: 'cats 10' },
       { type: 'error-text', value: 'Failed to execute tool: it broke' },
       { type: 'error-text', value: 'Failed to execute tool: known' },
-      { type: 'error-text', value: 'Failed to execute tool: Tool argument validation failed: [query] Invalid input: expected string, received number' },
-      { type: 'error-text', value: 'Failed to execute tool: Tool argument validation failed: [root] Invalid input: expected object, received array' },
+      {
+        type: 'error-text',
+        value: 'Failed to execute tool: Tool argument validation failed: [query] Invalid input: expected string, received number',
+      },
+      {
+        type: 'error-text',
+        value: 'Failed to execute tool: Tool argument validation failed: [root] Invalid input: expected object, received array',
+      },
     ])
     const prompts = JSON.stringify(model.doGenerateCalls.map(({ prompt }) => prompt))
     expect(prompts).not.toContain('SECRET')
@@ -110,7 +126,14 @@ describe('what a model is given', () => {
       paint: tool(() => ({ ...success('painted'), attachments: [{ name: 'p.png', mimeType: 'image/png', data: 'iVBORw==' }] })),
     })
     const model = new MockLanguageModelV3({
-      doGenerate: script([{ tool: 'search', input: { query: 'a' } }, { tool: 'search', input: {} }, { tool: 'paint', input: {} }], 'done'),
+      doGenerate: script(
+        [
+          { tool: 'search', input: { query: 'a' } },
+          { tool: 'search', input: {} },
+          { tool: 'paint', input: {} },
+        ],
+        'done',
+      ),
     })
     await new ai6.ToolLoopAgent({ model, tools: thread.tools() as unknown as ai6.ToolSet }).generate({ prompt: 'go' })
     const seen = seenBy(model)
@@ -118,7 +141,10 @@ describe('what a model is given', () => {
       { type: 'text', value: 'a 10' },
       { type: 'error-text', value: expect.stringContaining('[query] Invalid input') },
     ])
-    expect(seen[2]?.output).toMatchObject({ type: 'content', value: [{ type: 'text' }, { type: 'image-data', mediaType: 'image/png', data: 'iVBORw==' }] })
+    expect(seen[2]?.output).toMatchObject({
+      type: 'content',
+      value: [{ type: 'text' }, { type: 'image-data', mediaType: 'image/png', data: 'iVBORw==' }],
+    })
   })
 })
 
@@ -131,7 +157,10 @@ describe('a run', () => {
     })
     const thread = await openThread({ look })
     await run(thread.tools(), [{ tool: 'look', input: {} }], [{ tool: 'look', input: {} }])
-    expect(seen.map(({ turnCount, stopped }) => [turnCount, stopped])).toEqual([[0, false], [1, false]])
+    expect(seen.map(({ turnCount, stopped }) => [turnCount, stopped])).toEqual([
+      [0, false],
+      [1, false],
+    ])
     expect(seen[0]?.messageHistory).toMatchObject([{ role: 'user' }])
     expect(seen[1]?.messageHistory.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
   })
@@ -149,7 +178,10 @@ describe('a run', () => {
         return success()
       })
     const thread = await openThread({ a: step('c'), b: step(), c: step() })
-    const { seen } = await run(thread.tools({ only: ['a', 'b'] }), [{ tool: 'a', input: {} }, { tool: 'b', input: {} }])
+    const { seen } = await run(thread.tools({ only: ['a', 'b'] }), [
+      { tool: 'a', input: {} },
+      { tool: 'b', input: {} },
+    ])
     expect(Math.max(...most.mock.calls.flat())).toBe(1)
     // R33: `c` is none of the prompt's tools, and runs; its result is in the thread, not in the prompt.
     expect(await order(thread)).toEqual(['a', 'b', 'c'])
@@ -170,7 +202,15 @@ describe('a run', () => {
       next: tool(() => success('next')),
     })
     const controller = new AbortController()
-    const model = new MockLanguageModelV4({ doGenerate: script([{ tool: 'slow', input: {} }, { tool: 'next', input: {} }], 'done') })
+    const model = new MockLanguageModelV4({
+      doGenerate: script(
+        [
+          { tool: 'slow', input: {} },
+          { tool: 'next', input: {} },
+        ],
+        'done',
+      ),
+    })
     const agent = new ToolLoopAgent({ model, tools: thread.tools() })
     const running = agent.generate({ prompt: 'go', abortSignal: controller.signal })
     await started.opened
@@ -190,15 +230,27 @@ describe('a run', () => {
     const generate_image = defineTool({ description: 'd', execute, executionMode: 'provider', executionProvider: 'openai' })
     const thread = await openThread({ generate_image, search })
     for (const options of [{}, { providers: { openai: {} } }]) expect(Object.keys(thread.tools(options))).toEqual(['search'])
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(/generate_image is left out.* executed by openai.*providers: \{ openai: \{ generate_image/u)]])
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/generate_image is left out.* executed by openai.*providers: \{ openai: \{ generate_image/u)],
+    ])
     expect(() => thread.tools({ only: ['generate_image'] })).toThrow(/`generate_image` is executed by openai.*\[INVALID_INPUT\]/u)
     expect(() => thread.tools({ only: ['search'] })).not.toThrow()
     expect(() => thread.tools({ only: ['nowhere'] })).toThrow('The thread has no tool `nowhere`')
-    const own = { type: 'provider' as const, isProviderExecuted: true as const, id: 'openai.image_generation' as const, args: {}, inputSchema: z.object({}), outputSchema: z.any() }
+    const own = {
+      type: 'provider' as const,
+      isProviderExecuted: true as const,
+      id: 'openai.image_generation' as const,
+      args: {},
+      inputSchema: z.object({}),
+      outputSchema: z.any(),
+    }
     const tools = thread.tools({ providers: { openai: { generate_image: own } } })
     expect(tools['generate_image']).toBe(own)
     const { model } = await run(tools, 'nothing to do')
-    expect(model.doGenerateCalls[0]?.tools).toMatchObject([{ type: 'provider', id: 'openai.image_generation', name: 'generate_image' }, { type: 'function', name: 'search' }])
+    expect(model.doGenerateCalls[0]?.tools).toMatchObject([
+      { type: 'provider', id: 'openai.image_generation', name: 'generate_image' },
+      { type: 'function', name: 'search' },
+    ])
     expect(execute).not.toHaveBeenCalled()
   })
 })
@@ -208,11 +260,26 @@ describe('records', () => {
     const box = makeSandbox()
     await using journal = await openJournal('memory:')
     const thread = await openThread(
-      { search, fails: tool(() => { throw new Error('no') }), first: tool((state) => { queueTool(state, 'search', { query: 'queued' }); return success() }) },
+      {
+        search,
+        fails: tool(() => {
+          throw new Error('no')
+        }),
+        first: tool((state) => {
+          queueTool(state, 'search', { query: 'queued' })
+          return success()
+        }),
+      },
       { journal },
     )
     const tools = { ...createTools({ rootDir: box.root, journal }), ...thread.tools() }
-    await run(tools, [{ tool: 'write', input: { path: 'a', content: 'x' }, id: 'w' }], [{ tool: 'search', input: { query: 'q' }, id: 's' }], [{ tool: 'fails', input: {}, id: 'f' }], [{ tool: 'first', input: {}, id: 'q' }])
+    await run(
+      tools,
+      [{ tool: 'write', input: { path: 'a', content: 'x' }, id: 'w' }],
+      [{ tool: 'search', input: { query: 'q' }, id: 's' }],
+      [{ tool: 'fails', input: {}, id: 'f' }],
+      [{ tool: 'first', input: {}, id: 'q' }],
+    )
     const rows = []
     for await (const row of journal.tail({ follow: false })) rows.push(row)
     expect(rows.map(({ toolName, status, callToken }) => [toolName, status, callToken])).toEqual([
@@ -273,12 +340,22 @@ export default defineTool({ description: 'web', execute: async () => ({ status: 
   expect(errors).toEqual([])
   const events: ThreadEvent[] = []
   const thread = await openThread(tools as NamedTools, { onEvent: (event) => events.push(event) })
-  const web_search = { type: 'provider' as const, isProviderExecuted: true as const, id: 'openai.web_search' as const, args: {}, inputSchema: z.object({}), outputSchema: z.any() }
-  const { seen } = await run(
-    thread.tools({ providers: { openai: { web_search } } }),
-    [{ tool: 'search_articles', input: { query: 'cats' } }, { tool: 'make_picture', input: { prompt: 'a cat' } }],
-  )
-  expect(seen.map(({ toolName, output }) => [toolName, output.type])).toEqual([['search_articles', 'text'], ['make_picture', 'content']])
+  const web_search = {
+    type: 'provider' as const,
+    isProviderExecuted: true as const,
+    id: 'openai.web_search' as const,
+    args: {},
+    inputSchema: z.object({}),
+    outputSchema: z.any(),
+  }
+  const { seen } = await run(thread.tools({ providers: { openai: { web_search } } }), [
+    { tool: 'search_articles', input: { query: 'cats' } },
+    { tool: 'make_picture', input: { prompt: 'a cat' } },
+  ])
+  expect(seen.map(({ toolName, output }) => [toolName, output.type])).toEqual([
+    ['search_articles', 'text'],
+    ['make_picture', 'content'],
+  ])
   expect(events.map(({ eventType, data }) => [eventType, data])).toEqual([['painting', { prompt: 'a cat' }]])
   expect(await order(thread)).toEqual(['search_articles', 'make_picture', 'note_done'])
   expect(await thread.storage.get('done')).toBe('a cat')

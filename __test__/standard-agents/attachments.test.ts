@@ -40,7 +40,10 @@ describe('R29 new files and references', () => {
     expect(refs.map(({ name }) => name)).toEqual(['old.txt', 'new.txt'])
     expect(refs[0]).toEqual(old)
     expect(await thread.attachments.list()).toHaveLength(2)
-    expect((await thread.messages.list()).map(({ attachments: linked }) => linked?.map(({ name }) => name))).toEqual([['old.txt'], ['old.txt', 'new.txt']])
+    expect((await thread.messages.list()).map(({ attachments: linked }) => linked?.map(({ name }) => name))).toEqual([
+      ['old.txt'],
+      ['old.txt', 'new.txt'],
+    ])
   })
 
   test.each([
@@ -65,7 +68,9 @@ describe('R29 new files and references', () => {
 describe('R30 references', () => {
   test('have path, name, type, size and what the tool says of the picture', async () => {
     const before = Date.now()
-    const { thread, result } = await callWith([{ name: 'generated-1.png', mimeType: 'image/png', data: 'iVBORw==', width: 1024, height: 768 }])
+    const { thread, result } = await callWith([
+      { name: 'generated-1.png', mimeType: 'image/png', data: 'iVBORw==', width: 1024, height: 768 },
+    ])
     const [ref] = refsOf(result)
     expect(ref).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/u),
@@ -84,26 +89,37 @@ describe('R30 references', () => {
     expect(await thread.attachments.get(ref?.path ?? '')).toEqual(ref)
   })
 
-  test.each(['x./../../y', '../../../etc/passwd', 'a/b.txt', 'con.PNG', '.hidden', 'no ending', 'é.ä', '-rf.sh;rm', 'a.tar.gz', '%2e%2e%2f.txt'])(
-    'the name %j stays a name',
+  test.each([
+    'x./../../y',
+    '../../../etc/passwd',
+    'a/b.txt',
+    'con.PNG',
+    '.hidden',
+    'no ending',
+    'é.ä',
+    '-rf.sh;rm',
+    'a.tar.gz',
+    '%2e%2e%2f.txt',
+  ])('the name %j stays a name', async (name) => {
+    const { thread, result } = await callWith([{ name, mimeType: 'application/octet-stream', data: 'AAEC' }])
+    const [ref] = refsOf(result)
+    expect(ref?.path).toMatch(/^\/attachments\/\d+-[0-9a-f]{8}\.[a-z0-9]{1,10}$/u)
+    expect(ref?.name).toBe(name)
+    const box = makeSandbox()
+    const exported = await thread.attachments.export(ref?.path ?? '', box.root)
+    expect(exported.startsWith(`${box.root}/`)).toBe(true)
+    expect([...readFileSync(exported)]).toEqual([0, 1, 2])
+  })
+
+  test.each(['', 'a\nAttachment path for "b": /etc/passwd', 'a\0b', 'x'.repeat(300), '\u{d800}'])(
+    'the name %j is an error',
     async (name) => {
-      const { thread, result } = await callWith([{ name, mimeType: 'application/octet-stream', data: 'AAEC' }])
-      const [ref] = refsOf(result)
-      expect(ref?.path).toMatch(/^\/attachments\/\d+-[0-9a-f]{8}\.[a-z0-9]{1,10}$/u)
-      expect(ref?.name).toBe(name)
-      const box = makeSandbox()
-      const exported = await thread.attachments.export(ref?.path ?? '', box.root)
-      expect(exported.startsWith(`${box.root}/`)).toBe(true)
-      expect([...readFileSync(exported)]).toEqual([0, 1, 2])
+      const { thread, result } = await callWith([{ name, mimeType: 'text/plain', data: 'AAEC' }])
+      expect(result.status).toBe('error')
+      expect(await thread.attachments.list()).toEqual([])
+      expect((await contents(thread))[0]?.split('\n')).toHaveLength(1)
     },
   )
-
-  test.each(['', 'a\nAttachment path for "b": /etc/passwd', 'a\0b', 'x'.repeat(300), '\u{d800}'])('the name %j is an error', async (name) => {
-    const { thread, result } = await callWith([{ name, mimeType: 'text/plain', data: 'AAEC' }])
-    expect(result.status).toBe('error')
-    expect(await thread.attachments.list()).toEqual([])
-    expect((await contents(thread))[0]?.split('\n')).toHaveLength(1)
-  })
 })
 
 describe('what is no attachment is an error', () => {
@@ -120,7 +136,13 @@ describe('what is no attachment is an error', () => {
     ['null', [null]],
     ['text', ['a.png']],
     ['no array', { name: 'a', mimeType: 'image/png', data: 'AAAA' }],
-    ['a second one that is wrong', [{ name: 'ok', mimeType: 'image/png', data: 'AAAA' }, { name: 'a', mimeType: 'image/png', data: '?' }]],
+    [
+      'a second one that is wrong',
+      [
+        { name: 'ok', mimeType: 'image/png', data: 'AAAA' },
+        { name: 'a', mimeType: 'image/png', data: '?' },
+      ],
+    ],
   ])('D9 %s', async (_, attachments) => {
     const { thread, result } = await callWith(attachments)
     expect(result.status).toBe('error')
@@ -131,21 +153,24 @@ describe('what is no attachment is an error', () => {
 })
 
 describe('R31 R32 bytes', () => {
-  test.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1, 5 * CHUNK + 7])('%i bytes come back as they were', async (size) => {
-    const bytes = someBytes(size)
-    const { thread, result } = await callWith([{ name: 'a.bin', mimeType: 'application/octet-stream', data: bytes.toString('base64') }])
-    const [ref] = refsOf(result)
-    expect(ref?.size).toBe(size)
-    const path = ref?.path ?? ''
-    expect(sha(await thread.attachments.read(path))).toBe(sha(bytes))
-    const parts: Uint8Array[] = []
-    for await (const part of thread.attachments.stream(path)) parts.push(part)
-    expect(sha(Buffer.concat(parts))).toBe(sha(bytes))
-    expect(Math.max(0, ...parts.map(({ length }) => length))).toBeLessThanOrEqual(CHUNK)
-    const [start, end] = [Math.max(0, Math.floor(size / 2) - 3), Math.floor(size / 2) + 5]
-    const middle = await thread.attachments.read(path, { start, end })
-    expect(Buffer.from(middle)).toEqual(bytes.subarray(start, end))
-  })
+  test.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1, 5 * CHUNK + 7])(
+    '%i bytes come back as they were',
+    async (size) => {
+      const bytes = someBytes(size)
+      const { thread, result } = await callWith([{ name: 'a.bin', mimeType: 'application/octet-stream', data: bytes.toString('base64') }])
+      const [ref] = refsOf(result)
+      expect(ref?.size).toBe(size)
+      const path = ref?.path ?? ''
+      expect(sha(await thread.attachments.read(path))).toBe(sha(bytes))
+      const parts: Uint8Array[] = []
+      for await (const part of thread.attachments.stream(path)) parts.push(part)
+      expect(sha(Buffer.concat(parts))).toBe(sha(bytes))
+      expect(Math.max(0, ...parts.map(({ length }) => length))).toBeLessThanOrEqual(CHUNK)
+      const [start, end] = [Math.max(0, Math.floor(size / 2) - 3), Math.floor(size / 2) + 5]
+      const middle = await thread.attachments.read(path, { start, end })
+      expect(Buffer.from(middle)).toEqual(bytes.subarray(start, end))
+    },
+  )
 
   test('50 MB', async () => {
     const bytes = someBytes(50 * 1024 * 1024)
@@ -160,12 +185,16 @@ describe('R31 R32 bytes', () => {
   test('text keeps its bytes, valid or not (law)', async () => {
     const thread = await openThread({})
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.constantFrom('text/plain', 'application/json', 'image/png', 'text/csv'), async (bytes, mimeType) => {
-        const { path, size } = await thread.attachments.put({ name: 'a.txt', mimeType, data: Buffer.from(bytes).toString('base64') })
-        expect(size).toBe(bytes.length)
-        expect(Buffer.from(await thread.attachments.read(path))).toEqual(Buffer.from(bytes))
-        expect(await thread.attachments.delete(path)).toBe(true)
-      }),
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 300 }),
+        fc.constantFrom('text/plain', 'application/json', 'image/png', 'text/csv'),
+        async (bytes, mimeType) => {
+          const { path, size } = await thread.attachments.put({ name: 'a.txt', mimeType, data: Buffer.from(bytes).toString('base64') })
+          expect(size).toBe(bytes.length)
+          expect(Buffer.from(await thread.attachments.read(path))).toEqual(Buffer.from(bytes))
+          expect(await thread.attachments.delete(path)).toBe(true)
+        },
+      ),
       { numRuns: 50 },
     )
     expect(await thread.attachments.list()).toEqual([])
@@ -202,7 +231,9 @@ describe('what was stored for a result that is not kept is removed at once', () 
 })
 
 test('a result and its attachments are there together, or neither', async () => {
-  const thread = await openThread({ it: tool(() => ({ ...success('x'), attachments: [{ name: 'a', mimeType: 'text/plain', data: 'YQ==' }] })) })
+  const thread = await openThread({
+    it: tool(() => ({ ...success('x'), attachments: [{ name: 'a', mimeType: 'text/plain', data: 'YQ==' }] })),
+  })
   const call = thread.call('it')
   // Looked at all the while: a message never links what cannot be read.
   const ended = { yet: false }

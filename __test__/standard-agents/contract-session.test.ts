@@ -28,7 +28,10 @@ describe('a tool of a thread in a contract session', () => {
     const { execute, definition } = search()
     const thread = await openThread({ search: definition })
     const session = await openSession(thread)
-    expect(await session.call('kb_search', { query: 'tea' }, { callId: 'c1' })).toMatchObject({ type: 'output', data: { result: 'found tea' } })
+    expect(await session.call('kb_search', { query: 'tea' }, { callId: 'c1' })).toMatchObject({
+      type: 'output',
+      data: { result: 'found tea' },
+    })
     expect(execute).toHaveBeenCalledTimes(1)
     expect((await thread.messages.list()).at(-1)?.toolCallId).toBe('c1')
   })

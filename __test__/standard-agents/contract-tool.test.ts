@@ -17,8 +17,16 @@ const fails = tool(() => ({ status: 'error', error: 'why', stack: 'SECRET' }))
 
 test('is a tool of the contract, with its schema and what it requires', async () => {
   const thread = await openThread({ search })
-  const made = defineContractTool(toContractTool(thread, 'search', { id: 'kb_search', requires: { net: { hosts: ['kb.example.com'] } }, kind: 'search' }))
-  expect(made).toMatchObject({ id: 'kb_search', description: 'search', requires: { net: { hosts: ['kb.example.com'] } }, kind: 'search', sideEffect: true })
+  const made = defineContractTool(
+    toContractTool(thread, 'search', { id: 'kb_search', requires: { net: { hosts: ['kb.example.com'] } }, kind: 'search' }),
+  )
+  expect(made).toMatchObject({
+    id: 'kb_search',
+    description: 'search',
+    requires: { net: { hosts: ['kb.example.com'] } },
+    kind: 'search',
+    sideEffect: true,
+  })
   expect(made.parameters).toEqual({
     type: 'object',
     properties: {
@@ -48,7 +56,9 @@ test('an error result is thrown with its text alone; an abort is an abort', asyn
 
 test('refuses what no session can call', async () => {
   const execute = vi.fn(async () => success())
-  const thread = await openThread({ paint: defineTool({ description: 'd', execute, executionMode: 'provider', executionProvider: 'openai' }) })
+  const thread = await openThread({
+    paint: defineTool({ description: 'd', execute, executionMode: 'provider', executionProvider: 'openai' }),
+  })
   expect(() => toContractTool(thread, 'paint', { requires: {} })).toThrow('[INVALID_INPUT]')
   expect(() => toContractTool(thread, 'nowhere', { requires: {} })).toThrow('[INVALID_INPUT]')
   expect(() => toContractTool(thread, 'constructor', { requires: {} })).toThrow('[INVALID_INPUT]')

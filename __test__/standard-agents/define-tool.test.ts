@@ -188,7 +188,12 @@ describe('R7 seven levels', () => {
   })
 
   test('a schema that has itself as a part is refused', () => {
-    const tree: z.ZodType = z.object({ get left() { return tree.optional() }, name: z.string() }) as never
+    const tree: z.ZodType = z.object({
+      get left() {
+        return tree.optional()
+      },
+      name: z.string(),
+    }) as never
     expect(field(tree)).toThrow('nested more than 7 levels deep')
   })
 })

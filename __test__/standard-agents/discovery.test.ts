@@ -39,7 +39,9 @@ const { tools, errors } = await loadTools()
 console.log(JSON.stringify([Object.keys(tools), errors]))
 `,
     })
-    expect(JSON.parse(execFileSync(process.execPath, ['run.mjs'], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))).toEqual([['only_one'], []])
+    expect(
+      JSON.parse(execFileSync(process.execPath, ['run.mjs'], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })),
+    ).toEqual([['only_one'], []])
   })
 
   test('R26 no declarations and no tests; .js and .mjs too', async () => {
@@ -132,7 +134,9 @@ describe('faults', () => {
 
   test('R27 a second tool in a file is an error', async () => {
     const loaded = await loadTools(
-      makeFolder({ 'two.ts': `${toolSource('two')}\nexport const second = defineTool({ description: 'd', execute: async () => ({ status: 'success' }) })` }),
+      makeFolder({
+        'two.ts': `${toolSource('two')}\nexport const second = defineTool({ description: 'd', execute: async () => ({ status: 'success' }) })`,
+      }),
     )
     expect(faults(loaded)).toEqual({ 'two.ts': "Tool file 'two.ts' must define one tool, and exports another as second" })
   })
@@ -148,7 +152,9 @@ console.log(JSON.stringify((await loadTools('tools')).errors.map(({ message }) =
     })
     const out = execFileSync(process.execPath, ['--no-experimental-strip-types', 'run.mjs'], { cwd: folder, encoding: 'utf8' })
     const [message] = JSON.parse(out) as string[]
-    expect(message).toMatch(/Unknown file extension.*Node runs TypeScript by stripping its types, from Node 22\.18 on.*Bun runs all of it.*compile the file to \.js/u)
+    expect(message).toMatch(
+      /Unknown file extension.*Node runs TypeScript by stripping its types, from Node 22\.18 on.*Bun runs all of it.*compile the file to \.js/u,
+    )
   })
 
   test('what is no file is left alone, a dangling link is told, a link to a file is followed', async () => {
@@ -173,7 +179,9 @@ console.log(JSON.stringify((await loadTools('tools')).errors.map(({ message }) =
   })
 
   test('a file that never finishes loading is given up', async () => {
-    const loaded = await loadTools(makeFolder({ 'good.ts': toolSource('good'), 'slow.ts': 'await new Promise(() => undefined)' }), { timeoutMs: 3_000 })
+    const loaded = await loadTools(makeFolder({ 'good.ts': toolSource('good'), 'slow.ts': 'await new Promise(() => undefined)' }), {
+      timeoutMs: 3_000,
+    })
     expect(Object.keys(loaded.tools)).toEqual(['good'])
     expect(faults(loaded)['slow.ts']).toBe("Tool file 'slow.ts' cannot be loaded: it has not loaded within 3000 ms")
   })

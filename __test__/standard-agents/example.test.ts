@@ -19,7 +19,10 @@ test('the example: look up, answer, and the case is closed', async () => {
   })
   const agent = new ToolLoopAgent({ model, tools: thread.tools({ only: ['find_article', 'answer_customer'] }) })
   await agent.generate({ prompt: 'Where is my refund?' })
-  expect(seenBy(model).map(({ output }) => output.value)).toEqual(['A refund takes five working days.', expect.stringMatching(/^Sent\n\n/u)])
+  expect(seenBy(model).map(({ output }) => output.value)).toEqual([
+    'A refund takes five working days.',
+    expect.stringMatching(/^Sent\n\n/u),
+  ])
   expect(await order(thread)).toEqual(['find_article', 'answer_customer', 'close_case'])
   expect(events.map(({ eventType }) => eventType)).toEqual(['answered'])
   expect(await thread.storage.get('closed')).toMatchObject({ reason: 'answered', at: expect.any(Date) })

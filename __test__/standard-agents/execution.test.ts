@@ -94,7 +94,11 @@ describe('arguments', () => {
     })
     const throwing = defineTool({
       description: 'd',
-      args: z.object({ a: z.string().refine(() => { throw new Error('check broke') }) }),
+      args: z.object({
+        a: z.string().refine(() => {
+          throw new Error('check broke')
+        }),
+      }),
       execute: async () => success(),
     })
     const thread = await openThread({ slow, throwing })
@@ -107,8 +111,21 @@ describe('arguments', () => {
     const schema = z.object({ a: z.string().max(3), b: z.array(z.union([z.number(), z.record(z.string(), z.boolean())])).default([]) })
     const execute = vi.fn(async (_state, args) => success(JSON.stringify(args)))
     const thread = await openThread({ it: defineTool({ description: 'd', args: schema, execute }) })
-    const near = fc.record({ a: fc.oneof(fc.string({ maxLength: 4 }), fc.anything()), b: fc.oneof(fc.array(fc.integer()), fc.anything()) }, { requiredKeys: [] })
-    const text = fc.oneof(fc.string(), fc.json(), near.map((value) => { try { return JSON.stringify(value) ?? '' } catch { return '' } }))
+    const near = fc.record(
+      { a: fc.oneof(fc.string({ maxLength: 4 }), fc.anything()), b: fc.oneof(fc.array(fc.integer()), fc.anything()) },
+      { requiredKeys: [] },
+    )
+    const text = fc.oneof(
+      fc.string(),
+      fc.json(),
+      near.map((value) => {
+        try {
+          return JSON.stringify(value) ?? ''
+        } catch {
+          return ''
+        }
+      }),
+    )
     await fc.assert(
       fc.asyncProperty(text, async (args) => {
         execute.mockClear()
@@ -136,18 +153,104 @@ describe('arguments', () => {
 
 describe('results', () => {
   test.each<[string, () => unknown, object, string | undefined]>([
-    ['an Error', () => { throw new Error('it broke') }, { error: 'it broke', stack: expect.stringContaining('it broke') }, 'it broke'],
-    ['a rejection', async () => { throw new TypeError('later') }, { error: 'later', stack: expect.stringContaining('later') }, 'later'],
-    ['a string', () => { throw 'text' }, { error: 'text' }, 'text'],
-    ['a number', () => { throw 5 }, { error: '5' }, '5'],
-    ['undefined', () => { throw undefined }, { error: 'undefined' }, 'undefined'],
-    ['null', () => { throw null }, { error: 'null' }, 'null'],
-    ['an object with a message', () => { throw { message: 'mine' } }, { error: 'mine' }, 'mine'],
-    ['an object without', () => { throw {} }, { error: '[object Object]' }, '[object Object]'],
-    ['an error without words', () => { throw Object.assign(new Error(''), { stack: undefined }) }, { error: '' }, 'Tool execution failed'],
-    // oxlint-disable-next-line unicorn/no-thenable
-    ['a promise that throws at once', () => ({ then() { throw new Error('then') } }), { error: 'then', stack: expect.any(String) }, 'then'],
-    ['what cannot be read', () => { throw new Proxy({}, { get() { throw new Error('trap') } }) }, { error: expect.any(String) }, undefined],
+    [
+      'an Error',
+      () => {
+        throw new Error('it broke')
+      },
+      { error: 'it broke', stack: expect.stringContaining('it broke') },
+      'it broke',
+    ],
+    [
+      'a rejection',
+      async () => {
+        throw new TypeError('later')
+      },
+      { error: 'later', stack: expect.stringContaining('later') },
+      'later',
+    ],
+    [
+      'a string',
+      () => {
+        throw 'text'
+      },
+      { error: 'text' },
+      'text',
+    ],
+    [
+      'a number',
+      () => {
+        throw 5
+      },
+      { error: '5' },
+      '5',
+    ],
+    [
+      'undefined',
+      () => {
+        throw undefined
+      },
+      { error: 'undefined' },
+      'undefined',
+    ],
+    [
+      'null',
+      () => {
+        throw null
+      },
+      { error: 'null' },
+      'null',
+    ],
+    [
+      'an object with a message',
+      () => {
+        throw { message: 'mine' }
+      },
+      { error: 'mine' },
+      'mine',
+    ],
+    [
+      'an object without',
+      () => {
+        throw {}
+      },
+      { error: '[object Object]' },
+      '[object Object]',
+    ],
+    [
+      'an error without words',
+      () => {
+        throw Object.assign(new Error(''), { stack: undefined })
+      },
+      { error: '' },
+      'Tool execution failed',
+    ],
+    [
+      'a promise that throws at once',
+      () => ({
+        // oxlint-disable-next-line unicorn/no-thenable
+        then() {
+          throw new Error('then')
+        },
+      }),
+      { error: 'then', stack: expect.any(String) },
+      'then',
+    ],
+    [
+      'what cannot be read',
+      () => {
+        throw new Proxy(
+          {},
+          {
+            get() {
+              throw new Error('trap')
+            },
+          },
+        )
+      },
+      { error: expect.any(String) },
+      undefined,
+    ],
   ])('R12 a tool that throws %s gives an error result', async (_, execute, expected, text) => {
     const { result, content } = await callReturning(execute)
     expect(result).toEqual({ status: 'error', ...expected })
@@ -170,15 +273,17 @@ describe('results', () => {
   })
 
   test('R14 a result that is no string becomes JSON with two spaces', async () => {
-    expect((await callReturning(() => ({ status: 'success', result: { a: [1] } }))).result).toEqual(
-      success('{\n  "a": [\n    1\n  ]\n}'),
-    )
+    expect((await callReturning(() => ({ status: 'success', result: { a: [1] } }))).result).toEqual(success('{\n  "a": [\n    1\n  ]\n}'))
     expect((await callReturning(() => ({ status: 'success', result: 5 }))).result).toEqual(success('5'))
     expect((await callReturning(() => ({ status: 'success', result: null }))).result).toEqual({ status: 'success' })
   })
 
   test('R14 an error without words uses the result', async () => {
-    expect((await callReturning(() => ({ status: 'error', result: 'why' }))).result).toEqual({ status: 'error', result: 'why', error: 'why' })
+    expect((await callReturning(() => ({ status: 'error', result: 'why' }))).result).toEqual({
+      status: 'error',
+      result: 'why',
+      error: 'why',
+    })
     expect((await callReturning(() => ({ status: 'error', result: 'why', error: 'because' }))).result).toMatchObject({ error: 'because' })
   })
 
@@ -220,8 +325,14 @@ describe('results', () => {
   test('R16 a call that fails does not stop the ones after it', async () => {
     const ran: string[] = []
     const thread = await openThread({
-      bad: tool(() => { ran.push('bad'); throw new Error('no') }),
-      good: tool(() => { ran.push('good'); return success() }),
+      bad: tool(() => {
+        ran.push('bad')
+        throw new Error('no')
+      }),
+      good: tool(() => {
+        ran.push('good')
+        return success()
+      }),
     })
     const results = await Promise.all([thread.call('good'), thread.call('bad'), thread.call('missing'), thread.call('good')])
     expect(results.map(({ status }) => status)).toEqual(['success', 'error', 'error', 'success'])
@@ -244,7 +355,10 @@ describe('thread environment variables', () => {
   const it = defineTool({ description: 'd', execute, tenvs })
 
   test('R18 a call finds what the schema gives in state.tenvs; other tools what the thread has', async () => {
-    const thread = await openThread({ it, other: tool((state) => success(JSON.stringify(state.tenvs))) }, { tenvs: { vectorStoreId: 'vs', extra: 1 } })
+    const thread = await openThread(
+      { it, other: tool((state) => success(JSON.stringify(state.tenvs))) },
+      { tenvs: { vectorStoreId: 'vs', extra: 1 } },
+    )
     expect(await thread.call('it')).toEqual(success('{"vectorStoreId":"vs","depth":3}'))
     expect(await thread.call('other')).toEqual(success('{"vectorStoreId":"vs","extra":1}'))
   })
@@ -295,7 +409,11 @@ describe('thread environment variables', () => {
     const throwing = defineTool({
       description: 'd',
       execute,
-      tenvs: z.object({ a: z.string().refine((text) => { throw new Error(`saw ${text}`) }) }),
+      tenvs: z.object({
+        a: z.string().refine((text) => {
+          throw new Error(`saw ${text}`)
+        }),
+      }),
     })
     const thread = await openThread({ throwing }, { tenvs: { a: 'sk-s3cr3t' } })
     const result = await thread.call('throwing')

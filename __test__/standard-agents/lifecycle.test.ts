@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createThread, defineTool, emitThreadEvent, openThreadStore, queueTool, type CreateThreadOptions, type Thread, type ThreadState } from 'toolwright/standard-agents'
+import {
+  createThread,
+  defineTool,
+  emitThreadEvent,
+  openThreadStore,
+  queueTool,
+  type CreateThreadOptions,
+  type Thread,
+  type ThreadState,
+} from 'toolwright/standard-agents'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -198,7 +207,11 @@ describe('close', () => {
 
   test('calls that wait for their turn are told; what is queued is there for the next one', async () => {
     const box = makeSandbox()
-    const options = (tools: CreateThreadOptions['tools']): CreateThreadOptions => ({ tools, store: `file:${box.at('thread.db')}`, threadId: 't' })
+    const options = (tools: CreateThreadOptions['tools']): CreateThreadOptions => ({
+      tools,
+      store: `file:${box.at('thread.db')}`,
+      threadId: 't',
+    })
     const [started, hold] = [gate(), gate()]
     const runs = tool(() => {
       started.open()
@@ -216,7 +229,10 @@ describe('close', () => {
     await Promise.all([slow, closing])
     await using second = await createThread(options({ b: nothing }))
     await second.flush()
-    expect((await second.messages.list()).map(({ toolName, args }) => [toolName, args])).toEqual([['slow', {}], ['b', { n: 1 }]])
+    expect((await second.messages.list()).map(({ toolName, args }) => [toolName, args])).toEqual([
+      ['slow', {}],
+      ['b', { n: 1 }],
+    ])
   })
 
   test('await using closes; a store that was given stays open', async () => {
@@ -255,7 +271,9 @@ describe('options', () => {
     ['lockWaitMs', { lockWaitMs: Number.NaN }],
     ['journal', { journal: {} }],
   ])('%s: %j is refused', async (name, wrong) => {
-    await expect(createThread({ tools: {}, ...wrong } as never)).rejects.toThrow(expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(name === 'tools' ? 'tool' : name) }))
+    await expect(createThread({ tools: {}, ...wrong } as never)).rejects.toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(name === 'tools' ? 'tool' : name) }),
+    )
   })
 
   test.each([[undefined], [null], [5]])('createThread(%j) is refused', async (options) => {
@@ -285,22 +303,30 @@ describe('options', () => {
     await expect(thread.call(name as string, args as never, options)).rejects.toThrow('[INVALID_INPUT]')
   })
 
-  test.each([['', 'is empty'], ['a\0b', 'control character'], ['a\nb', 'control character'], ['\u{d800}', 'surrogate'], ['\u{202e}b', 'control character'], ['x'.repeat(513), '512 bytes']])(
-    'the tool name %j is refused by whatever takes one, with its code, before anything is stored',
-    async (name, why) => {
-      const refused = expect.objectContaining({ code: 'THREAD_NAME_REFUSED', message: expect.stringContaining(why), hint: expect.stringContaining('name of a tool') })
-      const queue = tool((state) => (queueTool(state, name), success()))
-      const thread = await openThread({ queue, nothing })
-      await expect(thread.call(name)).rejects.toEqual(refused)
-      await expect(thread.recordProviderResult(name, success())).rejects.toEqual(refused)
-      await expect(createThread({ tools: { [name]: nothing } })).rejects.toEqual(refused)
-      expect(() => queueTool(thread.state, name)).toThrow(name === '' ? TypeError : refused)
-      // The tool learns of it, and nothing of the call is lost.
-      expect(await thread.call('queue')).toMatchObject({ status: 'error', error: expect.stringContaining('name') })
-      expect(await order(thread)).toEqual(['queue'])
-      expect(await thread.queued()).toEqual([])
-    },
-  )
+  test.each([
+    ['', 'is empty'],
+    ['a\0b', 'control character'],
+    ['a\nb', 'control character'],
+    ['\u{d800}', 'surrogate'],
+    ['\u{202e}b', 'control character'],
+    ['x'.repeat(513), '512 bytes'],
+  ])('the tool name %j is refused by whatever takes one, with its code, before anything is stored', async (name, why) => {
+    const refused = expect.objectContaining({
+      code: 'THREAD_NAME_REFUSED',
+      message: expect.stringContaining(why),
+      hint: expect.stringContaining('name of a tool'),
+    })
+    const queue = tool((state) => (queueTool(state, name), success()))
+    const thread = await openThread({ queue, nothing })
+    await expect(thread.call(name)).rejects.toEqual(refused)
+    await expect(thread.recordProviderResult(name, success())).rejects.toEqual(refused)
+    await expect(createThread({ tools: { [name]: nothing } })).rejects.toEqual(refused)
+    expect(() => queueTool(thread.state, name)).toThrow(name === '' ? TypeError : refused)
+    // The tool learns of it, and nothing of the call is lost.
+    expect(await thread.call('queue')).toMatchObject({ status: 'error', error: expect.stringContaining('name') })
+    expect(await order(thread)).toEqual(['queue'])
+    expect(await thread.queued()).toEqual([])
+  })
 
   test('a name that a store takes and the thread does not have is a result, as long as it may be', async () => {
     const thread = await openThread({})
@@ -309,17 +335,26 @@ describe('options', () => {
   })
 
   test('a misspelt option is refused, with those there are', async () => {
-    await expect(createThread({ tools: {}, lockWait: 5 } as never)).rejects.toThrow(/^lockWait is no option; there are tools, .*lockWaitMs\. \(createThread\) \[INVALID_INPUT\]/u)
+    await expect(createThread({ tools: {}, lockWait: 5 } as never)).rejects.toThrow(
+      /^lockWait is no option; there are tools, .*lockWaitMs\. \(createThread\) \[INVALID_INPUT\]/u,
+    )
     const thread = await openThread({ nothing })
-    await expect(thread.call('nothing', {}, { abortSignal: new AbortController().signal } as never)).rejects.toThrow(/^abortSignal is no option; there are signal, context, state, toolCallId\. \(thread\.call\)/u)
+    await expect(thread.call('nothing', {}, { abortSignal: new AbortController().signal } as never)).rejects.toThrow(
+      /^abortSignal is no option; there are signal, context, state, toolCallId\. \(thread\.call\)/u,
+    )
     expect(() => thread.tools({ onlly: ['nothing'] } as never)).toThrow(/^onlly is no option/u)
     expect(await thread.messages.list()).toEqual([])
   })
 
-  test.each(['transaction', 'getAlarm', 'setAlarm', 'deleteAlarm', 'transactionSync', 'sync', 'sql'])('storage.%s is not supported locally, and says so', async (name) => {
-    const { storage } = await openThread({})
-    expect(() => (storage as unknown as Record<string, () => void>)[name]?.()).toThrow(/state\.storage\.\w+(?:\(\))? is not supported locally/u)
-  })
+  test.each(['transaction', 'getAlarm', 'setAlarm', 'deleteAlarm', 'transactionSync', 'sync', 'sql'])(
+    'storage.%s is not supported locally, and says so',
+    async (name) => {
+      const { storage } = await openThread({})
+      expect(() => (storage as unknown as Record<string, () => void>)[name]?.()).toThrow(
+        /state\.storage\.\w+(?:\(\))? is not supported locally/u,
+      )
+    },
+  )
 })
 
 test('R35 a listener that never answers is waited for 30 seconds, and the tool goes on', async () => {
@@ -336,11 +371,22 @@ test('R35 a listener that never answers is waited for 30 seconds, and the tool g
 
 describe('hostile tools', () => {
   test('results with traps are error results, and the thread goes on', async () => {
-    const trap = (): never => { throw new Error('trap') }
+    const trap = (): never => {
+      throw new Error('trap')
+    }
     const oddities: unknown[] = [
       new Proxy({}, { get: trap }),
-      { get status() { return trap() } },
-      { status: 'success', get result() { return trap() } },
+      {
+        get status() {
+          return trap()
+        },
+      },
+      {
+        status: 'success',
+        get result() {
+          return trap()
+        },
+      },
       { status: 'success', result: { toJSON: trap } },
       { status: 'success', attachments: [new Proxy({}, { get: trap, has: trap })] },
       { status: 'success', attachments: new Proxy([], { get: trap }) },
@@ -376,7 +422,10 @@ describe('hostile tools', () => {
     )
     await thread.call('it')
     await thread.call('it')
-    expect(seen).toEqual([[[1], { key: 'k' }, []], [[1], { key: 'k' }, []]])
+    expect(seen).toEqual([
+      [[1], { key: 'k' }, []],
+      [[1], { key: 'k' }, []],
+    ])
   })
 
   test('a huge result is stored whole', async () => {
@@ -389,7 +438,15 @@ describe('hostile tools', () => {
   test('a result that the store does not take is an error result', async () => {
     const store = await openThreadStore('memory:', { maxTextBytes: 5_000 })
     onTestFinished(() => store.close())
-    const thread: Thread = await openThread({ it: tool((state) => { queueTool(state, 'it'); return success('x'.repeat(10_000)) }) }, { store })
+    const thread: Thread = await openThread(
+      {
+        it: tool((state) => {
+          queueTool(state, 'it')
+          return success('x'.repeat(10_000))
+        }),
+      },
+      { store },
+    )
     expect(await thread.call('it')).toMatchObject({ status: 'error', error: expect.stringContaining('could not be stored') })
     expect(await order(thread)).toEqual(['it'])
     await expect(thread.call('it', { text: 'x'.repeat(10_000) })).rejects.toThrow('[THREAD_TOO_LARGE]')

@@ -48,7 +48,10 @@ describe('the examples of the document', () => {
 
   test('overview', () => {
     expect(of('search_knowledge_base')).toEqual([
-      { status: 'success', result: '[{"title":"Refunds","category":"R"},{"title":"Returns","category":"R"},{"title":"Receipts","category":"R"}]' },
+      {
+        status: 'success',
+        result: '[{"title":"Refunds","category":"R"},{"title":"Returns","category":"R"},{"title":"Receipts","category":"R"}]',
+      },
       validation('[query] Invalid input: expected string, received undefined'),
     ])
   })
@@ -87,7 +90,12 @@ describe('the examples of the document', () => {
     expect(of('start_workflow')).toEqual([{ status: 'success', result: 'Workflow initiated' }])
     expect(told.events).toEqual([{ type: 'event', eventType: 'workflow_started', data: { workflowId: 'w' } }])
     const at = told.messages.findIndex(([name]) => name === 'start_workflow')
-    expect(told.messages.slice(at, at + 4).map(([, content]) => content)).toEqual(['Workflow initiated', 'w: step 1', 'w: step 2', 'w: step 3'])
+    expect(told.messages.slice(at, at + 4).map(([, content]) => content)).toEqual([
+      'Workflow initiated',
+      'w: step 1',
+      'w: step 2',
+      'w: step 3',
+    ])
   })
 
   test('returning file attachments', () => {
@@ -96,7 +104,9 @@ describe('the examples of the document', () => {
     expect(attachments).toMatchObject([{ type: 'file', mimeType: 'image/png', width: 1024, height: 1024, size: 10 }])
     expect(told.pictureText).toBe('\u0089PNG a cat')
     const [, content] = told.messages.find(([name]) => name === 'generate_picture') ?? []
-    expect(content).toMatch(/^Generated image for: "a cat"\n\nAttachment path for "generated-\d+\.png": \/attachments\/\d+-[0-9a-f]{8}\.png$/u)
+    expect(content).toMatch(
+      /^Generated image for: "a cat"\n\nAttachment path for "generated-\d+\.png": \/attachments\/\d+-[0-9a-f]{8}\.png$/u,
+    )
   })
 
   test('executed by the provider', () => {
@@ -112,7 +122,11 @@ describe('the examples of the document', () => {
 
   test('best practices: structured results and caught errors', () => {
     const [found, broken, wrong] = of('search_articles')
-    expect(JSON.parse(found?.result ?? '')).toMatchObject({ articles: [{ title: 'Refunds' }, { title: 'Returns' }], totalCount: 3, hasMore: true })
+    expect(JSON.parse(found?.result ?? '')).toMatchObject({
+      articles: [{ title: 'Refunds' }, { title: 'Returns' }],
+      totalCount: 3,
+      hasMore: true,
+    })
     expect(broken).toEqual({ status: 'error', error: 'Failed to complete operation: index not available' })
     expect(wrong?.error).toMatch(/^Tool argument validation failed: \[limit\] /u)
   })
@@ -121,7 +135,11 @@ describe('the examples of the document', () => {
     for (const name of told.names.filter((each) => each !== 'execute_step')) {
       const [first, ...lines] = readFileSync(page(`agents/tools/${name}.ts`), 'utf8').split('\n')
       expect(first).toMatch(/^\/\/ @ts-nocheck/u)
-      expect(lines.filter((line) => line.startsWith('import')).every((line) => /'(?:toolwright\/standard-agents|zod|\.\.\/\.\.\/services\.ts)'$/u.test(line))).toBe(true)
+      expect(
+        lines
+          .filter((line) => line.startsWith('import'))
+          .every((line) => /'(?:toolwright\/standard-agents|zod|\.\.\/\.\.\/services\.ts)'$/u.test(line)),
+      ).toBe(true)
     }
   })
 })

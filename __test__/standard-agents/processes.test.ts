@@ -41,32 +41,38 @@ async function outcomes(file: string): Promise<[n: number, status: string][]> {
 
 describe('a process that is killed', () => {
   const STEPS = 25
-  test.each(['error', 'retry'])('R16 R33 loses nothing: every queued call has its outcome, once and in order (%s)', async (mode) => {
-    for (let round = 0; round < runs(1); round += 1) {
-      const file = makeSandbox().at('thread.db')
-      await queueSteps(file, STEPS)
-      let random = seed + round
-      for (let kill = 0; kill < 3; kill += 1) {
-        random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0
-        const { child, ended, printed } = start(file, mode)
-        await printed('step ').catch(() => undefined)
-        await sleep(random % 40)
-        child.kill('SIGKILL')
-        await ended
+  test.each(['error', 'retry'])(
+    'R16 R33 loses nothing: every queued call has its outcome, once and in order (%s)',
+    async (mode) => {
+      for (let round = 0; round < runs(1); round += 1) {
+        const file = makeSandbox().at('thread.db')
+        await queueSteps(file, STEPS)
+        let random = seed + round
+        for (let kill = 0; kill < 3; kill += 1) {
+          random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0
+          const { child, ended, printed } = start(file, mode)
+          await printed('step ').catch(() => undefined)
+          await sleep(random % 40)
+          child.kill('SIGKILL')
+          await ended
+        }
+        expect(await start(file, mode).ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') })
+        const told = await outcomes(file)
+        expect(told.map(([n]) => n)).toEqual(Array.from({ length: STEPS }, (_, n) => n + 1))
+        const begun = readFileSync(`${file}.log`, 'utf8')
+          .split('\n')
+          .filter((line) => line.startsWith('step '))
+        if (mode === 'error') {
+          expect(told.filter(([, status]) => status === 'error').length).toBeLessThanOrEqual(3)
+          // Nothing was begun twice.
+          expect(new Set(begun).size).toBe(begun.length)
+        } else {
+          expect(told.filter(([, status]) => status === 'success').length).toBeGreaterThanOrEqual(STEPS - 1)
+        }
       }
-      expect(await start(file, mode).ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') })
-      const told = await outcomes(file)
-      expect(told.map(([n]) => n)).toEqual(Array.from({ length: STEPS }, (_, n) => n + 1))
-      const begun = readFileSync(`${file}.log`, 'utf8').split('\n').filter((line) => line.startsWith('step '))
-      if (mode === 'error') {
-        expect(told.filter(([, status]) => status === 'error').length).toBeLessThanOrEqual(3)
-        // Nothing was begun twice.
-        expect(new Set(begun).size).toBe(begun.length)
-      } else {
-        expect(told.filter(([, status]) => status === 'success').length).toBeGreaterThanOrEqual(STEPS - 1)
-      }
-    }
-  }, 120_000)
+    },
+    120_000,
+  )
 
   test('what it was doing is told, by default', async () => {
     const file = makeSandbox().at('thread.db')
@@ -79,7 +85,8 @@ describe('a process that is killed', () => {
     await thread.flush()
     const [message, ...more] = await thread.messages.list()
     // Killed after its end it has one; before, somebody says so.
-    if (message?.status === 'error') expect(message.content).toMatch(/^Failed to execute tool: Interrupted: .*may or may not have happened\.$/u)
+    if (message?.status === 'error')
+      expect(message.content).toMatch(/^Failed to execute tool: Interrupted: .*may or may not have happened\.$/u)
     expect(more).toEqual([])
   }, 60_000)
 })
@@ -97,10 +104,15 @@ test('the result of a call that was interrupted has the id that its agent knows'
   await expect(call).rejects.toThrow('[THREAD_CLOSED]')
   const next = await openThread({}, { store: location, threadId: 't' })
   await next.flush()
-  expect(await next.messages.list()).toMatchObject([{ status: 'error', toolCallId: 'sdk-7', content: expect.stringContaining('Interrupted') }])
+  expect(await next.messages.list()).toMatchObject([
+    { status: 'error', toolCallId: 'sdk-7', content: expect.stringContaining('Interrupted') },
+  ])
 }, 30_000)
 
-test.each([[2, 'success', 1], [3, 'error', 0]])('a call that was begun %i times when its process died: %s', async (attempts, status, runs) => {
+test.each([
+  [2, 'success', 1],
+  [3, 'error', 0],
+])('a call that was begun %i times when its process died: %s', async (attempts, status, runs) => {
   const store = await openThreadStore('memory:')
   onTestFinished(() => store.close())
   await store.openThread({ threadId: 't', flowId: 'f' })
@@ -145,7 +157,9 @@ test('several processes on one thread: one call at a time, and all of them', asy
   const calls = 12
   const ended = await Promise.all([1, 2, 3].map(() => start(file, 'error', calls).ended))
   expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
-  const lines = readFileSync(`${file}.log`, 'utf8').split('\n').filter((line) => /^(?:enter|leave)/u.test(line))
+  const lines = readFileSync(`${file}.log`, 'utf8')
+    .split('\n')
+    .filter((line) => /^(?:enter|leave)/u.test(line))
   expect(lines).toHaveLength(3 * calls * 2)
   for (let index = 0; index < lines.length; index += 2) expect(lines[index + 1]).toBe(lines[index]?.replace('enter', 'leave'))
   // Each process's own calls are in the order in which they were made.
@@ -218,9 +232,15 @@ test('a queued call that another process has made is not kept in mind', async ()
   const location = `file:${makeSandbox().at('thread.db')}`
   const hold = gate()
   const tools = { slow: tool(() => hold.opened.then(() => success())), it: tool(() => success()) }
-  const [other, thread] = [await openThread(tools, { store: location, threadId: 't' }), await openThread(tools, { store: location, threadId: 't' })]
+  const [other, thread] = [
+    await openThread(tools, { store: location, threadId: 't' }),
+    await openThread(tools, { store: location, threadId: 't' }),
+  ]
   const slow = other.call('slow')
-  await vi.waitFor(async () => expect(await other.outcome((await other.store.listCalls('t'))[0]?.id ?? '')).toMatchObject({ status: 'running' }), { timeout: 10_000 })
+  await vi.waitFor(
+    async () => expect(await other.outcome((await other.store.listCalls('t'))[0]?.id ?? '')).toMatchObject({ status: 'running' }),
+    { timeout: 10_000 },
+  )
   queueTool(thread.state, 'it')
   await vi.waitFor(async () => expect(await other.queued()).toHaveLength(1), { timeout: 10_000 })
   hold.open()

@@ -1,4 +1,12 @@
-import { createThread, defineTool, emitThreadEvent, queueTool, type Thread, type ThreadEvent, type ThreadState } from 'toolwright/standard-agents'
+import {
+  createThread,
+  defineTool,
+  emitThreadEvent,
+  queueTool,
+  type Thread,
+  type ThreadEvent,
+  type ThreadState,
+} from 'toolwright/standard-agents'
 import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
@@ -124,7 +132,10 @@ describe('R33 queueTool', () => {
   })
 
   test('any tree of queued calls runs breadth first, each call once (law)', async () => {
-    interface Node { id: number; next: Node[] }
+    interface Node {
+      id: number
+      next: Node[]
+    }
     let ids = 0
     const { node: root } = fc.letrec<{ node: Node }>((tie) => ({
       node: fc.record({ id: fc.nat(), next: fc.oneof({ maxDepth: 4 }, fc.constant<Node[]>([]), fc.array(tie('node'), { maxLength: 3 })) }),
@@ -165,7 +176,13 @@ describe('R33 queueTool', () => {
 describe('R34 outside of a run', () => {
   test('a queued call is made in the background, and flush waits for it', async () => {
     const ran = vi.fn()
-    const thread = await openThread({ a: tool(async () => { await sleep(20); ran(); return success() }) })
+    const thread = await openThread({
+      a: tool(async () => {
+        await sleep(20)
+        ran()
+        return success()
+      }),
+    })
     queueTool(thread.state, 'a')
     queueTool(thread.state, 'a')
     expect(ran).not.toHaveBeenCalled()
@@ -175,7 +192,13 @@ describe('R34 outside of a run', () => {
 
   test('the state of a call that has ended queues in the background', async () => {
     let kept: ThreadState | undefined
-    const thread = await openThread({ a: tool((state) => { kept = state; return success() }), b: nothing })
+    const thread = await openThread({
+      a: tool((state) => {
+        kept = state
+        return success()
+      }),
+      b: nothing,
+    })
     await thread.call('a')
     queueTool(kept as ThreadState, 'b')
     await thread.flush()
@@ -183,7 +206,11 @@ describe('R34 outside of a run', () => {
   })
 
   test('a failure of a tool is no failure of flush; flush with nothing to do settles', async () => {
-    const thread = await openThread({ a: tool(() => { throw new Error('no') }) })
+    const thread = await openThread({
+      a: tool(() => {
+        throw new Error('no')
+      }),
+    })
     await thread.flush()
     queueTool(thread.state, 'a')
     await thread.flush()
@@ -216,7 +243,13 @@ describe('R35 emitThreadEvent', () => {
           return success()
         }),
       },
-      { onEvent: async (event) => { await sleep(10); steps.push('listener'); events.push(event) } },
+      {
+        onEvent: async (event) => {
+          await sleep(10)
+          steps.push('listener')
+          events.push(event)
+        },
+      },
     )
     const before = Date.now()
     await thread.call('a')
@@ -227,11 +260,21 @@ describe('R35 emitThreadEvent', () => {
 
   test('without a listener it warns; a listener that fails warns, and the tool goes on', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-    const a = tool(async (state) => { await emitThreadEvent(state, 'e', 1); return success() })
+    const a = tool(async (state) => {
+      await emitThreadEvent(state, 'e', 1)
+      return success()
+    })
     const silent = await openThread({ a })
     expect(await silent.call('a')).toEqual(success())
     expect(warn).toHaveBeenCalledTimes(1)
-    const failing = await openThread({ a }, { onEvent: () => { throw new Error('listener broke') } })
+    const failing = await openThread(
+      { a },
+      {
+        onEvent: () => {
+          throw new Error('listener broke')
+        },
+      },
+    )
     expect(await failing.call('a')).toEqual(success())
     expect(warn).toHaveBeenCalledTimes(2)
     warn.mockRestore()
@@ -247,7 +290,12 @@ describe('R35 emitThreadEvent', () => {
 describe('R36 rootState', () => {
   test('is the state itself in the thread, and that of the thread in a sub-prompt', async () => {
     const states: ThreadState[] = []
-    const thread = await openThread({ a: tool((state) => { states.push(state); return success() }) })
+    const thread = await openThread({
+      a: tool((state) => {
+        states.push(state)
+        return success()
+      }),
+    })
     const child = thread.childState()
     await thread.call('a')
     await thread.call('a', {}, { state: child })
@@ -260,7 +308,11 @@ describe('R36 rootState', () => {
 
   test('a sub-prompt has a queue of its own; what it queues for the thread waits for the call around it', async () => {
     const ran: string[] = []
-    const says = (name: string) => tool(() => { ran.push(name); return success() })
+    const says = (name: string) =>
+      tool(() => {
+        ran.push(name)
+        return success()
+      })
     // oxlint-disable-next-line prefer-const -- the tools need it before there is one
     let thread: Thread
     const outer = tool(async () => {
@@ -343,16 +395,40 @@ describe('R37 the queue has an end', () => {
 describe('R38 states', () => {
   test('defaults', async () => {
     const thread = await openThread({})
-    expect(thread.state).toMatchObject({ agentConfig: {}, currentSide: 'a', turnCount: 0, stopped: false, messageHistory: [], env: {}, context: {}, tenvs: {} })
+    expect(thread.state).toMatchObject({
+      agentConfig: {},
+      currentSide: 'a',
+      turnCount: 0,
+      stopped: false,
+      messageHistory: [],
+      env: {},
+      context: {},
+      tenvs: {},
+    })
     expect(thread.threadId).toMatch(/^[0-9a-f-]{36}$/u)
     expect(thread.flowId).toMatch(/^[0-9a-f-]{36}$/u)
   })
 
   test('what the host gives', async () => {
     const env = { DB: {} }
-    const options = { threadId: 't', flowId: 'f', agentConfig: { name: 'support' }, currentSide: 'b' as const, env, messageHistory: [{ role: 'user' as const, content: 'hi' }] }
+    const options = {
+      threadId: 't',
+      flowId: 'f',
+      agentConfig: { name: 'support' },
+      currentSide: 'b' as const,
+      env,
+      messageHistory: [{ role: 'user' as const, content: 'hi' }],
+    }
     let state: ThreadState | undefined
-    const thread = await openThread({ a: tool((given) => { state = given; return success() }) }, options)
+    const thread = await openThread(
+      {
+        a: tool((given) => {
+          state = given
+          return success()
+        }),
+      },
+      options,
+    )
     await thread.call('a')
     expect(state).toMatchObject(options)
     expect(state?.env).toBe(env)
@@ -386,7 +462,12 @@ describe('R38 states', () => {
         await storage.put({ 'customer:2': [1, 2], other: null })
         expect(await storage.get('customer:1')).toEqual({ name: 'Ada', since: new Date(0) })
         expect(await storage.get('missing')).toBeUndefined()
-        expect(await storage.get(['customer:2', 'missing', 'other'])).toEqual(new Map<string, unknown>([['customer:2', [1, 2]], ['other', null]]))
+        expect(await storage.get(['customer:2', 'missing', 'other'])).toEqual(
+          new Map<string, unknown>([
+            ['customer:2', [1, 2]],
+            ['other', null],
+          ]),
+        )
         expect([...(await storage.list({ prefix: 'customer:' })).keys()]).toEqual(['customer:1', 'customer:2'])
         expect(await storage.delete('other')).toBe(true)
         expect(await storage.delete(['customer:1', 'missing'])).toBe(1)

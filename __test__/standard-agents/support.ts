@@ -1,4 +1,11 @@
-import { createThread, defineTool, type CreateThreadOptions, type Thread, type ThreadState, type ToolResult } from 'toolwright/standard-agents'
+import {
+  createThread,
+  defineTool,
+  type CreateThreadOptions,
+  type Thread,
+  type ThreadState,
+  type ToolResult,
+} from 'toolwright/standard-agents'
 import { onTestFinished } from 'vitest'
 
 /** A thread in memory (or where `options.store` says), closed when the test is over. */

@@ -74,7 +74,10 @@ const withTenvs = defineTool({
   tenvs: z.object({ id: z.string(), place: z.string().optional() }),
 })
 expectTypeOf(withTenvs.tenvs.shape.id).toEqualTypeOf<z.ZodString>()
-const ownState = defineTool<{ mine: number }>({ description: 'd', execute: async (state) => ({ status: 'success', result: String(state.mine) }) })
+const ownState = defineTool<{ mine: number }>({
+  description: 'd',
+  execute: async (state) => ({ status: 'success', result: String(state.mine) }),
+})
 expectTypeOf(ownState.execute).parameters.toEqualTypeOf<[state: { mine: number }]>()
 expectTypeOf<DefineToolOptions>().toHaveProperty('execute')
 
@@ -92,7 +95,10 @@ defineTool({ description: 'd', args: z.object({ a: z.string() }), execute: async
 // R5, R7: the same schemas as at run time; seven levels and no more, wrappers apart.
 const s = z.string()
 const a7 = z.array(z.array(z.array(z.array(z.array(z.array(z.array(s)))))))
-const wrapped7 = z.array(z.array(z.array(z.array(z.array(z.array(z.array(s.optional().nullable()).optional()).nullable()).default([]))))).optional().nullable()
+const wrapped7 = z
+  .array(z.array(z.array(z.array(z.array(z.array(z.array(s.optional().nullable()).optional()).nullable()).default([])))))
+  .optional()
+  .nullable()
 const mixed7 = z.object({ a: z.record(s, z.union([z.array(z.object({ a: z.array(z.record(s, s)) })), s])) })
 defineTool({ description: 'd', args: z.object({ a: a7, b: wrapped7, c: mixed7 }), execute: success })
 // @ts-expect-error eight arrays
@@ -189,13 +195,20 @@ void useThreads
 
 // R7 again, where comparing types alone would give up.
 const objects7 = z.object({ a: z.object({ a: z.object({ a: z.object({ a: z.object({ a: z.object({ a: z.object({ a: s }) }) }) }) }) }) })
-const wraps3 = z.array(z.array(z.array(s).optional().nullable()).optional().nullable()).optional().nullable()
-const wraps6 = z.array(z.array(z.array(wraps3).optional().nullable()).optional().nullable()).optional().nullable()
+const wraps3 = z
+  .array(z.array(z.array(s).optional().nullable()).optional().nullable())
+  .optional()
+  .nullable()
+const wraps6 = z
+  .array(z.array(z.array(wraps3).optional().nullable()).optional().nullable())
+  .optional()
+  .nullable()
 defineTool({ description: 'd', args: z.object({ a: objects7, b: z.array(wraps6), c: z.union([s, wraps6]) }), execute: success })
 defineTool({ description: 'd', args: z.object({ a: s.optional().nullable().optional().nullable().default('') }), execute: success })
 // @ts-expect-error eight objects
 defineTool({ description: 'd', args: z.object({ a: z.object({ a: objects7 }) }), execute: success })
 // @ts-expect-error eight with wrappers around each
 defineTool({ description: 'd', args: z.object({ a: z.array(z.array(wraps6)) }), execute: success })
+const date7 = z.object({ a: z.object({ b: s, c: z.array(z.array(z.array(z.array(z.array(z.array(z.date())))))) }) })
 // @ts-expect-error seven and a date
-defineTool({ description: 'd', args: z.object({ a: z.object({ b: s, c: z.array(z.array(z.array(z.array(z.array(z.array(z.date())))))) }) }), execute: success })
+defineTool({ description: 'd', args: date7, execute: success })

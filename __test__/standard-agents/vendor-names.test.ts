@@ -18,12 +18,16 @@ test('the document’s example runs with the imports of the document', async () 
     put(`node_modules/@standardagents/${name}/package.json`, manifest.replace('/spec', `/${name}`))
     put(`node_modules/@standardagents/${name}/index.js`, `${line}\n`)
   }
-  for (const [name, path] of [['toolwright', '.'], ['zod', 'node_modules/zod']] as const) {
+  for (const [name, path] of [
+    ['toolwright', '.'],
+    ['zod', 'node_modules/zod'],
+  ] as const) {
     mkdirSync(dirname(at(`node_modules/${name}`)), { recursive: true })
     symlinkSync(join(repository, path), at(`node_modules/${name}`))
   }
   put('package.json', '{ "type": "module" }')
-  const imports = "import { defineTool } from '@standardagents/spec'\nimport { queueTool, emitThreadEvent } from '@standardagents/builder'\nimport { z } from 'zod'\n"
+  const imports =
+    "import { defineTool } from '@standardagents/spec'\nimport { queueTool, emitThreadEvent } from '@standardagents/builder'\nimport { z } from 'zod'\n"
   writeFileSync(put('agents/tools/start_workflow.ts', ''), imports + example.replaceAll(/^import .*\n/gmu, ''))
   const run = put(
     'run.mjs',
@@ -37,5 +41,9 @@ test('the document’s example runs with the imports of the document', async () 
   )
   const { stdout, stderr, code } = await startScript(run, []).ended
   expect(code, stderr).toBe(0)
-  expect(JSON.parse(stdout)).toEqual({ errors: [], events: ['workflow_started'], result: { status: 'success', result: 'Workflow initiated' } })
+  expect(JSON.parse(stdout)).toEqual({
+    errors: [],
+    events: ['workflow_started'],
+    result: { status: 'success', result: 'Workflow initiated' },
+  })
 })

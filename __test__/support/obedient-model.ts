@@ -29,7 +29,10 @@ function parts(prompt: unknown) {
   const { text, call } = answer(prompt as Message[])
   if (call === undefined) return { unified: 'stop' as const, text }
   const toolCallId = `call-${Math.random()}`
-  return { unified: 'tool-calls' as const, call: { type: 'tool-call' as const, toolCallId, toolName: call.tool, input: JSON.stringify(call.input) } }
+  return {
+    unified: 'tool-calls' as const,
+    call: { type: 'tool-call' as const, toolCallId, toolName: call.tool, input: JSON.stringify(call.input) },
+  }
 }
 
 const model = new MockLanguageModelV4({
@@ -45,7 +48,9 @@ const model = new MockLanguageModelV4({
       { type: 'text-end' as const, id: '1' },
     ]
     const finish = { type: 'finish' as const, usage, finishReason: { unified, raw: undefined } }
-    return { stream: simulateReadableStream({ chunks: [{ type: 'stream-start', warnings: [] }, ...(call === undefined ? said : [call]), finish] }) }
+    return {
+      stream: simulateReadableStream({ chunks: [{ type: 'stream-start', warnings: [] }, ...(call === undefined ? said : [call]), finish] }),
+    }
   },
 })
 const shared = globalThis as { AI_SDK_DEFAULT_PROVIDER?: unknown }

@@ -34,9 +34,7 @@ export interface OpenAIServer {
 }
 
 /** An OpenAI-compatible server on the loopback interface whose answers are given by `reply`. */
-export async function startOpenAIServer(
-  reply: (request: WireRequest, index: number) => WireReply,
-): Promise<OpenAIServer> {
+export async function startOpenAIServer(reply: (request: WireRequest, index: number) => WireReply): Promise<OpenAIServer> {
   const requests: WireRequest[] = []
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch((error: unknown) => sendError(response, 418, String(error)))

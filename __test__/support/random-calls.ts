@@ -16,7 +16,17 @@ type Make = () => unknown
 const odd: Make[] = [
   () => new Proxy({}, { get: trap, has: trap, ownKeys: trap, getOwnPropertyDescriptor: trap }),
   () => new Proxy(() => 1, { apply: trap, get: trap }),
-  () => ({ get path() { return trap() }, get cmd() { return trap() }, get rootDir() { return trap() } }),
+  () => ({
+    get path() {
+      return trap()
+    },
+    get cmd() {
+      return trap()
+    },
+    get rootDir() {
+      return trap()
+    },
+  }),
   () => ({ toString: trap, valueOf: trap, [Symbol.toPrimitive]: trap }),
   () => ({ toString: () => 'text' }),
   () => Object.create(null),
@@ -177,23 +187,20 @@ const directCalls = Object.entries(direct).map(([name, parameters]) =>
 )
 
 const executions = Object.entries(inputs).map(([name, input]) =>
-  fc.tuple(input, callOptions, options).map(
-    ([value, second, bound]): RandomCall => ({
-      name: `createTools().${name}.execute`,
-      run: () => (use('createTools', bound()) as Executable)[name]?.execute(value(), second()),
-    }),
-  ),
+  fc.tuple(input, callOptions, options).map(([value, second, bound]): RandomCall => ({
+    name: `createTools().${name}.execute`,
+    run: () => (use('createTools', bound()) as Executable)[name]?.execute(value(), second()),
+  })),
 )
 
-const inContext = fc.tuple(context, fc.oneof(...directCalls)).map(
-  ([value, call]): RandomCall => ({
-    name: `runWithToolContext of ${call.name}`,
-    run: () => use('runWithToolContext', value(), call.run),
-  }),
-)
+const inContext = fc.tuple(context, fc.oneof(...directCalls)).map(([value, call]): RandomCall => ({
+  name: `runWithToolContext of ${call.name}`,
+  run: () => use('runWithToolContext', value(), call.run),
+}))
 
-const settings = fc.tuple(fc.constantFrom('configureTools', 'runWithToolContext'), options, anything).map(
-  ([name, ...values]): RandomCall => ({
+const settings = fc
+  .tuple(fc.constantFrom('configureTools', 'runWithToolContext'), options, anything)
+  .map(([name, ...values]): RandomCall => ({
     name,
     run: () => {
       try {
@@ -202,8 +209,7 @@ const settings = fc.tuple(fc.constantFrom('configureTools', 'runWithToolContext'
         toolwright.configureTools({})
       }
     },
-  }),
-)
+  }))
 
 const definitions = fc
   .tuple(
@@ -213,39 +219,34 @@ const definitions = fc
       schema: or(z.object({})),
       sideEffect: or(true, false),
       idempotent: or(true),
-      execute: or(() => 1, trap, (_args: unknown, _ctx: unknown) => 2),
+      execute: or(
+        () => 1,
+        trap,
+        (_args: unknown, _ctx: unknown) => 2,
+      ),
       revert: or(undefined, async () => undefined),
     }),
     anything,
     callOptions,
     context,
   )
-  .map(
-    ([definition, input, second, ambient]): RandomCall => ({
-      name: 'defineTool',
-      run: () => {
-        const tool = use('defineTool', definition()) as Executable[string] | undefined
-        return use('runWithToolContext', ambient(), () => tool?.execute(input(), second()))
-      },
-    }),
-  )
+  .map(([definition, input, second, ambient]): RandomCall => ({
+    name: 'defineTool',
+    run: () => {
+      const tool = use('defineTool', definition()) as Executable[string] | undefined
+      return use('runWithToolContext', ambient(), () => tool?.execute(input(), second()))
+    },
+  }))
 
-const errors = fc.tuple(fields({ code: or('INVALID_INPUT'), summary: or('x'), details: anything }), anything).map(
-  ([value, other]): RandomCall => ({
+const errors = fc
+  .tuple(fields({ code: or('INVALID_INPUT'), summary: or('x'), details: anything }), anything)
+  .map(([value, other]): RandomCall => ({
     name: 'ToolError',
     run: () => [new toolwright.ToolError(value() as never), toolwright.ToolError.isInstance(other())],
-  }),
-)
+  }))
 
 /** Any call at all. */
-export const randomCall: fc.Arbitrary<RandomCall> = fc.oneof(
-  ...directCalls,
-  ...executions,
-  inContext,
-  settings,
-  definitions,
-  errors,
-)
+export const randomCall: fc.Arbitrary<RandomCall> = fc.oneof(...directCalls, ...executions, inContext, settings, definitions, errors)
 
 /** Why a call has behaved badly, or `undefined`: it may fail, but in a way that a caller can handle. */
 export async function complaintAbout(call: RandomCall): Promise<string | undefined> {

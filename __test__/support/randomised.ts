@@ -2,5 +2,4 @@
 export const seed = Number(process.env['TOOLWRIGHT_SEED'] ?? '1')
 
 /** `count`, times what a soak asks for. */
-export const runs = (count: number): number =>
-  Math.ceil(count * Number(process.env['TOOLWRIGHT_SOAK_FACTOR'] ?? '1'))
+export const runs = (count: number): number => Math.ceil(count * Number(process.env['TOOLWRIGHT_SOAK_FACTOR'] ?? '1'))

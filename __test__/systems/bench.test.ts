@@ -75,7 +75,10 @@ test('a quick benchmark of read and edit tells ratios, samples and the machine',
   for (const [id, { samples, problems }] of Object.entries(report.results)) {
     expect(problems, id).toEqual({})
     for (const { samplesMs } of Object.values(samples)) {
-      expect(samplesMs.every((ms) => (isDifference(id) ? Number.isFinite(ms) : ms > 0)), id).toBe(true)
+      expect(
+        samplesMs.every((ms) => (isDifference(id) ? Number.isFinite(ms) : ms > 0)),
+        id,
+      ).toBe(true)
     }
   }
 }, 300_000)

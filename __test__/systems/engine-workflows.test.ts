@@ -111,9 +111,7 @@ test('a retry: its prompt begins with the warning of what cannot be undone, and 
     ['chore', 2, 'finished'],
   ])
   const [first, , , , second = ''] = prompts
-  expect(second).toBe(
-    warning('email.send (attempt 1, seq 1, status succeeded)', 'write (attempt 1, seq 3, status succeeded)') + first,
-  )
+  expect(second).toBe(warning('email.send (attempt 1, seq 1, status succeeded)', 'write (attempt 1, seq 3, status succeeded)') + first)
   expect(keys).toEqual([KEY, KEY])
   expect(calls()).toMatchObject([
     { attempt: 1, seq: 1, tool_name: 'email.send', status: 'succeeded', idempotency_key: KEY },
@@ -192,9 +190,7 @@ test('a killed run, resumed: the finished task stays, the other is warned, and i
     ['chore', 1, 'cancelled'],
     ['chore', 2, 'finished'],
   ])
-  expect(prompts[0]).toContain(
-    warning('email.send (attempt 1, seq 1, status succeeded)', 'bash (attempt 1, seq 2, status intended)'),
-  )
+  expect(prompts[0]).toContain(warning('email.send (attempt 1, seq 1, status succeeded)', 'bash (attempt 1, seq 2, status intended)'))
   expect(keys).toEqual([KEY])
   // The engine cancels the attempt that was killed, and leaves the row of its last call as it is.
   expect(calls().slice(0, 3)).toEqual(before)

@@ -54,7 +54,9 @@ class Shapes {
   /** Arguments of a tool, some of which it has. */
   args(names: readonly string[]): unknown {
     if (this.below(5) === 0) return this.value(0)
-    return Object.fromEntries(Array.from({ length: this.below(6) }, () => [this.below(3) === 0 ? this.text() : this.one(names), this.value(0)]))
+    return Object.fromEntries(
+      Array.from({ length: this.below(6) }, () => [this.below(3) === 0 ? this.text() : this.one(names), this.value(0)]),
+    )
   }
 
   value(depth: number): unknown {
@@ -94,7 +96,11 @@ class Shapes {
 const odd: readonly (() => unknown)[] = [
   () => new Proxy({}, { get: throwing, ownKeys: throwing, getPrototypeOf: throwing }),
   () => new Proxy([], { get: (target, key) => (key === 'length' ? 2 ** 32 - 1 : Reflect.get(target, key)) }),
-  () => ({ get path() { return throwing() } }),
+  () => ({
+    get path() {
+      return throwing()
+    },
+  }),
   () => ({ toJSON: throwing }),
   () => ({ toJSON: () => ({ toJSON: () => 1 }) }),
   () => Object.assign([], { length: 2 ** 32 - 1 }),
@@ -102,7 +108,10 @@ const odd: readonly (() => unknown)[] = [
   () => new Map([[1, new Set([2])]]),
   () => new Uint8Array(1_000),
   () => new Date(NaN),
-  () => new (class Own { path = 'x' })(),
+  () =>
+    new (class Own {
+      path = 'x'
+    })(),
   () => JSON.parse('{"__proto__": {"path": 1}, "constructor": {"prototype": 2}}') as unknown,
   () => Object.assign(Object.create(null) as object, { path: 'x' }),
   () => Object(1n) as unknown,
@@ -133,7 +142,8 @@ test(
       try {
         if (taken.refusal === undefined) checks.get(id)?.(taken.args, taken, signal)
       } catch (error) {
-        if (!ContractFailure.isInstance(error) || error.message.length > 20_000 || /call stack|undefined is not/iu.test(error.message)) throw error
+        if (!ContractFailure.isInstance(error) || error.message.length > 20_000 || /call stack|undefined is not/iu.test(error.message))
+          throw error
       }
       try {
         structureCopy(args, { values: 100_000, characters: 200_000_000, depth: 100 })

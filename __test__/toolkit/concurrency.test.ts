@@ -8,8 +8,7 @@ import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index}\n`).join('')
 
-const mark = (line: number, by: string): string =>
-  `@@ -${line + 1} +${line + 1} @@\n-line ${line}\n+line ${line} by ${by}\n`
+const mark = (line: number, by: string): string => `@@ -${line + 1} +${line + 1} @@\n-line ${line}\n+line ${line} by ${by}\n`
 
 describe('§8 (9): edits of one file at the same time', () => {
   test('20 edits of different lines all land', async () => {
@@ -168,11 +167,9 @@ describe('many calls at once', () => {
   test('64 at once do not block the event loop', async () => {
     const box = prepare()
     const state = { running: true, longestMs: 0, turns: 0 }
-    const work = Promise.all(Array.from({ length: 64 }, () => box.within(() => bashTool('sleep', ['1.5'])))).finally(
-      () => {
-        state.running = false
-      },
-    )
+    const work = Promise.all(Array.from({ length: 64 }, () => box.within(() => bashTool('sleep', ['1.5'])))).finally(() => {
+      state.running = false
+    })
     for (let last = performance.now(), now = last; state.running; last = now) {
       await sleep(1)
       now = performance.now()

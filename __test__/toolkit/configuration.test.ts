@@ -94,22 +94,16 @@ describe('decisions.md Options', () => {
     // What nobody nearer says comes from configureTools.
     await refusal(created.write.execute({ path: 'big', content: 'x'.repeat(301) }))
     expect(await created.bash.execute({ cmd: 'echo', args: ['npm'] })).toBe('npm\n')
-    const closed = runWithToolContext({ allowNetwork: false }, () =>
-      created.bash.execute({ cmd: 'echo', args: ['npm'] }),
-    )
+    const closed = runWithToolContext({ allowNetwork: false }, () => created.bash.execute({ cmd: 'echo', args: ['npm'] }))
     expect((await refusal(closed)).code).toBe('TOOL_NETWORK_DISABLED')
-    const larger = runWithToolContext({ maxOutputBytes: 301 }, () =>
-      created.write.execute({ path: 'big', content: 'x'.repeat(301) }),
-    )
+    const larger = runWithToolContext({ maxOutputBytes: 301 }, () => created.write.execute({ path: 'big', content: 'x'.repeat(301) }))
     expect(await larger).toBe('ok')
   })
 
   test('"the context’s field is timeoutMs"', async () => {
     const box = makeSandbox()
     const { bash } = createTools({ toolTimeoutMs: 60_000 })
-    const error = await refusal(
-      box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }), { timeoutMs: 120 }),
-    )
+    const error = await refusal(box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }), { timeoutMs: 120 }))
     expect(error.details).toMatchObject({ timeoutMs: 120 })
   })
 
@@ -124,9 +118,7 @@ describe('decisions.md Options', () => {
     const box = makeSandbox()
     const set = createTools({ rootDir: box.root })
     box.put('a', 'x')
-    const read = runWithToolContext({ rootDir: undefined, maxOutputBytes: undefined }, () =>
-      set.read.execute({ path: 'a' }),
-    )
+    const read = runWithToolContext({ rootDir: undefined, maxOutputBytes: undefined }, () => set.read.execute({ path: 'a' }))
     expect(await read).toBe('x')
   })
 

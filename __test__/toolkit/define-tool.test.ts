@@ -95,11 +95,7 @@ describe('000 defineTool', () => {
     const schema = z.object({ count: z.number().default(7) })
     const counter = defineTool({ name: 'counter', schema, execute })
     const model = new MockLanguageModelV4({
-      doGenerate: script(
-        [{ tool: 'counter', input: { count: 'many' } }],
-        [{ tool: 'counter', input: {} }],
-        'done',
-      ),
+      doGenerate: script([{ tool: 'counter', input: { count: 'many' } }], [{ tool: 'counter', input: {} }], 'done'),
     })
     await new ToolLoopAgent({ model, tools: { counter } }).generate({ prompt: 'go' })
     expect(execute.mock.calls.map(([args]) => args)).toEqual([{ count: 7 }])
@@ -131,9 +127,7 @@ describe('000 defineTool', () => {
 
   test('"Whether re-running with the same input is safe. Defaults to true when sideEffect is false."', () => {
     const define = (flags: { sideEffect?: boolean; idempotent?: boolean }) =>
-      getDefinedToolMetadata(
-        defineTool({ name: 'x', schema: z.object({}), ...flags, execute: (_args, _ctx) => 1 }),
-      )
+      getDefinedToolMetadata(defineTool({ name: 'x', schema: z.object({}), ...flags, execute: (_args, _ctx) => 1 }))
     expect(define({})).toMatchObject({ sideEffect: false, idempotent: true })
     expect(define({ sideEffect: false })).toMatchObject({ idempotent: true })
     expect(define({ sideEffect: true })).toMatchObject({ idempotent: false })
@@ -199,9 +193,7 @@ describe('001 defineTool', () => {
 
   test('"sideEffect: true opts the tool into Smithers side-effect tracking."', async () => {
     const records: ToolCallRecord[] = []
-    await runWithToolContext({ ...task, recordToolCall: (record) => records.push(record) }, () =>
-      placeOrder.execute({ sku: 'milk' }),
-    )
+    await runWithToolContext({ ...task, recordToolCall: (record) => records.push(record) }, () => placeOrder.execute({ sku: 'milk' }))
     expect(records.map(({ phase, sideEffect }) => [phase, sideEffect])).toEqual([
       ['started', true],
       ['finished', true],
@@ -210,9 +202,7 @@ describe('001 defineTool', () => {
 
   test('"idempotent: false marks the tool for retry warnings when a previous attempt has a recorded row."', async () => {
     const records: ToolCallRecord[] = []
-    await runWithToolContext({ ...task, recordToolCall: (record) => records.push(record) }, () =>
-      placeOrder.execute({ sku: 'milk' }),
-    )
+    await runWithToolContext({ ...task, recordToolCall: (record) => records.push(record) }, () => placeOrder.execute({ sku: 'milk' }))
     expect(records[0]).toMatchObject({ idempotent: false, toolName: 'wholefoods.place_order' })
     expect(getDefinedToolMetadata(placeOrder)?.idempotent).toBe(false)
   })

@@ -65,7 +65,11 @@ describe('what descriptions say is so', () => {
     const { read, grep, bash } = createTools({ rootDir: box.root, maxOutputBytes: 1_000 })
     await expect(read.execute({ path: 'long' }, call)).rejects.toMatchObject({ code: 'TOOL_FILE_TOO_LARGE' })
     expect(await grep.execute({ pattern: 'line', path: 'long' }, call)).toContain('long:1:line')
-    for (const [cmd, ...args] of [['head', '-n', '1', 'long'], ['tail', '-n', '1', 'long'], ['sed', '-n', '7p', 'long']] as const) {
+    for (const [cmd, ...args] of [
+      ['head', '-n', '1', 'long'],
+      ['tail', '-n', '1', 'long'],
+      ['sed', '-n', '7p', 'long'],
+    ] as const) {
       expect(await bash.execute({ cmd, args }, call)).toBe('line\n')
     }
   })

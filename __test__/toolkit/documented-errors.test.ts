@@ -181,11 +181,7 @@ const inputs: [string, () => Promise<unknown>, object?, object?][] = [
   ['args[0] exceeds 8192 characters.', () => bashTool('echo', [text]), { maxLength: 8192, length: 8193 }],
   ['cmd exceeds 8192 characters.', () => bashTool(text), { maxLength: 8192, length: 8193 }],
   ['opts.cwd must be a string.', () => bashTool('echo', [], { cwd: wrong(1) })],
-  [
-    'opts.cwd exceeds 1024 characters.',
-    () => bashTool('echo', [], { cwd: 'x'.repeat(1025) }),
-    { maxLength: 1024, length: 1025 },
-  ],
+  ['opts.cwd exceeds 1024 characters.', () => bashTool('echo', [], { cwd: 'x'.repeat(1025) }), { maxLength: 1024, length: 1025 }],
   ['args must be an array.', () => bashTool('echo', wrong('x'))],
   ['args exceeds 128 entries.', () => bashTool('echo', Array<string>(129).fill('x'))],
   ['maxOutputBytes must be positive.', () => bashTool('echo'), {}, { maxOutputBytes: 0 }],
@@ -197,12 +193,7 @@ const inputs: [string, () => Promise<unknown>, object?, object?][] = [
     { maxOutputBytes: 10_485_761 },
   ],
   ['timeoutMs must be positive.', () => bashTool('echo'), {}, { timeoutMs: -1 }],
-  [
-    'timeoutMs exceeds 3600000.',
-    () => bashTool('echo'),
-    { timeoutMs: 3_600_001, maxAllowed: 3_600_000 },
-    { timeoutMs: 3_600_001 },
-  ],
+  ['timeoutMs exceeds 3600000.', () => bashTool('echo'), { timeoutMs: 3_600_001, maxAllowed: 3_600_000 }, { timeoutMs: 3_600_001 }],
 ]
 
 describe('§2 code, summary and details', () => {

@@ -127,14 +127,7 @@ describe('decisions.md Context store: "so that duplicate installs share it"', ()
       const rows = await journal.listRun('r')
       const result = rows.map(({ seq, toolName, status }) => [seq, toolName, status].join(' '))`,
     )
-    expect(result).toEqual([
-      '1 read success',
-      '2 read success',
-      '3 bash error',
-      '4 write success',
-      '5 read success',
-      '6 read success',
-    ])
+    expect(result).toEqual(['1 read success', '2 read success', '3 bash error', '4 write success', '5 read success', '6 read success'])
   })
 })
 

@@ -92,9 +92,7 @@ describe('§1 schemas, as the AI SDK sends them', () => {
   const bare = (schema: unknown): unknown => {
     if (Array.isArray(schema)) return schema.map(bare)
     if (typeof schema !== 'object' || schema === null) return schema
-    const kept = Object.entries(schema).filter(
-      ([key, value]) => key !== '$schema' && !(key === 'description' && typeof value === 'string'),
-    )
+    const kept = Object.entries(schema).filter(([key, value]) => key !== '$schema' && !(key === 'description' && typeof value === 'string'))
     return Object.fromEntries(kept.map(([key, value]) => [key, bare(value)]))
   }
 
@@ -103,10 +101,7 @@ describe('§1 schemas, as the AI SDK sends them', () => {
     ['write', object({ path: string, content: string }, ['path', 'content'])],
     ['edit', object({ path: string, patch: string }, ['path', 'patch'])],
     ['grep', object({ pattern: string, path: string }, ['pattern'])],
-    [
-      'bash',
-      object({ cmd: string, args: { type: 'array', items: string }, opts: object({ cwd: string }) }, ['cmd']),
-    ],
+    ['bash', object({ cmd: string, args: { type: 'array', items: string }, opts: object({ cwd: string }) }, ['cmd'])],
   ] as const)('%s', async (name, expected) => {
     expect(bare(await sent(surface.tools[name]))).toEqual(expected)
   })

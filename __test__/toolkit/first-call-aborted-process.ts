@@ -14,4 +14,9 @@ async function first(): Promise<unknown> {
 
 const call = first()
 setTimeout(() => stop.abort(), Number(process.argv[4]))
-console.log(await call.then(() => 'it ran', (error: unknown) => (error instanceof Error ? error.name : String(error))))
+console.log(
+  await call.then(
+    () => 'it ran',
+    (error: unknown) => (error instanceof Error ? error.name : String(error)),
+  ),
+)

@@ -51,11 +51,11 @@ describe('any value as any argument, option or field of a context', () => {
     () => {
       const box = makeSandbox()
       const main = fileURLToPath(new URL('../support/random-calls-process.ts', import.meta.url))
-      const { status, signal, stdout, stderr } = spawnSync(
-        process.execPath,
-        [main, String(runs(1_000)), String(seed + 1)],
-        { cwd: box.root, encoding: 'utf8', timeout: 60_000 * runs(1) },
-      )
+      const { status, signal, stdout, stderr } = spawnSync(process.execPath, [main, String(runs(1_000)), String(seed + 1)], {
+        cwd: box.root,
+        encoding: 'utf8',
+        timeout: 60_000 * runs(1),
+      })
       expect(stderr).not.toContain('panicked')
       expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: '' })
     },

@@ -19,9 +19,7 @@ describe('000 grep', () => {
     const path = process.env['PATH']
     process.env['PATH'] = ''
     try {
-      expect(await box.within(() => grep.execute({ pattern: 'validateToken' }))).toBe(
-        'src/auth.ts:17:  validateToken(token);\n',
-      )
+      expect(await box.within(() => grep.execute({ pattern: 'validateToken' }))).toBe('src/auth.ts:17:  validateToken(token);\n')
     } finally {
       process.env['PATH'] = path
     }
@@ -160,9 +158,7 @@ describe('decisions.md grep', () => {
     for (const name of ['b', 'a/z', 'a-b', 'c/1', 'a/b/c', 'B']) box.put(name, 'x\n')
     const found = await box.within(() => grepTool('x'))
     for (let again = 0; again < 5; again += 1) expect(await box.within(() => grepTool('x'))).toBe(found)
-    expect(found.trim().split('\n').sort()).toEqual(
-      ['B:1:x', 'a-b:1:x', 'a/b/c:1:x', 'a/z:1:x', 'b:1:x', 'c/1:1:x'].sort(),
-    )
+    expect(found.trim().split('\n').sort()).toEqual(['B:1:x', 'a-b:1:x', 'a/b/c:1:x', 'a/z:1:x', 'b:1:x', 'c/1:1:x'].sort())
   })
 
   test('"otherwise what rg 15 prints": .gitignore honoured, hidden files and binary files left out', async () => {

@@ -40,9 +40,7 @@ describe('§4 keys', () => {
 
   test('"nextToolSeq: ctx.seq=(ctx.seq??0)+1 (null/false → 1)"', () => {
     expect([undefined, null].map(nextToolSeq)).toEqual([1, 1])
-    expect([{ seq: null }, { seq: false }, {}, { seq: 7 }].map((ctx) => nextToolSeq(ctx as ToolContext))).toEqual([
-      1, 1, 1, 8,
-    ])
+    expect([{ seq: null }, { seq: false }, {}, { seq: 7 }].map((ctx) => nextToolSeq(ctx as ToolContext))).toEqual([1, 1, 1, 8])
     expect(nextToolSeq(false as never)).toBe(1)
   })
 })
@@ -70,7 +68,13 @@ describe('§4 metadata', () => {
 
   test('"revert without sideEffect → TypeError defineTool(NAME): revert requires sideEffect:true."', () => {
     const define = (sideEffect?: boolean) => () =>
-      defineTool({ name: 'undo', schema, ...(sideEffect === undefined ? {} : { sideEffect }), execute: () => 1, revert: async () => undefined })
+      defineTool({
+        name: 'undo',
+        schema,
+        ...(sideEffect === undefined ? {} : { sideEffect }),
+        execute: () => 1,
+        revert: async () => undefined,
+      })
     for (const sideEffect of [undefined, false]) {
       expect(define(sideEffect)).toThrow(new TypeError('defineTool(undo): revert requires sideEffect:true.'))
       expect(define(sideEffect)).toThrow(TypeError)
@@ -89,8 +93,7 @@ describe('§4 metadata', () => {
   })
 
   test('"Startup warning via console.warn once per tool NAME per process"', () => {
-    const define = (name: string) =>
-      defineTool({ name, schema, sideEffect: true, idempotent: false, execute: (_args) => 1 })
+    const define = (name: string) => defineTool({ name, schema, sideEffect: true, idempotent: false, execute: (_args) => 1 })
     define('warned')
     define('warned')
     define('also-warned')

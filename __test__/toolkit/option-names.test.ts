@@ -18,7 +18,11 @@ describe('a misspelt option is refused, with the names there are: it would leave
       () => createSession({ workspace: '.', manifest: { ...manifest, permission: [{ action: 'deny', capability: 'fs.write' }] } } as never),
       /^manifest\.permission is no option; there are .*permissions/u,
     ],
-    ['createSession', () => createSession({ workspace: '.', manifest, watchDog: () => undefined } as never), /^watchDog is no option; there are .*watchdog/u],
+    [
+      'createSession',
+      () => createSession({ workspace: '.', manifest, watchDog: () => undefined } as never),
+      /^watchDog is no option; there are .*watchdog/u,
+    ],
     [
       'createSession, a watchdog of the host',
       () => createSession({ workspace: '.', manifest, host: { watchdog: () => ({ decision: 'deny' }) } } as never),

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
-const any = (execute: (args: any) => unknown, name = 'tool') => defineTool({ name, schema: z.any(), sideEffect: true, execute: (args: any, _ctx) => execute(args) })
+const any = (execute: (args: any) => unknown, name = 'tool') =>
+  defineTool({ name, schema: z.any(), sideEffect: true, execute: (args: any, _ctx) => execute(args) })
 
 describe('a tool is called with a copy of its arguments', () => {
   test('what the caller does with its object while a recorder answers changes nothing', async () => {
@@ -78,7 +79,15 @@ describe('arguments are bounded', () => {
     ['nested 7,000 deep', () => nested(7_000), /nested more than 100 levels deep/u],
     ['of 100,001 values', () => ({ a: Array(100_001).fill(0) }), /\/a: there are more than 100000 values/u],
     ['an array of holes', () => Object.assign([], { length: 2 ** 32 - 1 }), /more than 100000 values/u],
-    ['with a getter that throws', () => ({ get a() { return throwing() } }), /\/a: it cannot be read: trap/u],
+    [
+      'with a getter that throws',
+      () => ({
+        get a() {
+          return throwing()
+        },
+      }),
+      /\/a: it cannot be read: trap/u,
+    ],
     ['a proxy that throws', () => new Proxy({}, { ownKeys: throwing }), /it cannot be read: trap/u],
   ])('an input %s is a typed error that says what is too much, and where', async (_what, make, told) => {
     const journal = await openJournal('memory:')
@@ -140,7 +149,14 @@ describe('a row does not hold what is too large for one, and does not hold the h
   test.each<[string, () => unknown]>([
     ['bytes', () => new Uint8Array(10_000_000)],
     ['many values', () => Array.from({ length: 60_000 }, (_, n) => ({ n }))],
-    ['a deep value', () => { let value: unknown = 1; for (let n = 0; n < 50_000; n += 1) value = [value]; return value }],
+    [
+      'a deep value',
+      () => {
+        let value: unknown = 1
+        for (let n = 0; n < 50_000; n += 1) value = [value]
+        return value
+      },
+    ],
     ['a long text', () => 'x'.repeat(5_000_000)],
   ])('an output of %s is what the caller gets, and stands in the row by its hash', async (_what, make) => {
     const journal = await openJournal('memory:')
@@ -156,7 +172,13 @@ describe('a row does not hold what is too large for one, and does not hold the h
     const journal = await openJournal('memory:')
     onTestFinished(() => journal.close())
     const keys = new Map<string, (string | null)[]>()
-    const tool = defineTool({ name: 'pay', schema: z.any(), sideEffect: true, execute: ({ text, at }: any, ctx) => void keys.set(`${String(text).slice(-1)}${at}`, [...(keys.get(`${String(text).slice(-1)}${at}`) ?? []), ctx.callIdempotencyKey]) })
+    const tool = defineTool({
+      name: 'pay',
+      schema: z.any(),
+      sideEffect: true,
+      execute: ({ text, at }: any, ctx) =>
+        void keys.set(`${String(text).slice(-1)}${at}`, [...(keys.get(`${String(text).slice(-1)}${at}`) ?? []), ctx.callIdempotencyKey]),
+    })
     for (const attempt of [1, 2]) {
       await runTask({ journal, runId: 'run', nodeId: 'node', attempt }, async () => {
         for (const end of ['a', 'b']) await tool.execute({ text: `${'x'.repeat(2_000_000)}${end}`, at: '' })

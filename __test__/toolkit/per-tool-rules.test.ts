@@ -35,9 +35,7 @@ describe('§3 paths', () => {
   })
 
   test('a relative rootDir is below the directory of the process', async () => {
-    await expect(
-      makeSandbox().within(() => readFileTool('package.json'), { rootDir: '.' }),
-    ).resolves.toContain('"toolwright"')
+    await expect(makeSandbox().within(() => readFileTool('package.json'), { rootDir: '.' })).resolves.toContain('"toolwright"')
   })
 
   test('names that look odd are names', async () => {
@@ -106,9 +104,7 @@ describe('§3 bash', () => {
     try {
       expect(await box.within(() => bashTool('printenv', ['TOOLWRIGHT_PROBE']))).toBe('seen\n')
       delete process.env['TOOLWRIGHT_PROBE']
-      expect((await refusal(box.within(() => bashTool('printenv', ['TOOLWRIGHT_PROBE'])))).code).toBe(
-        'TOOL_COMMAND_FAILED',
-      )
+      expect((await refusal(box.within(() => bashTool('printenv', ['TOOLWRIGHT_PROBE'])))).code).toBe('TOOL_COMMAND_FAILED')
     } finally {
       delete process.env['TOOLWRIGHT_PROBE']
     }
@@ -162,27 +158,24 @@ describe('§3 bash', () => {
     expect(error.message).toContain('the reason')
   })
 
-  test.each(['PROCESS_TIMEOUT', 'AbortError', 'ok'])(
-    '§8 (20): nothing keeps the host process alive after a call: %s',
-    (how) => {
-      const box = makeSandbox()
-      const entry = new URL('../../dist/index.js', import.meta.url).href
-      box.put(
-        'main.mjs',
-        `import { createTools } from '${entry}'
+  test.each(['PROCESS_TIMEOUT', 'AbortError', 'ok'])('§8 (20): nothing keeps the host process alive after a call: %s', (how) => {
+    const box = makeSandbox()
+    const entry = new URL('../../dist/index.js', import.meta.url).href
+    box.put(
+      'main.mjs',
+      `import { createTools } from '${entry}'
         const { bash } = createTools({ rootDir: '.', toolTimeoutMs: ${how === 'PROCESS_TIMEOUT' ? 200 : 60_000} })
         const abortSignal = ${how === 'AbortError' ? 'AbortSignal.timeout(200)' : 'undefined'}
         const script = 'setsid sleep 8 & ${how === 'ok' ? 'true' : 'sleep 8'}'
         const ended = await bash.execute({ cmd: 'sh', args: ['-c', script] }, { abortSignal }).then(
           () => 'ok', (error) => error.code === 'PROCESS_TIMEOUT' ? error.code : 'AbortError')
         console.log(ended)`,
-      )
-      const start = performance.now()
-      const said = execFileSync(process.execPath, ['main.mjs'], { cwd: box.root, encoding: 'utf8' })
-      expect(said).toBe(`${how}\n`)
-      expect(performance.now() - start).toBeLessThan(6_000)
-    },
-  )
+    )
+    const start = performance.now()
+    const said = execFileSync(process.execPath, ['main.mjs'], { cwd: box.root, encoding: 'utf8' })
+    expect(said).toBe(`${how}\n`)
+    expect(performance.now() - start).toBeLessThan(6_000)
+  })
 
   test('output that is not UTF-8 is shown with U+FFFD', async () => {
     const box = makeSandbox()

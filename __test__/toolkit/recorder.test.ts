@@ -78,9 +78,7 @@ describe('a call and its recorder', () => {
     const ran: string[] = []
     const controller = new AbortController()
     setTimeout(() => controller.abort(new Error('enough')), 50)
-    const call = runWithToolContext({ recordToolCall: () => never, signal: controller.signal }, () =>
-      probe(ran).execute({}),
-    )
+    const call = runWithToolContext({ recordToolCall: () => never, signal: controller.signal }, () => probe(ran).execute({}))
     await expect(call).rejects.toThrow('enough')
     expect(ran).toEqual([])
   })
@@ -98,7 +96,10 @@ describe('a call and its recorder', () => {
     const recordToolCall = ({ phase, output }: ToolCallRecord) => phases.push([phase, output])
     const result = await runWithToolContext({ recordToolCall }, () => probe(ran, counting).execute({}))
     expect({ result, steps }).toEqual({ result: 3, steps: [1, 2, 3] })
-    expect(phases).toEqual([['started', undefined], ['finished', 3]])
+    expect(phases).toEqual([
+      ['started', undefined],
+      ['finished', 3],
+    ])
   })
 
   test('the record of an aborted bash holds what it had printed', async () => {

@@ -41,7 +41,11 @@ describe('decisions.md Options: context > createTools > configureTools > default
     const limitOf = (kind: LimitedKind, bound: ToolOptions = {}): number => resolveSettings(undefined, bound, kind).maxOutputBytes
     configureSource({ maxOutputBytes: 10, limits: { read: 20, image: 7 } })
     expect([limitOf('read'), limitOf('grep')]).toEqual([20, 10])
-    expect([limitOf('read', { maxOutputBytes: 30 }), limitOf('read', { limits: { read: 40 } }), limitOf('grep', { limits: { read: 40 } })]).toEqual([30, 40, 10])
+    expect([
+      limitOf('read', { maxOutputBytes: 30 }),
+      limitOf('read', { limits: { read: 40 } }),
+      limitOf('grep', { limits: { read: 40 } }),
+    ]).toEqual([30, 40, 10])
     expect(resolveSettings({ maxOutputBytes: 5 }, { limits: { read: 40 } }, 'read').maxOutputBytes).toBe(5)
     expect(resolveSettings(undefined, {}).imageBytes).toBe(7)
     for (const limits of [{ read: 0 }, { bash: 10_485_761 }, { grep: Number.NaN }, { image: -1 }, { edit: 5 }, 5]) {

@@ -8,7 +8,10 @@ const inBun = process.versions['bun'] !== undefined
 
 /** Runs a host of its own, since what it may not do is end. */
 async function asked(flags: readonly string[], args: readonly string[]): Promise<{ requests: number; faults: string[] }> {
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, host, ...args], { maxBuffer: 1e8, env: { ...process.env, MALLOC_ARENA_MAX: '2' } })
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, host, ...args], {
+    maxBuffer: 1e8,
+    env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+  })
   return JSON.parse(stdout) as { requests: number; faults: string[] }
 }
 

@@ -1,11 +1,6 @@
 import { generateText, stepCountIs, streamText } from 'ai'
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
-import {
-  defineTool,
-  getToolContext,
-  runWithToolContext,
-  type ToolCallRecord,
-} from 'toolwright'
+import { defineTool, getToolContext, runWithToolContext, type ToolCallRecord } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -90,10 +85,16 @@ describe('in the AI SDK', () => {
     const model = new MockLanguageModelV4({
       doStream: async () => {
         step += 1
-        const finish = { type: 'finish' as const, usage, finishReason: { unified: step === 1 ? ('tool-calls' as const) : ('stop' as const), raw: undefined } }
+        const finish = {
+          type: 'finish' as const,
+          usage,
+          finishReason: { unified: step === 1 ? ('tool-calls' as const) : ('stop' as const), raw: undefined },
+        }
         const call = { type: 'tool-call' as const, toolCallId: 'c1', toolName: 'count', input: '{"to":3}' }
         return {
-          stream: simulateReadableStream({ chunks: [{ type: 'stream-start' as const, warnings: [] }, ...(step === 1 ? [call] : []), finish] }),
+          stream: simulateReadableStream({
+            chunks: [{ type: 'stream-start' as const, warnings: [] }, ...(step === 1 ? [call] : []), finish],
+          }),
         }
       },
     })

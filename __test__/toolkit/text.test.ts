@@ -123,8 +123,7 @@ describe('limits count bytes', () => {
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), async (text) => {
         const bytes = Buffer.byteLength(text)
         fc.pre(bytes > 1)
-        const within = (maxOutputBytes: number, call: () => Promise<unknown>) =>
-          box.within(call, { maxOutputBytes })
+        const within = (maxOutputBytes: number, call: () => Promise<unknown>) => box.within(call, { maxOutputBytes })
         expect(await within(bytes, () => writeFileTool('f', text))).toBe('ok')
         expect(await within(bytes, () => readFileTool('f'))).toBe(text)
         const errors = [() => writeFileTool('f', text), () => readFileTool('f')]
@@ -158,8 +157,7 @@ describe.runIf(process.platform === 'linux')('§8 (6): files of procfs, whose si
   test('are held to the limit, and never cut', async () => {
     const box = makeSandbox()
     const bytes = readFileSync('/proc/version').length
-    const read = (maxOutputBytes: number) =>
-      box.within(() => readFileTool('version'), { rootDir: '/proc', maxOutputBytes })
+    const read = (maxOutputBytes: number) => box.within(() => readFileTool('version'), { rootDir: '/proc', maxOutputBytes })
     expect(await read(bytes)).toHaveLength(bytes)
     expect((await refusal(read(bytes - 1))).code).toBe('TOOL_FILE_TOO_LARGE')
     expect((await refusal(read(1))).code).toBe('TOOL_FILE_TOO_LARGE')

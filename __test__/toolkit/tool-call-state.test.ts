@@ -62,9 +62,7 @@ describe('001 Tool call state', () => {
     expect(touched).toEqual([])
     expect(snapshots).toEqual(['pay'])
     // "when a task supplies one"
-    expect(await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => tool.execute({ sum: 6 }))).toBe(
-      '6 smithers:r:n:0',
-    )
+    expect(await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => tool.execute({ sum: 6 }))).toBe('6 smithers:r:n:0')
   })
 
   test('what a row needs is in the records: seq, toolName, input, output or error, and whether it went well', async () => {
@@ -185,7 +183,9 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
     }).catch(() => undefined)
     await run((task) => {
       const prompt = task.prompt('Go on.')
-      expect(prompt).toMatch(/Previous attempts in this task already ran non-idempotent side effects\..*Verify external state first.*\n\nGo on\.$/su)
+      expect(prompt).toMatch(
+        /Previous attempts in this task already ran non-idempotent side effects\..*Verify external state first.*\n\nGo on\.$/su,
+      )
       // "Pure read. No warnings." "Mutates, but replay-safe. No warnings."
       expect(prompt.match(/^- .*$/gmu)).toEqual(['- tool send (attempt 1, seq 3, status succeeded)'])
     })
@@ -205,7 +205,15 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
 
   test('"when a previous attempt has a recorded _smithers_tool_calls row": a row that another process wrote counts', async () => {
     const { journal, run } = await scene()
-    await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'email.send', sideEffect: true, idempotent: false })
+    await journal.insertToolCall({
+      runId: 'run',
+      nodeId: 'node',
+      attempt: 1,
+      seq: 1,
+      toolName: 'email.send',
+      sideEffect: true,
+      idempotent: false,
+    })
     await run((task) => {
       expect(task.attempt).toBe(2)
       expect(task.warning).toContain('- tool email.send (attempt 1, seq 1, status intended)')

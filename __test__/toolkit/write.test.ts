@@ -82,8 +82,7 @@ describe('001 write', () => {
     '"Returns "ok". Throws "Content too large" if content exceeds maxOutputBytes.": %i bytes pass, one more does not',
     async (maxOutputBytes) => {
       const box = makeSandbox()
-      const limited = (content: string) =>
-        box.within(() => writeFileTool('dir/file', content), { maxOutputBytes })
+      const limited = (content: string) => box.within(() => writeFileTool('dir/file', content), { maxOutputBytes })
       const error = await refusal(limited('x'.repeat(maxOutputBytes + 1)))
       expect(error.message).toMatch(/^Content too large/u)
       expect(error.code).toBe('TOOL_CONTENT_TOO_LARGE')

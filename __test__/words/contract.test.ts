@@ -33,7 +33,11 @@ const mistakes: Record<string, Mistake> = {
     not: /missing/u,
     next: ['read', { path: 'src/app.ts' }],
   },
-  'read: a picture': { call: ['read', { path: 'img.png' }], says: /Binary file .*Only text can be read/u, next: ['bash', { command: 'head -c 4 img.png | od -c' }] },
+  'read: a picture': {
+    call: ['read', { path: 'img.png' }],
+    says: /Binary file .*Only text can be read/u,
+    next: ['bash', { command: 'head -c 4 img.png | od -c' }],
+  },
   'read: an offset past the end': {
     call: ['read', { path: 'src/math.ts', offset: 5_000 }],
     says: /end of file at 21/u,
@@ -84,7 +88,13 @@ const mistakes: Record<string, Mistake> = {
     call: ['grep', { pattern: 'sum', output_mode: 'content', '-n': true }],
     says: /there is no `\/output_mode` and no `\/-n`; grep takes `pattern`, `path`, `glob`, `case_insensitive`\. Matches always come with path, line number and text: leave `output_mode` out\. Every match has its line number: leave `-n` out\./u,
     next: ['grep', { pattern: 'sum' }],
-    gives: { matches: [{ path: 'src/app.ts', line: 1 }, { path: 'src/app.ts', line: 5 }, { path: 'src/math.ts', line: 1 }] },
+    gives: {
+      matches: [
+        { path: 'src/app.ts', line: 1 },
+        { path: 'src/app.ts', line: 5 },
+        { path: 'src/math.ts', line: 1 },
+      ],
+    },
   },
   'grep: a path that is not there': {
     call: ['grep', { pattern: 'sum', path: 'zz' }],
@@ -113,9 +123,15 @@ const mistakes: Record<string, Mistake> = {
     says: /does not match any of \[\\"pending\\",\\"in_progress\\",\\"completed\\"\]/u,
     next: ['todo', { todos: [{ content: 'a', status: 'completed' }] }],
   },
-  'question: nobody is there': { call: ['question', { questions: [{ question: 'which?' }] }], says: /Continue with your best assumption and state it/u },
+  'question: nobody is there': {
+    call: ['question', { questions: [{ question: 'which?' }] }],
+    says: /Continue with your best assumption and state it/u,
+  },
   'task: without agents': { call: ['task', { subagent_type: 'x', prompt: 'y' }], says: /There is none in this session: do it yourself/u },
-  'web_fetch: a host that is not granted': { call: ['web_fetch', { url: 'https://example.com' }], says: /Use another host, or go on without it/u },
+  'web_fetch: a host that is not granted': {
+    call: ['web_fetch', { url: 'https://example.com' }],
+    says: /Use another host, or go on without it/u,
+  },
   'web_search: without a provider': { call: ['web_search', { query: 'x' }], says: /this host has no search provider\. Go on without/u },
   'skill: without skills': { call: ['skill', { name: 'x' }], says: /There are none in this session/u },
 }

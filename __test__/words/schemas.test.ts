@@ -17,7 +17,8 @@ async function offeredSchemas(): Promise<Map<string, unknown>> {
   const doors = { contract: session.tools, main: createTools({ rootDir: makeSandbox().root }) }
   const schemas = new Map<string, unknown>()
   for (const [door, tools] of Object.entries(doors)) {
-    for (const [id, tool] of Object.entries(tools)) schemas.set(`${door} ${id}`, await asSchema((tool as { inputSchema: never }).inputSchema).jsonSchema)
+    for (const [id, tool] of Object.entries(tools))
+      schemas.set(`${door} ${id}`, await asSchema((tool as { inputSchema: never }).inputSchema).jsonSchema)
   }
   return schemas
 }
@@ -44,7 +45,8 @@ describe('offered schemas', () => {
 
   test('name the type of every enum', async () => {
     for (const [name, schema] of await offeredSchemas()) {
-      for (const one of within(schema)) if (Array.isArray(one['enum'])) expect([name, one]).toEqual([name, expect.objectContaining({ type: expect.any(String) })])
+      for (const one of within(schema))
+        if (Array.isArray(one['enum'])) expect([name, one]).toEqual([name, expect.objectContaining({ type: expect.any(String) })])
     }
   })
 
@@ -53,7 +55,9 @@ describe('offered schemas', () => {
     for (const { id, parameters } of builtInTools) {
       const offered = schemas.get(`contract ${id}`)
       if (offered === undefined) continue
-      const bare = JSON.parse(JSON.stringify(parameters, (key, value: unknown) => (key === 'pattern' && typeof value === 'string' ? undefined : value))) as unknown
+      const bare = JSON.parse(
+        JSON.stringify(parameters, (key, value: unknown) => (key === 'pattern' && typeof value === 'string' ? undefined : value)),
+      ) as unknown
       expect([id, offered]).toEqual([id, bare])
     }
     // A property may be called so.
@@ -62,7 +66,11 @@ describe('offered schemas', () => {
 
   test('calls are checked with the pattern all the same', async () => {
     const { call } = await openScene(withEverything)
-    for (const [id, args] of [['bash', { command: ' ' }], ['web_search', { query: ' ' }], ['read', { path: 'a\0b' }]] as const) {
+    for (const [id, args] of [
+      ['bash', { command: ' ' }],
+      ['web_search', { query: ' ' }],
+      ['read', { path: 'a\0b' }],
+    ] as const) {
       expect(await call(id, args)).toMatchObject({ metadata: { code: 'invalid_arguments' } })
     }
   })
@@ -70,8 +78,13 @@ describe('offered schemas', () => {
   test('the contract’s definitions, as a model reads them', async () => {
     const { session } = await openScene({ ...withEverything, skills: { home: false } })
     const definitions = Object.entries(session.tools).map(async ([id, tool]) => {
-      const { properties } = (await asSchema(tool.inputSchema as never).jsonSchema) as { properties: Record<string, { description?: string }> }
-      return [id, { tool: tool.description, ...Object.fromEntries(Object.entries(properties).map(([name, { description }]) => [name, description])) }] as const
+      const { properties } = (await asSchema(tool.inputSchema as never).jsonSchema) as {
+        properties: Record<string, { description?: string }>
+      }
+      return [
+        id,
+        { tool: tool.description, ...Object.fromEntries(Object.entries(properties).map(([name, { description }]) => [name, description])) },
+      ] as const
     })
     // What bash says of its shell and of long outputs belongs to the tests of those.
     const { bash: _bash, grep: _grep, ...others } = Object.fromEntries(await Promise.all(definitions))

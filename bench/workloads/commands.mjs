@@ -11,11 +11,11 @@ const AT_ONCE = 64
 /** The most that either package's `bash` may be given. */
 const maxOutputBytes = 10_485_760
 
-const silent = answer => assert.equal(answer, '', 'something was printed')
+const silent = (answer) => assert.equal(answer, '', 'something was printed')
 
 const running = starting(() => 'true')
 
-const runningSmall = starting(folder => {
+const runningSmall = starting((folder) => {
   const program = join(folder, 'small')
   writeSmallProgram(program)
   return program
@@ -38,13 +38,13 @@ function runningMany({ folder, toolsets, floor }) {
   if (floor) {
     contenders.floor = {
       run: () => Promise.all(Array.from({ length: AT_ONCE }, () => floor.run('true', folder))),
-      verify: answers => answers.forEach(silent),
+      verify: (answers) => answers.forEach(silent),
     }
   }
   for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
     contenders[name] = {
       run: () => Promise.all(Array.from({ length: AT_ONCE }, () => call('bash', { cmd: 'true' }))),
-      verify: answers => answers.forEach(silent),
+      verify: (answers) => answers.forEach(silent),
     }
   }
   return contenders
@@ -55,7 +55,7 @@ function capturing(bytes) {
     const text = sourceText(31, bytes)
     const file = `printed-${bytes}.txt`
     writeFileSync(join(folder, file), text)
-    const verify = answer => assert.ok(answer === text, 'another text was captured')
+    const verify = (answer) => assert.ok(answer === text, 'another text was captured')
     const options = { cwd: folder, maxBuffer: 1 << 26 }
     const contenders = { spawn: { run: async () => (await run('cat', [file], options)).stdout, verify } }
     for (const [name, call] of Object.entries(toolsets({ rootDir: folder, maxOutputBytes }))) {

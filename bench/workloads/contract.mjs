@@ -31,7 +31,7 @@ async function added({ folder }) {
   const plain = createTools({ rootDir: folder }).read
   const contract = session.tools.read
   const args = { path: 'contract-1k.txt' }
-  const timed = async call => {
+  const timed = async (call) => {
     const start = performance.now()
     await call()
     return performance.now() - start
@@ -66,7 +66,7 @@ function importing() {
   return {
     ours: {
       run: async () => Number((await run(process.execPath, ['--input-type=module', '-e', program])).stdout),
-      verify: ms => assert.ok(ms > 0, 'no time was printed'),
+      verify: (ms) => assert.ok(ms > 0, 'no time was printed'),
     },
   }
 }

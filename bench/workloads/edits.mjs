@@ -9,7 +9,7 @@ const FILES = 64
 /** A patch of 500 hunks is about as large as the file. */
 const maxOutputBytes = 1_000_000
 
-const text = lines => `${lines.join('\n')}\n`
+const text = (lines) => `${lines.join('\n')}\n`
 
 /** A file of 190 KB, what it becomes, and the patches there and back. */
 function material(hunks) {
@@ -35,7 +35,7 @@ function editing(hunks) {
     if (diff) {
       contenders.jsdiff = {
         run: () => diff.applyPatch(before, there),
-        verify: answer => assert.ok(answer === after, 'the text is another one'),
+        verify: (answer) => assert.ok(answer === after, 'the text is another one'),
       }
     }
     return contenders
@@ -52,7 +52,7 @@ function editingMany({ folder, toolsets }) {
     contenders[name] = {
       run: () => {
         const patch = calls++ % 2 === 0 ? there : back
-        return Promise.all(paths.map(path => call('edit', { path, patch })))
+        return Promise.all(paths.map((path) => call('edit', { path, patch })))
       },
       verify: () => {
         for (const path of paths) assert.ok(readFileSync(join(folder, path), 'utf8') === after, `${path} is another one`)

@@ -13,7 +13,7 @@ function reading(size, textOf = sourceText, name = `read-${size}.txt`) {
     const text = textOf(7, sizes[size])
     const path = join(folder, name)
     writeFileSync(path, text)
-    const verify = answer => assert.ok(answer === text, 'another text was read')
+    const verify = (answer) => assert.ok(answer === text, 'another text was read')
     const contenders = {
       fs: { run: () => readFile(path, 'utf8'), verify },
       // The least there is: it holds the thread, whatever the disk does.

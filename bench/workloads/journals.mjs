@@ -5,11 +5,11 @@ import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
 
 /** As the AI SDK makes a call: each has an id of its own. */
-const nextCall = (n => () => ({ toolCallId: `call-${(n += 1)}`, messages: [] }))(0)
+const nextCall = ((n) => () => ({ toolCallId: `call-${(n += 1)}`, messages: [] }))(0)
 const ROWS = { quick: 5_000, full: 100_000 }
 
 /** A tool that does nothing: all that is measured is what is around a call. */
-const act = sideEffect =>
+const act = (sideEffect) =>
   defineTool({
     name: 'act',
     description: 'Do nothing',
@@ -24,8 +24,8 @@ function around(sideEffect) {
     const journal = await openJournal(`file:${join(folder, `around-${sideEffect}.db`)}`)
     const tool = act(sideEffect)
     const task = { runId: 'bench', nodeId: 'bench' }
-    const verify = answer => assert.equal(answer, 'x')
-    const run = context => () => runWithToolContext(context, () => tool.execute({ what: 'x' }, nextCall()))
+    const verify = (answer) => assert.equal(answer, 'x')
+    const run = (context) => () => runWithToolContext(context, () => tool.execute({ what: 'x' }, nextCall()))
     return { ours: { run: run({ ...task, journal }), verify }, plain: { run: run(task), verify } }
   }
 }
@@ -33,9 +33,9 @@ function around(sideEffect) {
 async function aroundRead({ folder }) {
   const journal = await openJournal(`file:${join(folder, 'around-read.db')}`)
   writeFileSync(join(folder, 'read.txt'), 'text\n'.repeat(200))
-  const reading = options => {
+  const reading = (options) => {
     const { read } = createTools({ rootDir: folder, ...options })
-    return { run: () => read.execute({ path: 'read.txt' }, nextCall()), verify: answer => assert.equal(answer.length, 1000) }
+    return { run: () => read.execute({ path: 'read.txt' }, nextCall()), verify: (answer) => assert.equal(answer.length, 1000) }
   }
   return { ours: reading({ journal }), plain: reading({}) }
 }
@@ -49,7 +49,7 @@ async function listing({ folder, extent }) {
   return {
     ours: {
       run: () => journal.listToolCalls('bench', 'bench', 0),
-      verify: listed => assert.equal(listed.length, rows),
+      verify: (listed) => assert.equal(listed.length, rows),
     },
   }
 }

@@ -14,8 +14,8 @@ const MARKER = /^\[output cut at/u
 const comparable = (output, folder) =>
   output
     .split('\n')
-    .filter(line => line !== '')
-    .map(line => line.replace(`${folder}/`, ''))
+    .filter((line) => line !== '')
+    .map((line) => line.replace(`${folder}/`, ''))
     .sort()
 
 async function ripgrep(rgPath, pattern, folder) {
@@ -35,7 +35,7 @@ function full(size, pattern) {
   return async ({ corpus, toolsets, rgPath, pi }) => {
     const folder = corpus(size)
     const expected = await expectedLines(rgPath, pattern, folder)
-    const verify = answer => assert.deepEqual(comparable(answer, folder), expected, 'other lines were found')
+    const verify = (answer) => assert.deepEqual(comparable(answer, folder), expected, 'other lines were found')
     const contenders = { rg: { run: () => ripgrep(rgPath, pattern, folder), verify } }
     for (const [name, call] of Object.entries(toolsets({ rootDir: folder, maxOutputBytes: FULL_BYTES }))) {
       contenders[name] = { run: () => call('grep', { pattern }), verify }
@@ -58,12 +58,15 @@ function early(size) {
     const folder = corpus(size)
     const maxOutputBytes = EARLY_BYTES[extent]
     const all = new Set(await expectedLines(rgPath, FREQUENT, folder))
-    const verify = answer => {
+    const verify = (answer) => {
       assert.ok(Buffer.byteLength(answer) <= maxOutputBytes, 'more was given than was asked for')
       assert.ok(answer.length > maxOutputBytes * 0.95, 'less was given than there is')
-      const lines = answer.split('\n').filter(line => !MARKER.test(line)).join('\n')
+      const lines = answer
+        .split('\n')
+        .filter((line) => !MARKER.test(line))
+        .join('\n')
       // The original breaks off within a line.
-      const foreign = comparable(lines.slice(0, lines.lastIndexOf('\n')), folder).find(line => !all.has(line))
+      const foreign = comparable(lines.slice(0, lines.lastIndexOf('\n')), folder).find((line) => !all.has(line))
       assert.equal(foreign, undefined, 'a line was given that is none')
     }
     const contenders = {}
@@ -81,7 +84,7 @@ async function manySmall({ corpus, toolsets, rgPath }) {
   for (const [name, call] of Object.entries(toolsets({ rootDir: folder, maxOutputBytes: FULL_BYTES }))) {
     contenders[name] = {
       run: () => Promise.all(Array.from({ length: AT_ONCE }, () => call('grep', { pattern: FREQUENT }))),
-      verify: answers => {
+      verify: (answers) => {
         for (const answer of answers) assert.deepEqual(comparable(answer, folder), expected, 'other lines were found')
       },
     }
@@ -101,10 +104,10 @@ async function naming({ corpus, rgPath }) {
   const pattern = '**/*.ts'
   const list = async () => (await run(rgPath, ['--files', '--no-config', '-g', pattern], { cwd: folder, maxBuffer: 1 << 27 })).stdout
   const expected = (await list()).split('\n').filter(Boolean).sort()
-  const verify = entries => assert.deepEqual([...entries].sort(), expected, 'other files were named')
+  const verify = (entries) => assert.deepEqual([...entries].sort(), expected, 'other files were named')
   return {
     ours: { run: () => session.call('glob', { pattern }), verify: ({ data }) => verify(data.entries) },
-    rg: { run: list, verify: text => verify(text.split('\n').filter(Boolean)) },
+    rg: { run: list, verify: (text) => verify(text.split('\n').filter(Boolean)) },
   }
 }
 

@@ -16,10 +16,10 @@ const tools = {
   }),
 }
 
-const upTo = count => Array.from({ length: count }, (_, n) => n)
+const upTo = (count) => Array.from({ length: count }, (_, n) => n)
 const open = (store, threadId = randomUUID()) => createThread({ tools, store, threadId, resume: false })
 const callAll = async (thread, count) => {
-  const results = await Promise.all(upTo(count).map(n => thread.call('count', { n })))
+  const results = await Promise.all(upTo(count).map((n) => thread.call('count', { n })))
   return results.map(({ result }) => Number(result))
 }
 const inOrder = (answer, count) => assert.deepEqual(answer, upTo(count))
@@ -30,7 +30,7 @@ async function oneCall({ folder }) {
   return {
     ours: {
       run: () => thread.call('count', { n: 1 }),
-      verify: answer => assert.deepEqual(answer, { status: 'success', result: '1' }),
+      verify: (answer) => assert.deepEqual(answer, { status: 'success', result: '1' }),
     },
   }
 }
@@ -38,7 +38,7 @@ async function oneCall({ folder }) {
 /** A thousand calls that are made at once on one thread. */
 async function manyCalls({ folder }) {
   const thread = await open(`file:${join(folder, 'thread-1000.db')}`)
-  return { ours: { run: () => callAll(thread, CALLS), verify: answer => inOrder(answer, CALLS) } }
+  return { ours: { run: () => callAll(thread, CALLS), verify: (answer) => inOrder(answer, CALLS) } }
 }
 
 /** Sixteen calls on each of 64 threads, all at once, in one file. */
@@ -47,8 +47,8 @@ async function manyThreads({ folder }) {
   const threads = await Promise.all(upTo(THREADS).map(() => open(store)))
   return {
     ours: {
-      run: () => Promise.all(threads.map(thread => callAll(thread, 16))),
-      verify: answers => answers.forEach(answer => inOrder(answer, 16)),
+      run: () => Promise.all(threads.map((thread) => callAll(thread, 16))),
+      verify: (answers) => answers.forEach((answer) => inOrder(answer, 16)),
     },
   }
 }

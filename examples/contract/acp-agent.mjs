@@ -10,7 +10,7 @@ export function openAcpSession({ client, sessionId, workspace, manifest }) {
     workspace,
     manifest,
     host: {
-      prompt: async request => {
+      prompt: async (request) => {
         const asked = toAcpPermissionRequest(request, sessionId, { workspace })
         return fromAcpPermission(await client.request(methods.client.session.requestPermission, asked))
       },

@@ -79,12 +79,12 @@ async function main() {
         return 'reject_once'
       },
       // The first choice of each, for an example that nobody has to sit at.
-      question: questions => questions.map(({ options: choices = [{ label: 'yes' }] }) => [choices[0].label]),
+      question: (questions) => questions.map(({ options: choices = [{ label: 'yes' }] }) => [choices[0].label]),
       webSearch: [searxng({ baseUrl: web.origin })],
     },
     limits: { commandMs: 20_000, taskMs: 120_000 },
     journal,
-    onRecord: part => show(part, seen),
+    onRecord: (part) => show(part, seen),
   })
   try {
     const agent = new ToolLoopAgent({
@@ -119,7 +119,9 @@ function show({ type, session_id, call_id, tool, args, envelope }, seen) {
   if (depth === 0) seen.set(call_id, { tool, envelope })
   const outcome = envelope.type === 'output' ? JSON.stringify(envelope.data) : envelope.error_text
   const { code, duration_ms } = envelope.metadata
-  console.log(`${'    '.repeat(depth)}${tool} ${clip(JSON.stringify(args))}\n${'    '.repeat(depth)}  ${code}, ${duration_ms} ms: ${clip(outcome)}`)
+  console.log(
+    `${'    '.repeat(depth)}${tool} ${clip(JSON.stringify(args))}\n${'    '.repeat(depth)}  ${code}, ${duration_ms} ms: ${clip(outcome)}`,
+  )
 }
 
 function clip(text) {
@@ -133,9 +135,11 @@ async function summary(journal, id, seen, isScripted) {
     if (JSON.stringify(envelope) === JSON.stringify(seen.get(call_id)?.envelope)) same += 1
   }
   const calls = [...seen.values()]
-  const used = lockedToolIds.filter(tool => calls.some(call => call.tool === tool))
+  const used = lockedToolIds.filter((tool) => calls.some((call) => call.tool === tool))
   const failed = calls.filter(({ envelope }) => envelope.type === 'error').length
-  console.log(`${used.length} of ${lockedToolIds.length} tools used, ${calls.length} calls, ${failed} failed, ${same} replayed byte for byte`)
+  console.log(
+    `${used.length} of ${lockedToolIds.length} tools used, ${calls.length} calls, ${failed} failed, ${same} replayed byte for byte`,
+  )
   const isWhole = same === calls.length && (!isScripted || (used.length === lockedToolIds.length && failed === 0))
   return isWhole ? 0 : 1
 }
@@ -145,7 +149,8 @@ function makeWorkspace() {
   const files = {
     'src/shipping.js': 'export const PRICE = 5\nexport const shipping = parcels => PRICE * (parcels - 1)\n',
     'check.sh': "grep -q 'PRICE [*] parcels' src/shipping.js && echo shipping is right\n",
-    '.agents/skills/release/SKILL.md': '---\nname: release\ndescription: How a change of this project is noted\n---\nEvery change has a line in NOTES.md and a ticket.\n',
+    '.agents/skills/release/SKILL.md':
+      '---\nname: release\ndescription: How a change of this project is noted\n---\nEvery change has a line in NOTES.md and a ticket.\n',
   }
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -187,16 +192,34 @@ async function serveTracker() {
 
 /** What the scripted agent does: in each turn some calls, then a text. */
 function agentTurns(origin) {
-  const todo = (first, second) => ['todo', { todos: [{ content: 'Correct shipping', status: first }, { content: 'Note it', status: second }] }]
+  const todo = (first, second) => [
+    'todo',
+    {
+      todos: [
+        { content: 'Correct shipping', status: first },
+        { content: 'Note it', status: second },
+      ],
+    },
+  ]
   return [
     [todo('in_progress', 'pending'), ['skill', { name: 'release' }]],
-    [['glob', { pattern: '**/*.js' }], ['grep', { pattern: 'parcels' }], ['read', { path: 'src/shipping.js' }]],
+    [
+      ['glob', { pattern: '**/*.js' }],
+      ['grep', { pattern: 'parcels' }],
+      ['read', { path: 'src/shipping.js' }],
+    ],
     [['edit', { path: 'src/shipping.js', old_string: 'PRICE * (parcels - 1)', new_string: 'PRICE * parcels' }]],
     [['bash', { command: 'sh check.sh', description: 'Check the formula' }]],
     [['task', { subagent_type: 'reviewer', prompt: 'Is PRICE in src/shipping.js taken once for each parcel?' }]],
-    [['web_search', { query: 'price of a parcel' }], ['web_fetch', { url: `${origin}/prices` }]],
+    [
+      ['web_search', { query: 'price of a parcel' }],
+      ['web_fetch', { url: `${origin}/prices` }],
+    ],
     [['question', { questions: [{ question: 'Note the change?', options: [{ label: 'yes' }, { label: 'no' }] }] }]],
-    [['write', { path: 'NOTES.md', content: '- Shipping is paid for every parcel.\n' }], ['tool_search', { query: 'open a ticket' }]],
+    [
+      ['write', { path: 'NOTES.md', content: '- Shipping is paid for every parcel.\n' }],
+      ['tool_search', { query: 'open a ticket' }],
+    ],
     [['tracker_open_ticket', { title: 'Shipping left out one parcel' }], todo('completed', 'completed')],
     'Shipping left out one parcel. It is corrected, reviewed, noted, and has a ticket.',
   ]
@@ -207,7 +230,15 @@ async function chooseModels() {
   const { model, 'base-url': baseURL, 'api-key-env': keyName } = options
   if (model === undefined) {
     ;({ MockLanguageModelV4: Mock } = await import('ai/test'))
-    return { reviewerModel: scripted([[['read', { path: 'src/shipping.js' }], ['grep', { pattern: 'PRICE' }]], 'It is right.']) }
+    return {
+      reviewerModel: scripted([
+        [
+          ['read', { path: 'src/shipping.js' }],
+          ['grep', { pattern: 'PRICE' }],
+        ],
+        'It is right.',
+      ]),
+    }
   }
   const apiKey = takeKey(keyName ?? (baseURL === undefined ? 'AI_GATEWAY_API_KEY' : undefined))
   if (baseURL === undefined) return { agentModel: createGateway({ apiKey })(model) }
@@ -229,7 +260,14 @@ function scripted(turns) {
   const usage = { inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 0, text: 0, reasoning: 0 } }
   const answers = turns.map((turn, at) => {
     const isText = typeof turn === 'string'
-    const calls = isText ? [] : turn.map(([toolName, input], index) => ({ type: 'tool-call', toolCallId: `call-${at + 1}-${index + 1}`, toolName, input: JSON.stringify(input) }))
+    const calls = isText
+      ? []
+      : turn.map(([toolName, input], index) => ({
+          type: 'tool-call',
+          toolCallId: `call-${at + 1}-${index + 1}`,
+          toolName,
+          input: JSON.stringify(input),
+        }))
     const reason = isText ? 'stop' : 'tool-calls'
     return { content: isText ? [{ type: 'text', text: turn }] : calls, finishReason: { unified: reason, raw: reason }, usage, warnings: [] }
   })

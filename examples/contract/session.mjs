@@ -28,7 +28,7 @@ try {
         return 'allow_always'
       },
     },
-    onRule: rule => console.log(`  (kept: ${rule.permission} ${rule.pattern} ${rule.action})`),
+    onRule: (rule) => console.log(`  (kept: ${rule.permission} ${rule.pattern} ${rule.action})`),
     journal,
   })
 

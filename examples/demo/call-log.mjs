@@ -27,9 +27,7 @@ export function createCallLog() {
     onToolExecutionEnd: ({ toolCall, toolOutput, toolExecutionMs }) => {
       const number = running.get(toolCall.toolCallId) ?? count
       const outcome =
-        toolOutput.type === 'tool-error'
-          ? paint('red', `error ${shortError(toolOutput.error)}`)
-          : `ok    ${shortOutput(toolOutput.output)}`
+        toolOutput.type === 'tool-error' ? paint('red', `error ${shortError(toolOutput.error)}`) : `ok    ${shortOutput(toolOutput.output)}`
       say(`${label(number)} ${outcome}  ${paint('dim', duration(toolExecutionMs))}`)
       running.delete(toolCall.toolCallId)
       if (running.size === 0) for (const resolve of waiting) resolve()
@@ -56,7 +54,7 @@ export function createCallLog() {
      */
     settled(limitMs) {
       if (running.size === 0) return Promise.resolve()
-      return new Promise(resolve => {
+      return new Promise((resolve) => {
         const timer = setTimeout(resolve, limitMs)
         waiting.add(() => {
           clearTimeout(timer)
@@ -72,4 +70,4 @@ export function createCallLog() {
 }
 
 /** @param {number} number */
-const label = number => paint('dim', `#${number}`.padStart(4))
+const label = (number) => paint('dim', `#${number}`.padStart(4))

@@ -22,7 +22,7 @@ export const say = (line = '') => void process.stdout.write(`${line}\n`)
  *
  * @param {string} text
  */
-export const harmless = text =>
+export const harmless = (text) =>
   // oxlint-disable-next-line no-control-regex
   stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '')
 
@@ -72,7 +72,7 @@ function changedLines(patch) {
  */
 export function shortOutput(output) {
   const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '')
-  const lines = text.split('\n').filter(line => line.trim() !== '')
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
   if (lines.length === 0) return 'nothing'
   const first = oneLine(lines[0] ?? '')
   if (lines.length === 1) return first
@@ -89,7 +89,7 @@ export function shortError(error) {
 }
 
 /** @param {number} ms */
-export const duration = ms => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+export const duration = (ms) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
 
 /** @param {string} diff */
 export function paintDiff(diff) {

@@ -13,7 +13,7 @@ import { UsageError } from './options.mjs'
  */
 export async function openDemoJournal(given) {
   const file = given === undefined ? join(mkdtempSync(join(realpathSync(tmpdir()), 'toolwright-journal-')), 'runs.db') : resolve(given)
-  const journal = await openJournal(file).catch(error => {
+  const journal = await openJournal(file).catch((error) => {
     throw ToolError.isInstance(error) ? new UsageError(`--journal ${given}: ${error.message}`) : error
   })
   return {
@@ -31,4 +31,4 @@ export async function openDemoJournal(given) {
 }
 
 /** @param {string} path */
-const quoted = path => (/^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
+const quoted = (path) => (/^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)

@@ -103,7 +103,7 @@ async function repair(options, chosen, workspace, { log, journal }, signal) {
   sayTitle('verdict')
   const verdict = await verify(workspace.directory, signal, chosen.scripted ? runDirectly : runAsTool(tools.bash))
   // Of two ways to green tests, the default task allows one.
-  const bent = options.task === undefined ? files.filter(file => TEST_FILE.test(file)) : []
+  const bent = options.task === undefined ? files.filter((file) => TEST_FILE.test(file)) : []
   const passed = verdict.green && bent.length === 0
   const objection = bent.length === 0 ? '' : `, but the agent changed the tests: ${bent.join(', ')}`
   const word = passed ? paint('green', 'PASSED') : paint('red', 'FAILED')
@@ -129,7 +129,7 @@ function sayHeader({ title }, workspace, allowNetwork, sandbox, prompt) {
 }
 
 /** @param {string} title */
-const sayTitle = title => say(`\n${paint('bold', `-- ${title} --`)}`)
+const sayTitle = (title) => say(`\n${paint('bold', `-- ${title} --`)}`)
 
 /**
  * A signal that aborts on ^C and its like, and when the time is up.

@@ -20,7 +20,7 @@ function moves() {
   return [
     () => ({ calls: [call('bash', { cmd: 'node', args: ['--test'] })] }),
 
-    tests => {
+    (tests) => {
       check(tests.failed && tests.text.includes('TOOL_COMMAND_FAILED'), 'failing tests', tests)
       // The reporter of Node 22 prints "not ok 2 - name", that of later versions "✖ name (1.2ms)".
       const names = distinct(tests.text, /^(?:not ok \d+ - |✖ (?!failing tests))(\w+) \w/gm)
@@ -28,10 +28,10 @@ function moves() {
       return { calls: [call('grep', { pattern: `function (${names.join('|')})\\b`, path: 'src' })] }
     },
 
-    search => {
+    (search) => {
       files = distinct(search.text, /^(src\/[\w.-]+\.js):\d+:/gm)
       check(!search.failed && files.length > 0, 'files below src/', search)
-      return { calls: files.map(path => call('read', { path })) }
+      return { calls: files.map((path) => call('read', { path })) }
     },
 
     (first, results) => {
@@ -45,12 +45,12 @@ function moves() {
       return { calls: [call('edit', { path, patch: createPatch(path, text, right) })] }
     },
 
-    edit => {
+    (edit) => {
       check(!edit.failed && /^ok\b/u.test(edit.text), 'ok', edit)
       return { calls: [call('bash', { cmd: 'node', args: ['--test'] })] }
     },
 
-    tests => {
+    (tests) => {
       check(!tests.failed && /(?:ℹ|#) fail 0$/m.test(tests.text), 'green tests', tests)
       return {
         text:
@@ -113,7 +113,7 @@ const distinct = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(
 function lastResults(prompt) {
   const last = prompt.at(-1)
   if (last?.role !== 'tool') return []
-  return last.content.flatMap(part => {
+  return last.content.flatMap((part) => {
     if (part.type !== 'tool-result') return []
     const { output, toolName } = part
     const text = 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output)

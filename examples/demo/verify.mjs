@@ -40,10 +40,10 @@ export function runDirectly(directory, signal) {
     const child = spawn(TEST.cmd, TEST.args, { cwd: directory, env, signal, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', text => (output += text))
+      stream.setEncoding('utf8').on('data', (text) => (output += text))
     }
     child.on('error', reject)
-    child.on('close', code => resolve({ succeeded: code === 0, output }))
+    child.on('close', (code) => resolve({ succeeded: code === 0, output }))
   })
 }
 

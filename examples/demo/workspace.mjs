@@ -44,7 +44,7 @@ export function openWorkspace({ project, inPlace }) {
     cpSync(source, directory, {
       recursive: true,
       verbatimSymlinks: true,
-      filter: path => basename(path) !== '.git',
+      filter: (path) => basename(path) !== '.git',
     })
     startRepository(directory)
     return opened(directory, `${directory} (a fresh copy)`, remove)
@@ -75,7 +75,11 @@ function startRepository(directory) {
   // The user's own settings may sign commits or run hooks.
   const env = { ...process.env, GIT_CONFIG_GLOBAL: devNull, GIT_CONFIG_NOSYSTEM: '1' }
   const identity = ['-c', 'user.name=toolwright demo', '-c', 'user.email=demo@localhost']
-  for (const args of [['init', '-q'], ['add', '-A'], [...identity, 'commit', '-q', '-m', 'As found']]) {
+  for (const args of [
+    ['init', '-q'],
+    ['add', '-A'],
+    [...identity, 'commit', '-q', '-m', 'As found'],
+  ]) {
     if (spawnSync('git', args, { cwd: directory, env, stdio: 'ignore' }).status !== 0) return
   }
 }
@@ -105,11 +109,11 @@ function snapshot(directory) {
  * @param {Map<string, Buffer>} after
  */
 function compare(before, after) {
-  const files = [...new Set([...before.keys(), ...after.keys()])].sort().filter(file => {
+  const files = [...new Set([...before.keys(), ...after.keys()])].sort().filter((file) => {
     const [old, now] = [before.get(file), after.get(file)]
     return old === undefined || now === undefined || !old.equals(now)
   })
-  const text = files.map(file => {
+  const text = files.map((file) => {
     const [old, now] = [before.get(file), after.get(file)]
     if (old?.includes(0) || now?.includes(0)) return `Binary file ${file} differs\n`
     const name = (/** @type {string} */ side, /** @type {Buffer | undefined} */ content) =>

@@ -9,7 +9,7 @@ const SKIPPED = new Set(['node_modules', 'target', 'dist', 'coverage', '.git', '
 export function listTree() {
   const files = []
   const folders = []
-  const visit = folder => {
+  const visit = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       if (SKIPPED.has(entry.name)) continue
       const path = join(folder, entry.name)

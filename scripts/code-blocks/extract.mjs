@@ -5,7 +5,7 @@
  * @param {string} text
  */
 export function codeBlocks(text) {
-  return [...text.matchAll(/^```(\w+)[^\n]*\n([^]*?)^```$/gm)].map(match => {
+  return [...text.matchAll(/^```(\w+)[^\n]*\n([^]*?)^```$/gm)].map((match) => {
     const [, language = '', code = ''] = match
     return {
       language,

@@ -4,16 +4,19 @@ import { join } from 'node:path'
 import { root } from '../setup/paths.mjs'
 import { linkedCrates } from './rust-crates.mjs'
 
-const readJson = file => JSON.parse(readFileSync(file, 'utf8'))
+const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'))
 
 /** A text without its title, as the lines about copyright and the rest. */
 function partsOf(text) {
-  const paragraphs = text.trim().split(/\n\s*\n/).map(paragraph => paragraph.trim())
-  const isTitle = paragraph => /^(?:the )?(?:MIT|ISC|Zlib)(?: License)?(?: \(\w+\))?:?$/i.test(paragraph)
-  const isCopyright = paragraph => /^(?:copyright|©|\(c\))/i.test(paragraph) && paragraph.split('\n').every(line => line.length < 160)
-  const rest = paragraphs.filter(paragraph => !isTitle(paragraph))
-  const notices = rest.filter(isCopyright).flatMap(paragraph => paragraph.split('\n').map(line => line.trim()))
-  return { notices, body: rest.filter(paragraph => !isCopyright(paragraph)).join('\n\n') }
+  const paragraphs = text
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.trim())
+  const isTitle = (paragraph) => /^(?:the )?(?:MIT|ISC|Zlib)(?: License)?(?: \(\w+\))?:?$/i.test(paragraph)
+  const isCopyright = (paragraph) => /^(?:copyright|©|\(c\))/i.test(paragraph) && paragraph.split('\n').every((line) => line.length < 160)
+  const rest = paragraphs.filter((paragraph) => !isTitle(paragraph))
+  const notices = rest.filter(isCopyright).flatMap((paragraph) => paragraph.split('\n').map((line) => line.trim()))
+  return { notices, body: rest.filter((paragraph) => !isCopyright(paragraph)).join('\n\n') }
 }
 
 /** Crates with the same licence text stand together, each with its own copyright notice. */
@@ -41,15 +44,15 @@ ${body}
 
 /** npm installs these beside the package; nothing of them is in it. */
 function npmRows() {
-  const installed = name => readJson(join(root, 'node_modules', name, 'package.json'))
+  const installed = (name) => readJson(join(root, 'node_modules', name, 'package.json'))
   const seen = new Set()
-  const visit = name => {
+  const visit = (name) => {
     if (seen.has(name)) return
     seen.add(name)
     Object.keys(installed(name).dependencies ?? {}).forEach(visit)
   }
   Object.keys(readJson(join(root, 'package.json')).dependencies).forEach(visit)
-  return [...seen].toSorted().map(name => `| ${name} | ${installed(name).license} |`)
+  return [...seen].toSorted().map((name) => `| ${name} | ${installed(name).license} |`)
 }
 
 /** The text of THIRD-PARTY-NOTICES.md. */

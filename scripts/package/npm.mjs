@@ -18,5 +18,4 @@ export function capture(program, args, { cwd, env = cleanEnvironment() }) {
   return stdout
 }
 
-export const npm = (args, cwd) =>
-  capture('npm', [...args, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'], { cwd })
+export const npm = (args, cwd) => capture('npm', [...args, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'], { cwd })

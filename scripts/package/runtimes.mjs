@@ -4,7 +4,7 @@ import { binDir, cacheDir } from '../setup/paths.mjs'
 import { npm } from './npm.mjs'
 
 /** Outside node_modules, so that `npm ci` does not cost a download of 400 MB. */
-const folderOf = major => join(cacheDir, 'runtimes', `node-${major}`)
+const folderOf = (major) => join(cacheDir, 'runtimes', `node-${major}`)
 
 /** Installs a Node from npm, once. Returns the path of its binary. */
 function nodeFromNpm(major) {

@@ -9,10 +9,10 @@ const isMacro = ({ targets }) => targets.some(({ kind }) => kind.includes('proc-
 
 /** The packages of other people that the addon for a target links, by their ids. */
 function linkedFor(target, { packages, resolve }) {
-  const byId = new Map(packages.map(item => [item.id, item]))
-  const nodes = new Map(resolve.nodes.map(node => [node.id, node]))
+  const byId = new Map(packages.map((item) => [item.id, item]))
+  const nodes = new Map(resolve.nodes.map((node) => [node.id, node]))
   const seen = new Set()
-  const visit = id => {
+  const visit = (id) => {
     if (seen.has(id) || isMacro(byId.get(id))) return
     seen.add(id)
     for (const { pkg, dep_kinds: kinds } of nodes.get(id).deps) {
@@ -20,13 +20,16 @@ function linkedFor(target, { packages, resolve }) {
     }
   }
   visit(resolve.root)
-  return [...seen].map(id => byId.get(id)).filter(({ source }) => source !== null)
+  return [...seen].map((id) => byId.get(id)).filter(({ source }) => source !== null)
 }
 
 /** The licences that are chosen of an expression: MIT where it is offered, else the first; all that are joined by AND. */
 function chosenLicences(expression) {
-  return expression.split(/ AND /).map(part => {
-    const offered = part.replaceAll(/[()]/g, '').split(/ OR |\//).map(name => name.trim())
+  return expression.split(/ AND /).map((part) => {
+    const offered = part
+      .replaceAll(/[()]/g, '')
+      .split(/ OR |\//)
+      .map((name) => name.trim())
     return offered.includes('MIT') ? 'MIT' : offered[0]
   })
 }
@@ -61,7 +64,7 @@ function textOf(crate, licence) {
   const folder = dirname(crate.manifest_path)
   const names = readdirSync(folder).toSorted()
   for (const pattern of fileOf[licence] ?? [/^licen[sc]e(?:\.\w+)?$/i]) {
-    const name = names.find(file => pattern.test(file))
+    const name = names.find((file) => pattern.test(file))
     if (name !== undefined) return readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n')
   }
   if (licence !== 'MIT') throw new Error(`${crate.name} ${crate.version} has no text of ${licence} in ${folder}`)
@@ -77,9 +80,9 @@ export function linkedCrates(targets) {
     const metadata = JSON.parse(capture('cargo', args, { cwd: root, env: process.env }))
     for (const crate of linkedFor(target, metadata)) crates.set(`${crate.name} ${crate.version}`, crate)
   }
-  return [...crates.keys()].toSorted().map(title => {
+  return [...crates.keys()].toSorted().map((title) => {
     const crate = crates.get(title)
     const licences = chosenLicences(crate.license)
-    return { title, expression: crate.license, texts: licences.map(licence => ({ licence, text: textOf(crate, licence) })) }
+    return { title, expression: crate.license, texts: licences.map((licence) => ({ licence, text: textOf(crate, licence) })) }
   })
 }

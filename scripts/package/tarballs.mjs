@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { root } from '../setup/paths.mjs'
 import { capture, npm } from './npm.mjs'
 
-const readJson = file => JSON.parse(readFileSync(file, 'utf8'))
+const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'))
 
 /** `npm pack`, without the lifecycle scripts. Returns the tarball and the files in it. */
 function pack(folder, destination) {
@@ -16,7 +16,7 @@ function pack(folder, destination) {
 /** The addon that was built for this machine and the platform package it belongs to. */
 export function localAddon() {
   const prefix = `toolwright.${process.platform}-${process.arch}`
-  const file = readdirSync(root).find(name => name.startsWith(prefix) && name.endsWith('.node'))
+  const file = readdirSync(root).find((name) => name.startsWith(prefix) && name.endsWith('.node'))
   if (file === undefined) throw new Error(`no ${prefix}*.node: run \`npm run build\``)
   return { file, platform: file.slice('toolwright.'.length, -'.node'.length) }
 }

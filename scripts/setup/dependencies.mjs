@@ -4,7 +4,7 @@ import { binDir, root } from './paths.mjs'
 import { run } from './run-command.mjs'
 import { SetupError } from './setup-error.mjs'
 
-const readPackages = file => JSON.parse(readFileSync(join(root, file), 'utf8')).packages
+const readPackages = (file) => JSON.parse(readFileSync(join(root, file), 'utf8')).packages
 
 /**
  * npm records what it installed in node_modules/.package-lock.json, and writes that file last.
@@ -38,7 +38,7 @@ function npmCommand() {
 }
 
 async function install() {
-  const path = (process.env.PATH || '').split(delimiter).filter(entry => entry !== binDir)
+  const path = (process.env.PATH || '').split(delimiter).filter((entry) => entry !== binDir)
   const [program, ...args] = npmCommand()
   // Engine warnings would be about the system's Node, which runs nothing but this install.
   const options = ['--no-audit', '--no-fund', '--loglevel=error']

@@ -9,7 +9,7 @@ const ownerFile = join(lockDir, 'pid')
 /** A holder that has not yet written its pid is given this long before it counts as dead. */
 const UNCLAIMED_MS = 10_000
 
-const sleep = ms => new Promise(resolve => setTimeout(resolve, ms))
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function isAlive(pid) {
   try {

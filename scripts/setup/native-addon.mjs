@@ -10,12 +10,12 @@ const STAMP = 'native'
 const INPUTS = ['Cargo.toml', 'Cargo.lock', '.cargo', 'build.rs', 'rust-toolchain.toml', 'src', 'crates']
 
 /** Tests, benches and snapshots of a crate do not end up in the addon. */
-const isInput = name => !/^crates\/[^/]+\/(tests|benches|examples)\//.test(name)
+const isInput = (name) => !/^crates\/[^/]+\/(tests|benches|examples)\//.test(name)
 const hash = () => `${process.platform}-${process.arch} ${hashInputs(INPUTS, isInput)}`
 
 function isBuilt() {
   const addon = new RegExp(`^toolwright\\.${process.platform}-${process.arch}.*\\.node$`)
-  return existsSync(join(root, 'index.js')) && readdirSync(root).some(name => addon.test(name))
+  return existsSync(join(root, 'index.js')) && readdirSync(root).some((name) => addon.test(name))
 }
 
 async function build() {

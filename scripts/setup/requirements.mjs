@@ -15,8 +15,7 @@ function versionOf(program, args = ['--version']) {
   return match ? [Number(match[1]), Number(match[2])] : undefined
 }
 
-const isOlder = (version, minimum) =>
-  version[0] < minimum[0] || (version[0] === minimum[0] && version[1] < minimum[1])
+const isOlder = (version, minimum) => version[0] < minimum[0] || (version[0] === minimum[0] && version[1] < minimum[1])
 
 export function checkPlatform() {
   const { platform, arch } = process
@@ -43,9 +42,7 @@ export function checkRuntime() {
 export function checkToolchain() {
   const cargo = process.env.CARGO || 'cargo'
   if (!versionOf(cargo)) {
-    throw new SetupError(
-      'cargo is not on PATH: install Rust from https://rustup.rs, or the distribution packages of cargo and rustc',
-    )
+    throw new SetupError('cargo is not on PATH: install Rust from https://rustup.rs, or the distribution packages of cargo and rustc')
   }
   const rust = versionOf(process.env.RUSTC || 'rustc')
   if (!rust) {

@@ -8,7 +8,7 @@ const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT']
 
 /** PATH as the project's own programs need it: the installed Node and Bun before the system's. */
 export function environment() {
-  const rest = (process.env.PATH || '').split(delimiter).filter(entry => entry !== binDir)
+  const rest = (process.env.PATH || '').split(delimiter).filter((entry) => entry !== binDir)
   return { ...process.env, PATH: [binDir, ...rest].join(delimiter) }
 }
 
@@ -19,7 +19,7 @@ export function environment() {
 export function run(program, args, { env = environment(), cwd, stdio = 'inherit' } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio, env, cwd })
-    const forward = signal => {
+    const forward = (signal) => {
       // A terminal has already sent ^C to the whole process group.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
     }
@@ -28,9 +28,9 @@ export function run(program, args, { env = environment(), cwd, stdio = 'inherit'
       action(value)
     }
     let stdout = ''
-    if (child.stdout) child.stdout.setEncoding('utf8').on('data', text => (stdout += text))
+    if (child.stdout) child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
     for (const signal of FORWARDED) process.on(signal, forward)
-    child.once('error', error => settle(reject, error))
+    child.once('error', (error) => settle(reject, error))
     child.once('close', (code, signal) => settle(resolve, { code, signal, stdout }))
   })
 }

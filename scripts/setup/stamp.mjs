@@ -6,7 +6,7 @@ import { root, stampDir } from './paths.mjs'
 /** Every file below the given paths (files or folders, relative to the root), sorted. */
 function listFiles(paths) {
   const found = []
-  const visit = path => {
+  const visit = (path) => {
     let entries
     try {
       entries = readdirSync(path, { withFileTypes: true })

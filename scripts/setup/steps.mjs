@@ -12,7 +12,7 @@ const isDue = (step, force) => (force && step.forcible) || !step.isCurrent()
 /** The steps that have work to do now; an earlier one may make a later one due. */
 export function chooseSteps({ force }) {
   checkPlatform()
-  return steps.filter(step => isDue(step, force))
+  return steps.filter((step) => isDue(step, force))
 }
 
 export async function runSteps({ force }) {

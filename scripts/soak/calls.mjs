@@ -6,17 +6,23 @@ import { createTools, openJournal, runTask } from 'toolwright'
 import { createSession } from 'toolwright/contract'
 
 /** As the AI SDK makes a call: each has an id of its own. */
-const nextCall = (n => (more = {}) => ({ toolCallId: `call-${(n += 1)}`, messages: [], ...more }))(0)
+const nextCall = (
+  (n) =>
+  (more = {}) => ({ toolCallId: `call-${(n += 1)}`, messages: [], ...more })
+)(0)
 
-const lines = count => Array.from({ length: count }, (_, index) => `line ${index} of a text that is searched\n`).join('')
+const lines = (count) => Array.from({ length: count }, (_, index) => `line ${index} of a text that is searched\n`).join('')
 /** A change to one line of such a text. */
 const patch = (line, from, to) => `@@ -${line + 1} +${line + 1} @@\n-${from}\n+${to}\n`
 
-const everything = ['**', '/**', '*'].map(pattern => ({ permission: '*', pattern, action: 'allow' }))
+const everything = ['**', '/**', '*'].map((pattern) => ({ permission: '*', pattern, action: 'allow' }))
 
 /** `name` is that of the error, or its code. */
 async function refused(work, name) {
-  const error = await work.then(() => undefined, reason => reason)
+  const error = await work.then(
+    () => undefined,
+    (reason) => reason,
+  )
   assert.ok(error?.code === name || error?.name === name, `${name} is expected: ${error ?? 'it succeeded'}`)
 }
 

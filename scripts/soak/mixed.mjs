@@ -42,12 +42,12 @@ function readArguments() {
       help: { type: 'boolean', default: false },
     },
   })
-  const number = name => {
+  const number = (name) => {
     const value = Number(values[name])
     if (!(value > 0)) throw new TypeError(`--${name} is a number above 0`)
     return value
   }
-  const unknown = values.runtime.find(name => !Object.hasOwn(programs, name))
+  const unknown = values.runtime.find((name) => !Object.hasOwn(programs, name))
   if (unknown !== undefined) throw new TypeError(`no runtime ${unknown}: node or bun`)
   const told = { seconds: number('seconds'), atOnce: number('at-once'), idleSeconds: number('idle'), everySeconds: number('every') }
   return { told, runtimes: values.runtime, samples: resolve(values.samples), help: values.help }
@@ -85,7 +85,8 @@ async function main({ told, runtimes, samples }) {
     if (result.ended !== 0) rows.push({ name: 'end', verdict: 'FAILED', text: `the process ended with ${result.ended}` })
     failed ||= rows.some(({ verdict }) => verdict === 'FAILED')
     summary.push(`\n${result.runtime}: ${result.tookSeconds} s, ${told.atOnce} at a time, load average ${before.toFixed(1)} before`)
-    for (const [kind, { count, worstMs }] of Object.entries(result.calls ?? {})) summary.push(`  ${kind.padEnd(12)} ${String(count).padStart(8)} calls, longest ${worstMs} ms`)
+    for (const [kind, { count, worstMs }] of Object.entries(result.calls ?? {}))
+      summary.push(`  ${kind.padEnd(12)} ${String(count).padStart(8)} calls, longest ${worstMs} ms`)
     for (const { name, verdict, text } of rows) summary.push(`  ${name.padEnd(12)} ${verdict.padEnd(10)}  ${text}`)
   }
   console.log(summary.join('\n'))

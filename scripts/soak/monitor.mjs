@@ -84,14 +84,14 @@ export class LoopMonitor {
   stop() {
     clearInterval(this.#timer)
     const { wall, processor } = this.#all
-    const told = kind => ({ ...this.#all[kind].summary(), over50: this.#over50[kind] })
+    const told = (kind) => ({ ...this.#all[kind].summary(), over50: this.#over50[kind] })
     return { wallMs: told('wall', wall), processorMs: told('processor', processor) }
   }
 }
 
 /** The children of this process, zombies too. */
 function children() {
-  const of = task => {
+  const of = (task) => {
     try {
       return readFileSync(`/proc/self/task/${task}/children`, 'latin1').split(' ').filter(Boolean).length
     } catch {
@@ -104,7 +104,7 @@ function children() {
 /** What this process uses now. */
 export function usage() {
   const { rss, heapUsed, external } = process.memoryUsage()
-  const mb = bytes => Number((bytes / 1e6).toFixed(1))
+  const mb = (bytes) => Number((bytes / 1e6).toFixed(1))
   return {
     rssMb: mb(rss),
     heapMb: mb(heapUsed),

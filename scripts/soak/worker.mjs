@@ -9,7 +9,7 @@ import { LoopMonitor, usage } from './monitor.mjs'
 
 const { seconds, atOnce, idleSeconds, everySeconds, resultFile } = JSON.parse(process.argv[2])
 const runtime = process.versions.bun === undefined ? `Node ${process.versions.node}` : `Bun ${process.versions.bun}`
-const say = text => process.stderr.write(`soak  ${runtime}: ${text}\n`)
+const say = (text) => process.stderr.write(`soak  ${runtime}: ${text}\n`)
 
 const folder = mkdtempSync(join(tmpdir(), 'toolwright-soak-'))
 const result = { runtime, seconds, atOnce, samples: [], calls: {}, errors: [], errorCount: 0 }
@@ -42,7 +42,9 @@ const sampling = setInterval(() => {
   const sample = { at: Math.round(elapsed()), calls: number, errors: result.errorCount, ...usage(), ...monitor.window() }
   result.samples.push(sample)
   writeFileSync(resultFile, JSON.stringify(result))
-  say(`${sample.at} s, ${number} calls, ${sample.errors} errors, ${sample.rssMb} MB, ${sample.descriptors} descriptors, delay p99 ${sample.wallMs.p99} ms`)
+  say(
+    `${sample.at} s, ${number} calls, ${sample.errors} errors, ${sample.rssMb} MB, ${sample.descriptors} descriptors, delay p99 ${sample.wallMs.p99} ms`,
+  )
 }, everySeconds * 1000)
 
 /** One of those that call without a pause; each begins with another kind. */

@@ -39,7 +39,11 @@ export async function runCargo({ env, filters, limitMs }) {
   const run = async ({ executable, folder, name }) => {
     const colour = process.stdout.isTTY ? ['--color', 'always'] : []
     const atOnce = WAITING.test(name) && { RUST_TEST_THREADS: String(TESTS_AT_ONCE) }
-    const ended = await gathered(executable, [...colour, ...filters], { cwd: folder, env: { ...atOnce, ...env, CARGO_MANIFEST_DIR: folder }, limitMs })
+    const ended = await gathered(executable, [...colour, ...filters], {
+      cwd: folder,
+      env: { ...atOnce, ...env, CARGO_MANIFEST_DIR: folder },
+      limitMs,
+    })
     process.stdout.write(`     Running ${name}\n${ended.output}`)
     const own = countResults(ended.output)
     counts = addCounts(counts, own)
@@ -49,8 +53,16 @@ export async function runCargo({ env, filters, limitMs }) {
       if (own.failed === 0) counts.failed += 1
     }
   }
-  await each(programs.filter(({ name }) => !ALONE.test(name)), TOGETHER, run)
-  await each(programs.filter(({ name }) => ALONE.test(name)), 1, run)
+  await each(
+    programs.filter(({ name }) => !ALONE.test(name)),
+    TOGETHER,
+    run,
+  )
+  await each(
+    programs.filter(({ name }) => ALONE.test(name)),
+    1,
+    run,
+  )
   return { counts, problem: problems.length === 0 ? undefined : problems.join(', ') }
 }
 

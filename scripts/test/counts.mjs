@@ -9,8 +9,7 @@ export const addCounts = (a, b) => ({
   skipped: a.skipped + b.skipped,
 })
 
-export const formatCounts = ({ passed, failed, skipped }) =>
-  `${passed} passed, ${failed} failed, ${skipped} skipped`
+export const formatCounts = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`
 
 /** Reads a line written by formatCounts; undefined when the line is something else. */
 export function parseCounts(line) {

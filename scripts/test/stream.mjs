@@ -17,7 +17,7 @@ export function stream(program, args, { env = process.env, limitMs, onLine, isSh
     stdio: ['ignore', onLine ? 'pipe' : 'inherit', 'inherit'],
   })
   if (onLine) {
-    createInterface({ input: child.stdout }).on('line', line => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
       if (isShown) process.stdout.write(`${line}\n`)
       onLine(line)
     })
@@ -29,13 +29,13 @@ export function stream(program, args, { env = process.env, limitMs, onLine, isSh
 export async function gathered(program, args, { cwd = root, env = process.env, limitMs } = {}) {
   const child = spawn(program, args, { cwd, env: { ...colours(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', text => (output += text))
+  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', (text) => (output += text))
   const { problem } = await ending(child, program, limitMs)
   return { output, problem }
 }
 
 function ending(child, program, limitMs) {
-  return new Promise(resolve => {
+  return new Promise((resolve) => {
     let problem
     const timer =
       limitMs &&
@@ -44,7 +44,7 @@ function ending(child, program, limitMs) {
         child.kill('SIGTERM')
         setTimeout(() => child.kill('SIGKILL'), 5_000).unref()
       }, limitMs)
-    child.on('error', error => {
+    child.on('error', (error) => {
       problem = `${program} did not start: ${error.code}`
       clearTimeout(timer)
       resolve({ problem })

@@ -222,7 +222,7 @@ class StructureCopier extends Counter {
   }
 
   #record(record: Record<PropertyKey, unknown>, prototype: unknown): Record<PropertyKey, unknown> {
-    const copied: Record<PropertyKey, unknown> = prototype === null ? Object.create(null) as Record<PropertyKey, unknown> : {}
+    const copied: Record<PropertyKey, unknown> = prototype === null ? (Object.create(null) as Record<PropertyKey, unknown>) : {}
     this.#known.set(record, copied)
     const keys = Reflect.ownKeys(record)
     this.countValues(keys.length)

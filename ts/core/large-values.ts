@@ -46,7 +46,9 @@ function exceeds(value: unknown, left: { characters: number; values: number }, a
   }
   if (Array.isArray(value) && left.values < value.length) return true
   above.push(value)
-  const isOver = Array.isArray(value) ? value.some((one) => exceeds(one, left, above)) : recordExceeds(value as Record<string, unknown>, left, above)
+  const isOver = Array.isArray(value)
+    ? value.some((one) => exceeds(one, left, above))
+    : recordExceeds(value as Record<string, unknown>, left, above)
   above.pop()
   return isOver
 }
@@ -127,7 +129,7 @@ class Digest {
 
 /** A text in parts, none of which ends within a character. */
 function* parts(text: string): Generator<string> {
-  for (let from = 0; from < text.length; ) {
+  for (let from = 0; from < text.length;) {
     let to = Math.min(from + TURN / 2, text.length)
     const last = text.charCodeAt(to - 1)
     if (to < text.length && last >= 0xd800 && last < 0xdc00) to -= 1

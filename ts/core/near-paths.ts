@@ -43,7 +43,9 @@ function nearestEntry(name: string, entries: readonly NearEntry[], wanted: 'file
   const fits = entries.filter(({ isDirectory }) => wanted === 'any' || isDirectory === (wanted === 'directory'))
   const names = fits.map((entry) => entry.name).sort()
   const stem = stemOf(name)
-  return names.find((one) => one.toLowerCase() === name.toLowerCase()) ?? nearestName(name, names) ?? names.find((one) => stemOf(one) === stem)
+  return (
+    names.find((one) => one.toLowerCase() === name.toLowerCase()) ?? nearestName(name, names) ?? names.find((one) => stemOf(one) === stem)
+  )
 }
 
 const stemOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/u, '').toLowerCase()

@@ -23,7 +23,11 @@ export function withoutQuotes(error: unknown): unknown {
   return new ToolError({ code, summary, place, hint: '', details })
 }
 
-const words: Readonly<Record<string, string>> = { otherLine: 'other line', patchLine: 'line of the patch', patchBytes: 'bytes of the patch' }
+const words: Readonly<Record<string, string>> = {
+  otherLine: 'other line',
+  patchLine: 'line of the patch',
+  patchBytes: 'bytes of the patch',
+}
 
 /** The same for the text of a session's `edit`, which shows the lines most like the one that is missing. */
 export function textWithoutQuotes(text: string): string {

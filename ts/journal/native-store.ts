@@ -134,12 +134,7 @@ class NativeStore implements JournalStore {
     return this.#rows(this.#native.priorEffects(asTask(task), attempt))
   }
 
-  async recordedCall(
-    task: TaskId,
-    toolName: string,
-    argsHash: string,
-    ordinal: number,
-  ): Promise<ToolCallRow | undefined> {
+  async recordedCall(task: TaskId, toolName: string, argsHash: string, ordinal: number): Promise<ToolCallRow | undefined> {
     const [found] = await this.#rows(this.#native.recorded(asTask(task), toolName, argsHash, ordinal))
     return found
   }

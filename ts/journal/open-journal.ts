@@ -45,10 +45,7 @@ const optionNames = ['synchronous', 'onFailure', 'redactKeys', 'maxOutputBytes',
  * JOURNAL_DISK_FULL, JOURNAL_BUSY; INVALID_INPUT for an option that makes no sense;
  * NATIVE_UNAVAILABLE.
  */
-export async function openJournal(
-  location: string | URL | JournalStore,
-  options: OpenJournalOptions = {},
-): Promise<Journal> {
+export async function openJournal(location: string | URL | JournalStore, options: OpenJournalOptions = {}): Promise<Journal> {
   const given = givenOptions('openJournal', options, optionNames)
   const { location: where, ...resolved } = checked('openJournal', () => resolveOpening(location, given))
   const { onFailure, redactKeys, ...native } = resolved

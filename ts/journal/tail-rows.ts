@@ -47,7 +47,8 @@ export async function* tailRows(
 /** As many rows as are about as long together as is right, by those that came last. */
 function nextCount(rows: readonly ToolCallRow[]): number {
   let length = 1
-  for (const { inputJson, outputJson, errorJson } of rows) for (const text of [inputJson, outputJson, errorJson]) length += text?.length ?? 0
+  for (const { inputJson, outputJson, errorJson } of rows)
+    for (const text of [inputJson, outputJson, errorJson]) length += text?.length ?? 0
   return Math.max(LEAST, Math.min(MOST, Math.floor((BYTES * Math.max(1, rows.length)) / length)))
 }
 

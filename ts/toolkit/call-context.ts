@@ -38,10 +38,7 @@ export interface DefinedToolContext extends ToolContext {
 }
 
 /** The context of one call; its number and its key are known once it is being recorded. */
-export function completeContext<ARGS>(
-  { metadata, bound, callOptions }: Call<ARGS>,
-  ambient: ToolContext | undefined,
-): DefinedToolContext {
+export function completeContext<ARGS>({ metadata, bound, callOptions }: Call<ARGS>, ambient: ToolContext | undefined): DefinedToolContext {
   const settings = resolveSettings(ambient, bound)
   const ctx: DefinedToolContext = {
     db: {},
@@ -86,10 +83,7 @@ async function skipSnapshot(): Promise<{ skipped: true }> {
 }
 
 /** Aborted when one of the two is. */
-export function eitherSignal(
-  a: AbortSignal | null | undefined,
-  b: AbortSignal | null | undefined,
-): AbortSignal | undefined {
+export function eitherSignal(a: AbortSignal | null | undefined, b: AbortSignal | null | undefined): AbortSignal | undefined {
   if (!a || !b || a === b) return a ?? b ?? undefined
   return AbortSignal.any([a, b])
 }

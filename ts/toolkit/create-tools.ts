@@ -1,7 +1,16 @@
 import { checkJournal } from '../journal/check-journal.js'
 import { checked, invalid } from '../core/options.js'
 import { checkSwitch } from './setting-checks.js'
-import { type BoundToolOptions, configuredRoot, documentedOptions, type LimitedKind, noteGranted, ownOptions, resolveSettings, type Settings } from './settings.js'
+import {
+  type BoundToolOptions,
+  configuredRoot,
+  documentedOptions,
+  type LimitedKind,
+  noteGranted,
+  ownOptions,
+  resolveSettings,
+  type Settings,
+} from './settings.js'
 import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
 import { describeTools, type Descriptions, documented, takenDescriptions } from './tools/descriptions.js'
 import { createEditTool, type EditTool } from './tools/edit.js'

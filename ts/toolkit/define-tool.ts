@@ -59,9 +59,7 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
  * @throws {TypeError} for a `revert` without `sideEffect: true`.
  * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for a name that is no option.
  */
-export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(
-  options: DefineToolOptions<SCHEMA, RESULT>,
-): DefinedTool<SCHEMA, RESULT> {
+export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedTool<SCHEMA, RESULT> {
   return define(options, { bound: {}, builtIn: false })
 }
 
@@ -118,9 +116,7 @@ function define<SCHEMA extends FlexibleSchema, RESULT>(
 const optionNames = ['name', 'description', 'schema', 'sideEffect', 'idempotent', 'execute', 'revert']
 
 /** What a tool is defined by, looked at once. @throws {ToolError} INVALID_INPUT */
-function takenParts<SCHEMA extends FlexibleSchema, RESULT>(
-  options: DefineToolOptions<SCHEMA, RESULT>,
-): DefineToolOptions<SCHEMA, RESULT> {
+function takenParts<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefineToolOptions<SCHEMA, RESULT> {
   if (typeof options !== 'object' || options === null) {
     throw invalid('defineTool takes an object with name, schema and execute.')
   }
@@ -141,9 +137,7 @@ function takenParts<SCHEMA extends FlexibleSchema, RESULT>(
   return given
 }
 
-function describe<SCHEMA extends FlexibleSchema, RESULT>(
-  options: DefineToolOptions<SCHEMA, RESULT>,
-): DefinedToolMetadata {
+function describe<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedToolMetadata {
   const { name, execute, revert } = options
   const sideEffect = options.sideEffect ?? false
   if (revert && !sideEffect) {

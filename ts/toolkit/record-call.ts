@@ -43,11 +43,7 @@ export interface CallRecorder {
  * Records that a call starts, where somebody keeps records: a host that has a recorder of its own, or
  * else a journal.
  */
-export function startRecord<ARGS>(
-  call: Call<ARGS>,
-  ctx: DefinedToolContext,
-  ambient: ToolContext | undefined,
-): Awaitable<OpenRecord> {
+export function startRecord<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, ambient: ToolContext | undefined): Awaitable<OpenRecord> {
   const recorder = journalRecorder(ambient, call.bound)
   if (recorder === undefined) return recordWithHost(call, ctx, ambient)
   const start = (input: unknown): Awaitable<OpenRecord> =>
@@ -58,11 +54,7 @@ export function startRecord<ARGS>(
 
 type Ending = Pick<ToolCallRecord, 'phase' | 'effectStatus' | 'output' | 'error'>
 
-async function recordWithHost<ARGS>(
-  call: Call<ARGS>,
-  ctx: DefinedToolContext,
-  ambient: ToolContext | undefined,
-): Promise<OpenRecord> {
+async function recordWithHost<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, ambient: ToolContext | undefined): Promise<OpenRecord> {
   const seq = nextToolSeq(ambient)
   const key = await keyWithoutJournal(call, ambient)
   if (ambient?.recordToolCall === undefined) {
@@ -126,10 +118,7 @@ type CallKeys = Awaited<ReturnType<typeof nativeCallKeys>>
 const keysOf = new WeakMap<ToolContext, Promise<CallKeys | undefined>>()
 
 /** The key of a call in a host's task. Only what a tool could use is worked out. */
-async function keyWithoutJournal<ARGS>(
-  { metadata, args, builtIn }: Call<ARGS>,
-  ambient: ToolContext | undefined,
-): Promise<string | null> {
+async function keyWithoutJournal<ARGS>({ metadata, args, builtIn }: Call<ARGS>, ambient: ToolContext | undefined): Promise<string | null> {
   if (builtIn || !metadata.sideEffect || !metadata.acceptsIdempotencyKey) return null
   if (!ambient?.runId || !ambient.nodeId) return null
   // Before anybody may change them.

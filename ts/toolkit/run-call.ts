@@ -88,10 +88,7 @@ export function streamCall<ARGS>(call: Call<ARGS>): AsyncGenerator<unknown, void
   }
 }
 
-async function* stream<ARGS>(
-  given: Call<ARGS>,
-  ambient: ToolContext | undefined,
-): AsyncGenerator<unknown, void, undefined> {
+async function* stream<ARGS>(given: Call<ARGS>, ambient: ToolContext | undefined): AsyncGenerator<unknown, void, undefined> {
   const call = checkedCall(given, ambient)
   const started = await start(call, ambient)
   if (started.recorded !== undefined) {

@@ -63,7 +63,10 @@ export const sandboxKinds = {
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
  */
 export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
-  const settings = resolveSettings(undefined, checked('sandboxReport', () => ownOptions(options)))
+  const settings = resolveSettings(
+    undefined,
+    checked('sandboxReport', () => ownOptions(options)),
+  )
   checkSettings(settings)
   const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
   const { rows } = await call({ what: 'sandbox report', timeoutMs: LONGEST_MS }, (addon, cancel) =>

@@ -91,9 +91,7 @@ export interface BoundToolOptions extends ToolOptions {
 }
 
 /** Which variables of the environment reach commands. */
-export type EnvironmentOption =
-  | 'inherit'
-  | { allow?: readonly string[] | undefined; set?: Readonly<Record<string, string>> | undefined }
+export type EnvironmentOption = 'inherit' | { allow?: readonly string[] | undefined; set?: Readonly<Record<string, string>> | undefined }
 
 /** The options in force for one call. */
 export interface Settings {
@@ -206,10 +204,8 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     rootHolder: rootHolder ?? theWorkingDirectory,
     // What is no path stays as it is, for `checkSettings` to refuse: a custom tool may not mind.
     rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolved(rootDir) : rootDir,
-    allowNetwork:
-      context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
-    maxOutputBytes:
-      context?.maxOutputBytes ?? limitOf(bound, kind) ?? limitOf(configured, kind) ?? defaults.maxOutputBytes,
+    allowNetwork: context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
+    maxOutputBytes: context?.maxOutputBytes ?? limitOf(bound, kind) ?? limitOf(configured, kind) ?? defaults.maxOutputBytes,
     imageBytes: bound.limits?.image ?? configured.limits?.image ?? 0,
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
     networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaultGuard(bound),

@@ -40,9 +40,17 @@ const adds = (name: string, args: (scene: Scene, target: string) => readonly str
 export const files: readonly Attack[] = [
   makes('a file outside', (_, target) => target),
   makes("a file in the host's /tmp", (_, target) => target, { where: (scene) => join(scene.temporary(), 'made') }),
-  makes("a file in the host's /dev/shm", (_, target) => target, { where: (scene) => join(scene.temporary('/dev/shm'), 'made'), needs: '/dev/shm' }),
-  makes("a file in the host's /var/tmp", (_, target) => target, { where: (scene) => join(scene.temporary('/var/tmp'), 'made'), needs: '/var/tmp' }),
-  makes('a file in the home directory', (_, target) => target, { where: (scene) => join(scene.host.base, 'home', `.profile-${scene.token}`) }),
+  makes("a file in the host's /dev/shm", (_, target) => target, {
+    where: (scene) => join(scene.temporary('/dev/shm'), 'made'),
+    needs: '/dev/shm',
+  }),
+  makes("a file in the host's /var/tmp", (_, target) => target, {
+    where: (scene) => join(scene.temporary('/var/tmp'), 'made'),
+    needs: '/var/tmp',
+  }),
+  makes('a file in the home directory', (_, target) => target, {
+    where: (scene) => join(scene.host.base, 'home', `.profile-${scene.token}`),
+  }),
   makes('by ..', (scene, target) => `${scene.inside}/../../outside/${basename(scene.outside)}/${basename(target)}`),
   makes('by /proc/self/root', (_, target) => `/proc/self/root${target}`),
   makes('by /proc/self/cwd', (scene, target) => `/proc/self/cwd/../../outside/${basename(scene.outside)}/${basename(target)}`),

@@ -23,7 +23,12 @@ function isPlanted(scene: Scene): boolean {
   return scene.isIn(join(scene.inside, '.git/config'))
 }
 
-const plants = (name: string, script: (scene: Scene) => string, parts: { hooks?: boolean; config?: boolean } | 'none' = {}, more: Partial<Attack> = {}): Attack => ({
+const plants = (
+  name: string,
+  script: (scene: Scene) => string,
+  parts: { hooks?: boolean; config?: boolean } | 'none' = {},
+  more: Partial<Attack> = {},
+): Attack => ({
   name: `git: ${name}`,
   ownRoot: true,
   ...more,
@@ -40,19 +45,36 @@ export const gitDirectory: readonly Attack[] = [
   plants('a hook', (scene) => hook(scene, '.git/hooks')),
   plants('a hook where there is no directory for it', (scene) => `mkdir .git/hooks; ${hook(scene, '.git/hooks')}`, { hooks: false }),
   plants('a hook where there is no repository', (scene) => `mkdir -p .git/hooks; ${hook(scene, '.git/hooks')}`, 'none'),
-  plants('a hook made of a sample', (scene) => `echo ${scene.token} >> .git/hooks/pre-commit.sample; mv .git/hooks/pre-commit.sample .git/hooks/pre-commit`),
+  plants(
+    'a hook made of a sample',
+    (scene) => `echo ${scene.token} >> .git/hooks/pre-commit.sample; mv .git/hooks/pre-commit.sample .git/hooks/pre-commit`,
+  ),
   plants('a hook after the repository was moved away', (scene) => `mv .git old; mkdir -p .git/hooks; ${hook(scene, '.git/hooks')}`),
   plants('a hook while the repository is away', (scene) => `mv .git old; ${hook(scene, 'old/hooks')}; mv old .git`),
   plants('a hook in a copy that takes the place', (scene) => `cp -r .git new; ${hook(scene, 'new/hooks')}; mv .git old; mv new .git`),
   plants('a hook in a copy, exchanged', (scene) => `cp -r .git new; ${hook(scene, 'new/hooks')}; ${scene.attackProgram} exchange new .git`),
-  plants('a hook in a repository that is a link', (scene) => `cp -r .git new; ${hook(scene, 'new/hooks')}; rm -rf .git; mv .git old; ln -s new .git`),
-  plants('a link in the place of the hooks', (scene) => `mkdir new; ${hook(scene, 'new')}; rm -rf .git/hooks; mv .git/hooks old; ln -s ../new .git/hooks`),
+  plants(
+    'a hook in a repository that is a link',
+    (scene) => `cp -r .git new; ${hook(scene, 'new/hooks')}; rm -rf .git; mv .git old; ln -s new .git`,
+  ),
+  plants(
+    'a link in the place of the hooks',
+    (scene) => `mkdir new; ${hook(scene, 'new')}; rm -rf .git/hooks; mv .git/hooks old; ln -s ../new .git/hooks`,
+  ),
   plants('a link where there are no hooks', (scene) => `mkdir new; ${hook(scene, 'new')}; ln -s ../new .git/hooks`, { hooks: false }),
   plants('a hook by a link', (scene) => `ln -s .git/hooks link; ${hook(scene, 'link')}`),
   plants('a hook by a rename', (scene) => `${hook(scene, '.')}; mv pre-commit .git/hooks/`),
   plants('a hook by a hard link', (scene) => `${hook(scene, '.')}; ln pre-commit .git/hooks/pre-commit`),
-  plants('a hook by a directory of its own', (scene) => `mkdir new; ${hook(scene, 'new')}; rmdir .git/hooks || rm -rf .git/hooks; mv new .git/hooks`),
-  plants('a hook under a mount', (scene) => `mkdir new; ${hook(scene, 'new')}; ${scene.attackProgram} mount-bind new .git/hooks`, {}, { only: 'root', needs: ROOTS }),
+  plants(
+    'a hook by a directory of its own',
+    (scene) => `mkdir new; ${hook(scene, 'new')}; rmdir .git/hooks || rm -rf .git/hooks; mv new .git/hooks`,
+  ),
+  plants(
+    'a hook under a mount',
+    (scene) => `mkdir new; ${hook(scene, 'new')}; ${scene.attackProgram} mount-bind new .git/hooks`,
+    {},
+    { only: 'root', needs: ROOTS },
+  ),
   plants('a line in the configuration', (scene) => `echo ${scene.token} >> .git/config`),
   {
     name: 'git: an empty configuration',

@@ -69,14 +69,32 @@ const elsewhere = (scene: Scene): string => join(scene.outside, 'tree')
 export const gitObeys: readonly Attack[] = [
   obeys('a line in the configuration', REPOSITORY, ({ config }) => config('.git/config')),
   obeys('a hook', REPOSITORY, ({ hook }) => hook('.git/hooks')),
-  obeys('the configuration of the working tree', `${REPOSITORY} && git config extensions.worktreeConfig true`, ({ config }) => config('.git/config.worktree')),
+  obeys('the configuration of the working tree', `${REPOSITORY} && git config extensions.worktreeConfig true`, ({ config }) =>
+    config('.git/config.worktree'),
+  ),
   obeys('the configuration of a directory that is shared', SHARED, ({ config }) => config('shared/config')),
   obeys('hooks of a directory that is shared', SHARED, ({ hook }) => hook('shared/hooks')),
   obeys('another directory to share', SHARED, ({ config }) => `cp -r shared evil; ${config('evil/config')}; echo ../evil > .git/commondir`),
-  obeys('another directory to share, by a rename', SHARED, ({ config }) => `cp -r shared evil; ${config('evil/config')}; echo ../evil > c; mv -f c .git/commondir`),
-  obeys('a directory to share where none is', REPOSITORY, ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo ../evil > .git/commondir`),
-  obeys('a directory to share where none is, by a rename', REPOSITORY, ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo ../evil > c; mv -f c .git/commondir`),
-  obeys('a directory to share, of a repository that lies apart', APART, ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo ../evil > .bare/commondir`),
+  obeys(
+    'another directory to share, by a rename',
+    SHARED,
+    ({ config }) => `cp -r shared evil; ${config('evil/config')}; echo ../evil > c; mv -f c .git/commondir`,
+  ),
+  obeys(
+    'a directory to share where none is',
+    REPOSITORY,
+    ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo ../evil > .git/commondir`,
+  ),
+  obeys(
+    'a directory to share where none is, by a rename',
+    REPOSITORY,
+    ({ config }) => `cp -r .git evil; ${config('evil/config')}; echo ../evil > c; mv -f c .git/commondir`,
+  ),
+  obeys(
+    'a directory to share, of a repository that lies apart',
+    APART,
+    ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo ../evil > .bare/commondir`,
+  ),
   obeys(
     'another directory for a working tree that is said to lie inside',
     (scene) => `${REPOSITORY} && git worktree add -q ${elsewhere(scene)}`,
@@ -104,12 +122,31 @@ export const gitObeys: readonly Attack[] = [
     },
   },
   obeys('a hook of a submodule', SUBMODULE, ({ hook }) => hook('.git/modules/sub/hooks'), 'sub'),
-  obeys('a hook of a submodule that is moved away', SUBMODULE, ({ hook }) => `mv .git/modules old; cp -r old .git/modules; ${hook('.git/modules/sub/hooks')}`, 'sub'),
-  obeys('a hook of a submodule that was hidden before', SUBMODULE, ({ hook }) => `mv HEAD .git/modules/sub/HEAD; mv config .git/modules/sub/config; ${hook('.git/modules/sub/hooks')}`, 'sub', 'mv .git/modules/sub/HEAD HEAD; rm -rf .git/modules/sub/hooks; mv .git/modules/sub/config config'),
+  obeys(
+    'a hook of a submodule that is moved away',
+    SUBMODULE,
+    ({ hook }) => `mv .git/modules old; cp -r old .git/modules; ${hook('.git/modules/sub/hooks')}`,
+    'sub',
+  ),
+  obeys(
+    'a hook of a submodule that was hidden before',
+    SUBMODULE,
+    ({ hook }) => `mv HEAD .git/modules/sub/HEAD; mv config .git/modules/sub/config; ${hook('.git/modules/sub/hooks')}`,
+    'sub',
+    'mv .git/modules/sub/HEAD HEAD; rm -rf .git/modules/sub/hooks; mv .git/modules/sub/config config',
+  ),
   obeys('the configuration of a repository that lies apart', APART, ({ config }) => config('.bare/config')),
   obeys('a hook of a repository that lies apart', APART, ({ hook }) => hook('.bare/hooks')),
-  obeys('a file that leads to another repository', APART, ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo gitdir: evil > .git`),
-  obeys('a file that leads to another repository, by a rename', APART, ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo gitdir: evil > g; mv -f g .git`),
+  obeys(
+    'a file that leads to another repository',
+    APART,
+    ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo gitdir: evil > .git`,
+  ),
+  obeys(
+    'a file that leads to another repository, by a rename',
+    APART,
+    ({ config }) => `cp -r .bare evil; ${config('evil/config')}; echo gitdir: evil > g; mv -f g .git`,
+  ),
   obeys('the configuration of a root that is a repository', BARE, ({ config }) => config('config')),
   obeys('a hook of a root that is a repository', BARE, ({ hook }) => hook('hooks')),
   obeys(

@@ -68,7 +68,9 @@ export const hostPrograms: readonly Attack[] = [
     stage(scene) {
       const made = join(scene.outside, 'made')
       const path = program(scene, made)
-      const hierarchy = ['freezer', 'blkio', 'pids'].map((name) => `/sys/fs/cgroup/${name}`).find((at) => existsSync(`${at}/release_agent`)) ?? '/sys/fs/cgroup'
+      const hierarchy =
+        ['freezer', 'blkio', 'pids'].map((name) => `/sys/fs/cgroup/${name}`).find((at) => existsSync(`${at}/release_agent`)) ??
+        '/sys/fs/cgroup'
       const agent = `${hierarchy}/release_agent`
       const group = `${hierarchy}/${scene.token}`
       const before = existsSync(agent) ? readFileSync(agent, 'utf8').trim() : undefined

@@ -12,7 +12,11 @@ const reads = (name: string, args: (victim: Victim) => readonly string[]): Attac
   },
 })
 
-const finds = (name: string, args: (victim: Victim, token: string) => readonly string[], is: (state: State, token: string) => boolean): Attack => ({
+const finds = (
+  name: string,
+  args: (victim: Victim, token: string) => readonly string[],
+  is: (state: State, token: string) => boolean,
+): Attack => ({
   name,
   needs: 'IPC',
   async stage(scene) {
@@ -23,19 +27,42 @@ const finds = (name: string, args: (victim: Victim, token: string) => readonly s
 
 export const ipc: readonly Attack[] = [
   reads('shared memory, read', ({ shm }) => ['shm-read', String(shm)]),
-  finds('shared memory, written', ({ shm }, token) => ['shm-write', String(shm), token], ({ shared }, token) => shared.startsWith(token)),
-  finds('shared memory, removed', ({ shm }) => ['shm-remove', String(shm)], ({ removed }) => removed),
+  finds(
+    'shared memory, written',
+    ({ shm }, token) => ['shm-write', String(shm), token],
+    ({ shared }, token) => shared.startsWith(token),
+  ),
+  finds(
+    'shared memory, removed',
+    ({ shm }) => ['shm-remove', String(shm)],
+    ({ removed }) => removed,
+  ),
   reads('a message queue, read', ({ msg }) => ['message-receive', String(msg)]),
-  finds('a message queue, written', ({ msg }, token) => ['message-send', String(msg), token], ({ messages }) => messages === 2),
-  finds('a semaphore', ({ sem }) => ['semaphore-set', String(sem)], ({ semaphore }) => semaphore === 99),
+  finds(
+    'a message queue, written',
+    ({ msg }, token) => ['message-send', String(msg), token],
+    ({ messages }) => messages === 2,
+  ),
+  finds(
+    'a semaphore',
+    ({ sem }) => ['semaphore-set', String(sem)],
+    ({ semaphore }) => semaphore === 99,
+  ),
   reads('a POSIX message queue, read', ({ name }) => ['queue-receive', name]),
-  finds('a POSIX message queue, written', ({ name }, token) => ['queue-send', name, token], ({ queued }) => queued === 2),
+  finds(
+    'a POSIX message queue, written',
+    ({ name }, token) => ['queue-send', name, token],
+    ({ queued }) => queued === 2,
+  ),
   {
     name: 'a POSIX message queue, removed',
     needs: 'IPC',
     async stage(scene) {
       const { name } = await scene.victim('ipc')
-      return { run: ['queue-unlink', name], happened: async () => !(await scene.beyond('queue-send', name, 'x')).output.includes('reached') }
+      return {
+        run: ['queue-unlink', name],
+        happened: async () => !(await scene.beyond('queue-send', name, 'x')).output.includes('reached'),
+      }
     },
   },
   {

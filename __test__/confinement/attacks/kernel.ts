@@ -74,7 +74,9 @@ export const kernel: readonly Attack[] = [
   gets('another root directory', () => ['pivot'], 'user namespaces'),
   gets('a device node in the root', () => ['device-node', 'node', 'b', ...rootDevice()], 'a block device below /', { only: 'root' }),
   gets('the memory of the machine by a device node', () => ['device-node', 'node', 'c', '1', '1'], '/dev/mem', { only: 'root' }),
-  gets('a terminal of the machine by a device node', () => ['device-node', 'node', 'c', '1', '11'], 'the kernel log as a device', { only: 'root' }),
+  gets('a terminal of the machine by a device node', () => ['device-node', 'node', 'c', '1', '11'], 'the kernel log as a device', {
+    only: 'root',
+  }),
   gets('a disk', () => ['device-read', `/dev/block/${rootDevice().join(':')}`], '/dev/block', { only: 'root' }),
   gets('a disk by its name', () => ['device-read', '/dev/vda'], '/dev/vda', { only: 'root' }),
   {
@@ -131,7 +133,10 @@ export const kernel: readonly Attack[] = [
     needs: 'CAP_SYS_TIME',
     async stage(scene) {
       const value = 1_000_000 + Math.floor(Math.random() * 1_000_000)
-      return { run: ['clock-error', String(value)], happened: async () => (await scene.beyond('clock-error-of')).output.includes(`<${value}>`) }
+      return {
+        run: ['clock-error', String(value)],
+        happened: async () => (await scene.beyond('clock-error-of')).output.includes(`<${value}>`),
+      }
     },
   },
   {

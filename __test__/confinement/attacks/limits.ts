@@ -5,7 +5,13 @@ import type { Attack } from './attack.ts'
 
 const MIB = 1 << 20
 
-const exceeds = (name: string, limits: NonNullable<SandboxOptions['limits']>, run: readonly string[], done: string, more: Partial<Attack> = {}): Attack => ({
+const exceeds = (
+  name: string,
+  limits: NonNullable<SandboxOptions['limits']>,
+  run: readonly string[],
+  done: string,
+  more: Partial<Attack> = {},
+): Attack => ({
   name,
   ownRoot: true,
   sandbox: { limits },

@@ -5,7 +5,12 @@ import type { Scene } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
 
 /** What is told about a file beside the root is no longer what it was. */
-const alters = (name: string, args: (path: string, scene: Scene) => readonly string[], is: (file: Stats) => boolean, more: Partial<Attack> = {}): Attack => ({
+const alters = (
+  name: string,
+  args: (path: string, scene: Scene) => readonly string[],
+  is: (file: Stats) => boolean,
+  more: Partial<Attack> = {},
+): Attack => ({
   name,
   ...more,
   stage(scene) {
@@ -34,7 +39,11 @@ export const metadata: readonly Attack[] = [
   alters('fchmod of a file opened for reading', (path) => ['fchmod', path, '777'], isOpen),
   alters('fchmodat2 of a file not opened at all', (path) => ['fchmodat2', path, '777'], isOpen, { needs: 'fchmodat2' }),
   alters('chmod by /proc/self/root', (path) => ['chmod', `/proc/self/root${path}`, '777'], isOpen),
-  alters('a setuid bit outside', (path) => ['chmod', path, '4755'], (file) => (file.mode & 0o4000) !== 0),
+  alters(
+    'a setuid bit outside',
+    (path) => ['chmod', path, '4755'],
+    (file) => (file.mode & 0o4000) !== 0,
+  ),
   alters('chown', (path) => ['chown', path, '12345'], isGiven, { only: 'root' }),
   alters('fchown of a file opened for reading', (path) => ['fchown', path, '12345'], isGiven, { only: 'root' }),
   alters('the times', (path) => ['utimes', path], isOld),
@@ -70,16 +79,14 @@ export const metadata: readonly Attack[] = [
       return { run: ['setacl', path], happened: () => (statSync(path).mode & 0o070) === 0o070 }
     },
   },
-  ...['setflags', 'file-setattr'].map(
-    (attack): Attack => ({
-      name: `the flags of a file, by ${attack}`,
-      needs: `${attack} in this file system`,
-      stage(scene) {
-        const path = scene.beside('file')
-        return { run: [attack, path], happened: async () => (await scene.beyond('getflags', path)).output.includes('<no dump>') }
-      },
-    }),
-  ),
+  ...['setflags', 'file-setattr'].map((attack): Attack => ({
+    name: `the flags of a file, by ${attack}`,
+    needs: `${attack} in this file system`,
+    stage(scene) {
+      const path = scene.beside('file')
+      return { run: [attack, path], happened: async () => (await scene.beyond('getflags', path)).output.includes('<no dump>') }
+    },
+  })),
   {
     name: 'the rights of the owner of a program',
     only: 'others',

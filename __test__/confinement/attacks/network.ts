@@ -118,32 +118,44 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const address = `127.${1 + (process.pid % 200)}.77.9`
       const listener = await scene.tcp()
-      scene.afterwards(async () => void (await scene.host.order({ how: 'plain', argv: ['ip', 'address', 'del', `${address}/32`, 'dev', 'lo'], cwd: '/' })))
+      scene.afterwards(
+        async () => void (await scene.host.order({ how: 'plain', argv: ['ip', 'address', 'del', `${address}/32`, 'dev', 'lo'], cwd: '/' })),
+      )
       const known = async () => (await scene.beyond('read', '/proc/net/fib_trie')).output.includes(address)
       return { run: ['add-address', `${address}:${listener.port}`], happened: known }
     },
   },
-  ...([
-    ['vsock', 40, 1, 0],
-    ['the crypto of the kernel', 38, 5, 0],
-    ['a key socket', 15, 3, 2],
-    ['netlink, generic', 16, 3, 16],
-    ['netlink, events of devices', 16, 3, 15],
-    ['netlink, audit', 16, 3, 9],
-    ['netlink, filter', 16, 3, 12],
-    ['XDP', 44, 3, 0],
-    ['TIPC', 30, 1, 0],
-    ['Bluetooth', 31, 3, 1],
-    ['SMC', 43, 1, 0],
-  ] as const).map(([family, ...numbers]): Attack => ({
+  ...(
+    [
+      ['vsock', 40, 1, 0],
+      ['the crypto of the kernel', 38, 5, 0],
+      ['a key socket', 15, 3, 2],
+      ['netlink, generic', 16, 3, 16],
+      ['netlink, events of devices', 16, 3, 15],
+      ['netlink, audit', 16, 3, 9],
+      ['netlink, filter', 16, 3, 12],
+      ['XDP', 44, 3, 0],
+      ['TIPC', 30, 1, 0],
+      ['Bluetooth', 31, 3, 1],
+      ['SMC', 43, 1, 0],
+    ] as const
+  ).map(([family, ...numbers]): Attack => ({
     name: `a socket of another family: ${family}`,
     needs: `sockets of this family`,
     stage: () => ({ run: ['family', ...numbers.map(String)], happened: (output) => output.includes('reached') }),
   })),
   ...unixSockets(),
   scripted('the shell', 'bash', (port, token) => `bash -c 'echo ${token} > /dev/tcp/127.0.0.1/${port}'`),
-  scripted('node', 'node', (port, token) => `node -e 'fetch("http:" + "//127.0.0.1:${port}/${token}", { signal: AbortSignal.timeout(500) }).catch(() => {})'`),
-  scripted('python', 'python3', (port, token) => `python3 -c 'import socket; socket.create_connection(("127.0.0.1", ${port})).send(b"${token}")'`),
+  scripted(
+    'node',
+    'node',
+    (port, token) => `node -e 'fetch("http:" + "//127.0.0.1:${port}/${token}", { signal: AbortSignal.timeout(500) }).catch(() => {})'`,
+  ),
+  scripted(
+    'python',
+    'python3',
+    (port, token) => `python3 -c 'import socket; socket.create_connection(("127.0.0.1", ${port})).send(b"${token}")'`,
+  ),
   scripted('perl', 'perl', (port, token) => `perl -MIO::Socket::INET -e 'print {IO::Socket::INET->new("127.0.0.1:${port}")} "${token}"'`),
   scripted('curl', 'curl', (port, token) => `curl --max-time 0.5 127.0.0.1:${port}/${token}`),
   beyondLoopback('TCP to another address of the machine', 'tcp', 'tcp', outer),

@@ -18,7 +18,11 @@ const keyIsOut =
   (output: string): boolean =>
     output.includes(scene.host.secrets.stores[KEY] ?? scene.token)
 
-const readsKey = (name: string, run: (scene: Scene, path: string) => Promise<readonly string[]> | readonly string[] | string, more: Partial<Attack> = {}): Attack => ({
+const readsKey = (
+  name: string,
+  run: (scene: Scene, path: string) => Promise<readonly string[]> | readonly string[] | string,
+  more: Partial<Attack> = {},
+): Attack => ({
   name: `the key: ${name}`,
   ...more,
   stage: async (scene) => ({ run: await run(scene, store(scene, KEY)), happened: keyIsOut(scene) }),
@@ -34,24 +38,22 @@ const tellsEnvironment = (name: string, run: (scene: Scene) => readonly string[]
 })
 
 export const secrets: readonly Attack[] = [
-  ...stores.filter((name) => name !== MOVABLE).map(
-    (name): Attack => ({
+  ...stores
+    .filter((name) => name !== MOVABLE)
+    .map((name): Attack => ({
       name: `the store ~/${name}`,
       stage: (scene) => ({
         run: ['read', store(scene, name)],
         happened: (output) => output.includes(scene.host.secrets.stores[name] ?? scene.token),
       }),
+    })),
+  ...movedStores.map(([variable, , file]): Attack => ({
+    name: `the store of ${variable}`,
+    stage: (scene) => ({
+      run: ['read', join(scene.host.base, 'moved', file)],
+      happened: (output) => output.includes(scene.host.secrets.stores[variable] ?? scene.token),
     }),
-  ),
-  ...movedStores.map(
-    ([variable, , file]): Attack => ({
-      name: `the store of ${variable}`,
-      stage: (scene) => ({
-        run: ['read', join(scene.host.base, 'moved', file)],
-        happened: (output) => output.includes(scene.host.secrets.stores[variable] ?? scene.token),
-      }),
-    }),
-  ),
+  })),
   {
     name: 'a store that the host saves by a rename, while a command runs',
     async stage(scene) {
@@ -107,12 +109,22 @@ export const secrets: readonly Attack[] = [
   },
   readsKey('by copying the home directory', (scene) => `cp -r ${join(scene.host.base, 'home')} copy; cat copy/.ssh/*`),
   readsKey('by the root of a process of the host', async (scene, path) => ['read', `/proc/${(await scene.victim()).pid}/root${path}`]),
-  readsKey('by the number of the file', async (scene, path) => ['handle-read', ...(await handle(scene, path))], { only: 'root', needs: 'CAP_DAC_READ_SEARCH' }),
-  readsKey('by a mount of its directory', (scene, path) => `mkdir seen; ${scene.attackProgram} mount-bind ${join(path, '..')} seen; cat seen/*; umount seen`, {
+  readsKey('by the number of the file', async (scene, path) => ['handle-read', ...(await handle(scene, path))], {
     only: 'root',
-    needs: 'CAP_SYS_ADMIN',
+    needs: 'CAP_DAC_READ_SEARCH',
   }),
-  readsKey('by the program that changes a root', (scene, path) => `chroot / ${scene.attackProgram} read ${path}`, { only: 'root', needs: 'CAP_SYS_CHROOT' }),
+  readsKey(
+    'by a mount of its directory',
+    (scene, path) => `mkdir seen; ${scene.attackProgram} mount-bind ${join(path, '..')} seen; cat seen/*; umount seen`,
+    {
+      only: 'root',
+      needs: 'CAP_SYS_ADMIN',
+    },
+  ),
+  readsKey('by the program that changes a root', (scene, path) => `chroot / ${scene.attackProgram} read ${path}`, {
+    only: 'root',
+    needs: 'CAP_SYS_CHROOT',
+  }),
   {
     name: 'the names in a store',
     stage: (scene) => ({ run: ['list', store(scene, '.ssh')], happened: (output) => output.includes('id_ed25519') }),

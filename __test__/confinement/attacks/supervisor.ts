@@ -58,13 +58,20 @@ const starves = (how: string, needs?: string): Attack => ({
 })
 
 /** What one command leaves for the next, where each is to have its own. */
-const leaves = (name: string, leave: (scene: Scene, path: string) => string, find: (path: string) => string, found: (output: string, scene: Scene) => boolean): Attack => ({
+const leaves = (
+  name: string,
+  leave: (scene: Scene, path: string) => string,
+  find: (path: string) => string,
+  found: (output: string, scene: Scene) => boolean,
+): Attack => ({
   name: `isolation: 'call': ${name}`,
   ownRoot: true,
   sandbox: { isolation: 'call' },
   stage(scene) {
     const path = join(tmpdir(), `left-${process.pid}-${scene.how}`)
-    scene.afterwards(async () => void (await scene.host.order({ how: 'plain', argv: ['rm', '-rf', path, `/dev/shm/${scene.token}`], cwd: '/' })))
+    scene.afterwards(
+      async () => void (await scene.host.order({ how: 'plain', argv: ['rm', '-rf', path, `/dev/shm/${scene.token}`], cwd: '/' })),
+    )
     return {
       run: leave(scene, path),
       happened: async () => found((await scene.run(['sh', '-c', find(path)])).output, scene),
@@ -93,7 +100,12 @@ export const supervisor: readonly Attack[] = [
   starves('attributes'),
   besieges('SIGKILL to everybody', '-1', 'kill', fell),
   besieges('SIGSTOP to everybody', '-1', 'stop', fell),
-  leaves('a file in /tmp', (scene, path) => `echo ${scene.token} > ${path}`, (path) => `cat ${path}`, (output, scene) => output.includes(scene.token)),
+  leaves(
+    'a file in /tmp',
+    (scene, path) => `echo ${scene.token} > ${path}`,
+    (path) => `cat ${path}`,
+    (output, scene) => output.includes(scene.token),
+  ),
   leaves(
     'a file in /dev/shm',
     (scene) => `echo ${scene.token} > /dev/shm/${scene.token}`,
@@ -101,7 +113,7 @@ export const supervisor: readonly Attack[] = [
     (output, scene) => output.includes(scene.token),
   ),
   {
-    name: "a process that stays where the next command works",
+    name: 'a process that stays where the next command works',
     ownRoot: true,
     stage: (scene) => ({
       run: ['linger', 'session', scene.token, LINGERS, 'end'],
@@ -114,7 +126,9 @@ export const supervisor: readonly Attack[] = [
     stage: (scene) => ({
       run: ['linger', 'crowd', scene.token, LINGERS, 'end'],
       // Others end while it looks, and what `cat` says of them is no number.
-      happened: async () => Number((await scene.run(['sh', '-c', `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c ${scene.token}`])).output) > 50,
+      happened: async () =>
+        Number((await scene.run(['sh', '-c', `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c ${scene.token}`])).output) >
+        50,
     }),
   },
 ]

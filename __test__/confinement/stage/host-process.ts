@@ -52,6 +52,11 @@ async function runConfined({ options, argv, cwd, killAfterMs, by }: Order & { ho
   } catch (error) {
     if (!ToolError.isInstance(error)) return { output: '', how: String(error) }
     const { output, exitCode, signal } = error.details
-    return { output: typeof output === 'string' ? output : '', how: String(signal ?? exitCode ?? ''), code: error.code, message: error.message }
+    return {
+      output: typeof output === 'string' ? output : '',
+      how: String(signal ?? exitCode ?? ''),
+      code: error.code,
+      message: error.message,
+    }
   }
 }

@@ -1,5 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, copyFileSync, lchownSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { programs, project } from './programs.ts'
@@ -18,7 +30,14 @@ export interface HostOptions {
 /** What a host is told to do. */
 export type Order = { id: number } & (
   | { how: 'plain'; argv: string[]; cwd: string; killAfterMs?: number | undefined; inheritInput?: boolean | undefined }
-  | { how: 'confined'; options: HostOptions; argv: string[]; cwd: string; killAfterMs?: number | undefined; by?: 'timeout' | 'abort' | undefined }
+  | {
+      how: 'confined'
+      options: HostOptions
+      argv: string[]
+      cwd: string
+      killAfterMs?: number | undefined
+      by?: 'timeout' | 'abort' | undefined
+    }
   | { how: 'report'; options?: object | undefined }
 )
 type OrderWithoutId = Order extends infer O ? (O extends Order ? Omit<O, 'id'> : never) : never
@@ -100,19 +119,34 @@ export class Host {
       mkdirSync(dirname(path), { recursive: true })
       secrets.stores[variable] = token()
       writeFileSync(path, secrets.stores[variable])
-      moved[variable] = value.split(':').map((part) => join(base, 'moved', part)).join(':')
+      moved[variable] = value
+        .split(':')
+        .map((part) => join(base, 'moved', part))
+        .join(':')
     }
     copyFileSync(attack, join(base, 'root', 'attack'))
     const held = join(base, 'held')
     writeFileSync(held, secrets.descriptor)
     handOver(base, user)
-    const launch = [attack, 'hold', String(LEFT_OPEN), held, '--', ...(user.uid === process.getuid?.() ? [] : [attack, 'as', String(user.uid), '--'])]
+    const launch = [
+      attack,
+      'hold',
+      String(LEFT_OPEN),
+      held,
+      '--',
+      ...(user.uid === process.getuid?.() ? [] : [attack, 'as', String(user.uid), '--']),
+    ]
     const script = fileURLToPath(new URL('host-process.ts', import.meta.url))
     const [program = '', ...args] = [...launch, ...under, process.execPath, script, secrets.argument]
     const log = openSync(join(base, 'log'), 'a')
     const child = spawn(program, args, {
       cwd: base,
-      env: { ...process.env, ...(ownHome && { HOME: join(base, 'home'), ...moved }), REDTEAM_API_KEY: secrets.environment, ...(ownTemporary && { TMPDIR: join(base, 'tmp') }) },
+      env: {
+        ...process.env,
+        ...(ownHome && { HOME: join(base, 'home'), ...moved }),
+        REDTEAM_API_KEY: secrets.environment,
+        ...(ownTemporary && { TMPDIR: join(base, 'tmp') }),
+      },
       stdio: ['pipe', log, log, 'ipc'],
     })
     closeSync(log)

@@ -21,7 +21,9 @@ function statOf(pid: number): { state: string; parent: number; began: string } |
 
 /** Whether the whole process has ended: its first thread alone may have. */
 const hasEnded = (pid: number): boolean =>
-  statOf(pid)?.state !== 'Z' ? statOf(pid) === undefined : readTasks(pid).every((task) => /\) [ZX] /u.test(read(`/proc/${pid}/task/${task}/stat`)))
+  statOf(pid)?.state !== 'Z'
+    ? statOf(pid) === undefined
+    : readTasks(pid).every((task) => /\) [ZX] /u.test(read(`/proc/${pid}/task/${task}/stat`)))
 
 function readTasks(pid: number): string[] {
   try {
@@ -34,7 +36,11 @@ function readTasks(pid: number): string[] {
 /** Whether a process that runs has a text among its arguments. */
 function isMarked(pid: number, mark: string): boolean {
   // That of a process without its first thread is empty at the process, and whole at its threads.
-  const line = read(`/proc/${pid}/cmdline`) || readTasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)).join('')
+  const line =
+    read(`/proc/${pid}/cmdline`) ||
+    readTasks(pid)
+      .map((task) => read(`/proc/${pid}/task/${task}/cmdline`))
+      .join('')
   return line.includes(mark) && !hasEnded(pid)
 }
 
@@ -84,7 +90,7 @@ export interface Seen {
 export function family(pid: number): Seen[] {
   const all = new Map(pids().map((one) => [one, statOf(one)]))
   const known = new Set([pid])
-  for (let before = 0; before !== known.size; ) {
+  for (let before = 0; before !== known.size;) {
     before = known.size
     for (const [one, stat] of all) if (stat !== undefined && known.has(stat.parent)) known.add(one)
   }

@@ -21,7 +21,8 @@ const session = await createSession({
 })
 const begin = (subagent_type: string) => session.call('task', { subagent_type, prompt: 'x', background: true }, { callId: subagent_type })
 const ended = async (count: number): Promise<void> => {
-  const rows = async () => (await journal.listRun(session.id)).filter(({ nodeId, status }) => nodeId === 'contract/background' && status !== 'started')
+  const rows = async () =>
+    (await journal.listRun(session.id)).filter(({ nodeId, status }) => nodeId === 'contract/background' && status !== 'started')
   while ((await rows()).length < count) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 await begin('told')

@@ -16,7 +16,12 @@ const spawn: NonNullable<SessionOptions['host']>['spawn'] = async ({ agent: { na
   if (name === 'fails') throw new Error('no luck')
   return 'The answer.'
 }
-const options = (journal: Journal): Partial<SessionOptions> => ({ id: 'again', manifest: { name: 'root', permissions: allowAll, agents }, host: { spawn }, journal })
+const options = (journal: Journal): Partial<SessionOptions> => ({
+  id: 'again',
+  manifest: { name: 'root', permissions: allowAll, agents },
+  host: { spawn },
+  journal,
+})
 const task = (subagent_type: string) => ({ subagent_type, prompt: 'x', background: true })
 
 async function journalOf(location = 'memory:'): Promise<Journal> {
@@ -68,8 +73,12 @@ describe('a host that is started again', () => {
     const journal = await journalOf(`file:${file}`)
     const first = await opened(box, journal, 'restarted')
     expect(first.told).toHaveLength(3)
-    expect(first.told[0]).toMatch(/^assistant: The background task of hangs \(session restarted\/2-hangs\) has failed: its process ended before/u)
-    expect(first.told[1]).toBe('assistant: The background task of finishes (session restarted/3-finishes) has finished:\n\nWhat finishes gave.')
+    expect(first.told[0]).toMatch(
+      /^assistant: The background task of hangs \(session restarted\/2-hangs\) has failed: its process ended before/u,
+    )
+    expect(first.told[1]).toBe(
+      'assistant: The background task of finishes (session restarted/3-finishes) has finished:\n\nWhat finishes gave.',
+    )
     expect(first.told[2]).toMatch(/fails .* has failed: .*no luck/u)
     // A host that keeps the messages is told nothing twice, and one that does not keeps seeing them.
     expect((await first.session.prepareStep({ messages: first.messages })).messages).toBeUndefined()
@@ -174,7 +183,10 @@ describe('a host that is started again', () => {
             const session = await openSession(box, options(journal))
             for (const name of begun) given.push(`${name} ${dataOf(await session.call('task', task(name))).session_id}`)
             const ends = begun.filter((name) => name !== 'hangs').length
-            const isEnded = async () => (await journal.listRun('again')).filter(({ nodeId, attempt, status }) => nodeId === 'contract/background' && status !== 'started' && attempt === lastAttempt).length >= ends
+            const isEnded = async () =>
+              (await journal.listRun('again')).filter(
+                ({ nodeId, attempt, status }) => nodeId === 'contract/background' && status !== 'started' && attempt === lastAttempt,
+              ).length >= ends
             const lastAttempt = Math.max(0, ...(await journal.listRun('again')).map(({ attempt }) => attempt))
             if (ends > 0) await until(isEnded)
             let messages: unknown[] = []
@@ -191,7 +203,8 @@ describe('a host that is started again', () => {
           return `The background task of ${name} (session ${id}) ${ends[name]}`
         })
         expect(told).toHaveLength(given.length)
-        for (const head of expected) expect(told.filter((text) => text.startsWith(head)).length).toBe(expected.filter((one) => one === head).length)
+        for (const head of expected)
+          expect(told.filter((text) => text.startsWith(head)).length).toBe(expected.filter((one) => one === head).length)
       }),
       { numRuns: 15 },
     )
@@ -215,7 +228,10 @@ describe('a host that is started again', () => {
       dataOf(await session.call('task', { subagent_type: 'finishes', prompt: 'x' }, { callId: 'same' }))
       await session.close()
     }
-    expect(told).toEqual([['finishes', 'again/1-same', undefined], ['finishes', 'again/1-same', undefined]])
+    expect(told).toEqual([
+      ['finishes', 'again/1-same', undefined],
+      ['finishes', 'again/1-same', undefined],
+    ])
   })
 
   test('R54 what cannot be recorded is not begun', async () => {
@@ -223,7 +239,10 @@ describe('a host that is started again', () => {
     let isBegun = false
     const failing = whenTaskBegins(journal, () => Promise.reject(new Error('full')))
     const { call } = await openScene({ ...options(failing), host: { spawn: () => ((isBegun = true), 'x') } })
-    expect(failureOf(await call('task', task('finishes')))).toMatchObject({ code: 'recording_failed', text: expect.stringMatching(/not begun: full/u) })
+    expect(failureOf(await call('task', task('finishes')))).toMatchObject({
+      code: 'recording_failed',
+      text: expect.stringMatching(/not begun: full/u),
+    })
     expect(isBegun).toBe(false)
     // It takes no place among the agents at work.
     for (let n = 0; n < 40; n += 1) await call('task', task('finishes'))
@@ -233,8 +252,14 @@ describe('a host that is started again', () => {
   test('R54 a row of a hand that is not ours is told as a failure, or not at all, and never stops the session', async () => {
     const journal = await journalOf()
     await (await openScene(options(journal))).call('todo', { todos: [] })
-    const rows = [null, 'no json', '[]', '7', '{"output":7}'].map((json, n) => ({ inputJson: json, outputJson: json, errorJson: json, status: (['success', 'error', 'unknown'] as const)[n % 3] }))
-    for (const [n, row] of rows.entries()) await journal.insertToolCall({ ...row, runId: 'again', nodeId: 'contract/background', attempt: 1, seq: n + 1, toolName: 'task' })
+    const rows = [null, 'no json', '[]', '7', '{"output":7}'].map((json, n) => ({
+      inputJson: json,
+      outputJson: json,
+      errorJson: json,
+      status: (['success', 'error', 'unknown'] as const)[n % 3],
+    }))
+    for (const [n, row] of rows.entries())
+      await journal.insertToolCall({ ...row, runId: 'again', nodeId: 'contract/background', attempt: 1, seq: n + 1, toolName: 'task' })
     const { told } = await opened(makeSandbox(), journal, 'again')
     expect(told).toHaveLength(rows.length)
     for (const text of told) expect(text).toMatch(/^assistant: The background task of an agent \(session \) has failed: /u)

@@ -2,14 +2,27 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { openJournal } from 'toolwright'
-import { CALLER_IS_AGENT, replaySession, type AgentDefinition, type ChildAgent, type RecordPart, type Rule, type SessionOptions } from 'toolwright/contract'
+import {
+  CALLER_IS_AGENT,
+  replaySession,
+  type AgentDefinition,
+  type ChildAgent,
+  type RecordPart,
+  type Rule,
+  type SessionOptions,
+} from 'toolwright/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { script, seenBy, type Turn } from '../../support/scripted-model.ts'
 import { stdio, step, until } from '../mcp/servers.ts'
 import { allowAll, dataOf, failureOf, openScene, rule, testTool } from '../scene.ts'
 
 /** A session with agents that do what `work` says. */
-const withAgents = (agents: Partial<AgentDefinition>[], work: (child: ChildAgent) => unknown, more: Partial<SessionOptions> = {}, permissions: Rule[] = allowAll) =>
+const withAgents = (
+  agents: Partial<AgentDefinition>[],
+  work: (child: ChildAgent) => unknown,
+  more: Partial<SessionOptions> = {},
+  permissions: Rule[] = allowAll,
+) =>
   openScene({
     manifest: { name: 'root', permissions, agents: agents.map((agent) => ({ name: 'helper', ...agent })) },
     host: { spawn: async (child) => String((await work(child)) ?? 'done') },
@@ -62,7 +75,10 @@ describe('calling', () => {
   })
 
   test('R50 the model is told which agents take tasks', async () => {
-    const { session } = await withAgents([{ description: 'Reads a lot.' }, { name: 'first', mode: 'primary' }, { name: 'plain' }], () => 'done')
+    const { session } = await withAgents(
+      [{ description: 'Reads a lot.' }, { name: 'first', mode: 'primary' }, { name: 'plain' }],
+      () => 'done',
+    )
     expect(session.tools.task.description).toMatch(/ The agents are: helper \(Reads a lot\.\), plain\.$/u)
     const { session: alone } = await withAgents([], () => 'done')
     expect(alone.tools).not.toHaveProperty('task')
@@ -95,7 +111,10 @@ describe('calling', () => {
 })
 
 describe('what a child may do', () => {
-  const read = (path: string) => async ({ session }: ChildAgent) => JSON.stringify(await session.call('read', { path }))
+  const read =
+    (path: string) =>
+    async ({ session }: ChildAgent) =>
+      JSON.stringify(await session.call('read', { path }))
   const outcome = async (scene: Awaited<ReturnType<typeof withAgents>>) => JSON.parse(dataOf(await scene.call('task', task())).output)
 
   test('R52 never more than its parent: a ceiling of the parent holds for the grandchild', async () => {
@@ -103,10 +122,14 @@ describe('what a child may do', () => {
     const free = await withAgents(agents, read('/etc/hostname'))
     expect((await outcome(free)).metadata.code).toBe('capability_refused')
     const ceiling = { fs: { read: ['{workspace}/open/**'] } }
-    const deep = await withAgents(agents, async (child) => {
-      if (child.depth < 3) return dataOf(await child.session.call('task', task())).output
-      return read('closed/a')(child)
-    }, { ceiling })
+    const deep = await withAgents(
+      agents,
+      async (child) => {
+        if (child.depth < 3) return dataOf(await child.session.call('task', task())).output
+        return read('closed/a')(child)
+      },
+      { ceiling },
+    )
     deep.put('closed/a', 'x')
     expect((await outcome(deep)).metadata.code).toBe('capability_refused')
   })
@@ -122,10 +145,19 @@ describe('what a child may do', () => {
 
   test('R52 what the parent denies is denied to the child and to the grandchild, whatever their rules say', async () => {
     const agents = [{ permissions: [...allowAll, rule('fs.read secret/** allow')] }]
-    const scene = await withAgents(agents, async (child) => {
-      if (child.depth < 2) return dataOf(await child.session.call('task', task())).output
-      return JSON.stringify([await child.session.call('read', { path: 'secret/a' }), await child.session.call('grep', { pattern: 'needle' }), await child.session.call('read', { path: 'open' })])
-    }, {}, [...allowAll, rule('fs.read secret/** deny')])
+    const scene = await withAgents(
+      agents,
+      async (child) => {
+        if (child.depth < 2) return dataOf(await child.session.call('task', task())).output
+        return JSON.stringify([
+          await child.session.call('read', { path: 'secret/a' }),
+          await child.session.call('grep', { pattern: 'needle' }),
+          await child.session.call('read', { path: 'open' }),
+        ])
+      },
+      {},
+      [...allowAll, rule('fs.read secret/** deny')],
+    )
     scene.put('secret/a', 'needle')
     scene.put('open', 'x')
     const [refused, found, open] = await outcome(scene)
@@ -154,7 +186,7 @@ describe('what a child may do', () => {
     expect(codes).toEqual(['ok', 'permission_denied'])
   })
 
-  test('R52 a child\'s own rule is stricter than its parent\'s', async () => {
+  test("R52 a child's own rule is stricter than its parent's", async () => {
     const scene = await withAgents([{ permissions: [...allowAll, rule('fs.read private/** deny')] }], read('private/a'))
     scene.put('private/a', 'x')
     expect((await outcome(scene)).metadata.code).toBe('permission_denied')
@@ -201,7 +233,13 @@ describe('what a child may do', () => {
     const mcpServers = { local: stdio() }
     const seen: unknown[] = []
     const { session, call } = await openScene({
-      manifest: { name: 'root', requires: { net: { hosts } }, permissions: [...allowAll, rule('* 127.0.0.1 allow')], mcpServers, agents: [{ name: 'helper' }, { name: 'told', requires: { net: { hosts } } }] },
+      manifest: {
+        name: 'root',
+        requires: { net: { hosts } },
+        permissions: [...allowAll, rule('* 127.0.0.1 allow')],
+        mcpServers,
+        agents: [{ name: 'helper' }, { name: 'told', requires: { net: { hosts } } }],
+      },
       enabledMcpServers: ['local'],
       toolSearch: { enabled: false },
       tools: [testTool('reaches', (_, { mcp }) => mcp.call('local', 'add', { a: 1, b: 2 }), { requires: { capabilities: ['mcp:local'] } })],
@@ -209,7 +247,11 @@ describe('what a child may do', () => {
         spawn: async ({ session: child }) => {
           const { activeTools } = await child.prepareStep(step)
           seen.push(activeTools.filter((id) => id.startsWith('local_')))
-          const calls: [string, object][] = [['local_add', { a: 1, b: 2 }], ['reaches', {}], ['web_fetch', { url: 'http://127.0.0.1:9/' }]]
+          const calls: [string, object][] = [
+            ['local_add', { a: 1, b: 2 }],
+            ['reaches', {}],
+            ['web_fetch', { url: 'http://127.0.0.1:9/' }],
+          ]
           return JSON.stringify(await Promise.all(calls.map(async ([id, args]) => (await child.call(id, args)).metadata.code)))
         },
       },
@@ -225,20 +267,26 @@ describe('what a child may do', () => {
 
   test('R43 the watchdog sees the calls of children, with their manifest', async () => {
     const seen: string[] = []
-    const { call } = await withAgents([{}], read('a'), { watchdog: ({ tool, manifest }) => (seen.push(`${manifest.name} ${tool}`), { action: 'allow' }) })
+    const { call } = await withAgents([{}], read('a'), {
+      watchdog: ({ tool, manifest }) => (seen.push(`${manifest.name} ${tool}`), { action: 'allow' }),
+    })
     await call('task', task())
     expect(seen).toEqual(['root task', 'helper read'])
   })
 })
 
-describe('a child\'s session', () => {
+describe("a child's session", () => {
   test('R53 the workspace stays, every call spawns afresh, and caller: "agent" adds one line', async () => {
     const seen: { id: string; text: string; instructions: string; todos: unknown }[] = []
     const agents: Partial<AgentDefinition>[] = [{ instructions: 'Be brief.' }, { name: 'told', instructions: 'Be brief.', caller: 'agent' }]
-    const scene = await withAgents(agents, async ({ session, instructions }) => {
-      const { content } = dataOf(await session.call('read', { path: 'a' }))
-      seen.push({ id: session.id, text: content, instructions, todos: dataOf(await session.call('todo', { todos: [] })) })
-    }, { skills: { project: false, home: false } })
+    const scene = await withAgents(
+      agents,
+      async ({ session, instructions }) => {
+        const { content } = dataOf(await session.call('read', { path: 'a' }))
+        seen.push({ id: session.id, text: content, instructions, todos: dataOf(await session.call('todo', { todos: [] })) })
+      },
+      { skills: { project: false, home: false } },
+    )
     scene.put('a', 'root file')
     for (const subagent_type of ['helper', 'helper', 'told']) await scene.call('task', { subagent_type, prompt: 'x' })
     expect(seen.map(({ text }) => text)).toEqual(Array(3).fill('root file'))
@@ -259,13 +307,19 @@ describe('a child\'s session', () => {
     const journal = await openJournal('memory:')
     onTestFinished(() => journal.close())
     const agents = [{}, { name: 'open', inspectable: true }]
-    const { session, call } = await withAgents(agents, ({ session: child }) => child.call('read', { path: 'none' }).then(() => 'done'), { journal })
+    const { session, call } = await withAgents(agents, ({ session: child }) => child.call('read', { path: 'none' }).then(() => 'done'), {
+      journal,
+    })
     const nested = dataOf(await call('task', task('x'), { callId: 'one' }))
     expect(nested.transcript).toEqual([{ tool: 'read', call_id: expect.any(String), type: 'error', error_text: expect.any(String) }])
     const own = dataOf(await call('task', { subagent_type: 'open', prompt: 'x' }, { callId: 'two' }))
     expect(own).toEqual({ output: 'done', session_id: expect.stringContaining(`${session.id}/`) })
     const rows = await journal.listRun(session.id)
-    expect(rows.map(({ nodeId, toolName }) => `${nodeId} ${toolName}`).sort()).toEqual(['contract task', 'contract task', 'contract/1-one read'])
+    expect(rows.map(({ nodeId, toolName }) => `${nodeId} ${toolName}`).sort()).toEqual([
+      'contract task',
+      'contract task',
+      'contract/1-one read',
+    ])
     expect((await journal.listRun(own.session_id)).map(({ toolName }) => toolName)).toEqual(['read'])
     // What is nested is no part of the parent's own replay.
     const replay = await replaySession(journal, session.id)
@@ -286,9 +340,11 @@ describe('a child\'s session', () => {
     for (const node of nodes) expect(node).toMatch(/^contract\/\d+-[A-Za-z0-9._-]*$/u)
   })
 
-  test('R53 a host\'s own store is told of the calls of children', async () => {
+  test("R53 a host's own store is told of the calls of children", async () => {
     const parts: RecordPart[] = []
-    const { session, call } = await withAgents([{}], ({ session: child }) => child.call('todo', { todos: [] }), { onRecord: (part) => parts.push(part) })
+    const { session, call } = await withAgents([{}], ({ session: child }) => child.call('todo', { todos: [] }), {
+      onRecord: (part) => parts.push(part),
+    })
     await call('task', task())
     const told = parts.map(({ type, tool, session_id }) => `${type} ${tool} ${session_id === session.id ? 'root' : 'child'}`)
     expect(told).toEqual(['call task root', 'call todo child', 'result todo child', 'result task root'])
@@ -296,14 +352,21 @@ describe('a child\'s session', () => {
 })
 
 describe('abort', () => {
-  const slow = testTool('slow', (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))))
+  const slow = testTool(
+    'slow',
+    (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  )
 
   test('R54 R6 an abort of the parent\'s call stops all below it: "aborted by the parent"', async () => {
     const ends: unknown[] = []
-    const { call } = await withAgents([{}], async ({ depth, session, signal }) => {
-      const how = { signal }
-      ends.push(await (depth < 3 ? session.call('task', task(), how) : session.call('slow', {}, how)))
-    }, { tools: [slow] })
+    const { call } = await withAgents(
+      [{}],
+      async ({ depth, session, signal }) => {
+        const how = { signal }
+        ends.push(await (depth < 3 ? session.call('task', task(), how) : session.call('slow', {}, how)))
+      },
+      { tools: [slow] },
+    )
     const start = performance.now()
     const envelope = await call('task', task(), { signal: AbortSignal.timeout(300) })
     expect(failureOf(envelope).code).toBe('aborted')

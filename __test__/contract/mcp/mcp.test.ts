@@ -34,7 +34,7 @@ describe('servers', () => {
     expect(dataOf(await call('local_create_issue', { title: 'x' })).content[0].text).toBe('created x')
   })
 
-  test('R61 the input is checked against the server\'s schema, and the server does not see what does not fit', async () => {
+  test("R61 the input is checked against the server's schema, and the server does not see what does not fit", async () => {
     const box = makeSandbox()
     const { session, call } = await openScene(withServers({ local: stdio({ LOG: box.at('log') }) }))
     await session.prepareStep(step)
@@ -80,7 +80,12 @@ describe('servers', () => {
 describe('permissions', () => {
   test('R62 a call is asked for, and the user sees mcp:<server>:<tool>', async () => {
     const asked: unknown[] = []
-    const host = { prompt: ({ subjects }: { subjects: readonly { resource: string }[] }) => (asked.push(subjects.map(({ resource }) => resource)), 'allow_once' as const) }
+    const host = {
+      prompt: ({ subjects }: { subjects: readonly { resource: string }[] }) => (
+        asked.push(subjects.map(({ resource }) => resource)),
+        'allow_once' as const
+      ),
+    }
     const { session, call } = await openScene({ ...withServers({ local: stdio() }, []), host })
     await session.prepareStep(step)
     expect(dataOf(await call('local_create_issue', { title: 'x' })).content).toHaveLength(1)
@@ -146,7 +151,11 @@ describe('servers that fail', () => {
     await failing.refresh(signal)
     await until(() => box.text('log').trim().split('\n').length >= 5)
     await failing.close()
-    const times = box.text('log').trim().split('\n').map((line) => Number(line) / 1e6)
+    const times = box
+      .text('log')
+      .trim()
+      .split('\n')
+      .map((line) => Number(line) / 1e6)
     const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     for (const [index, least] of [50, 100, 400, 400].entries()) expect(waits[index]).toBeGreaterThanOrEqual(least - 5)
     const count = times.length
@@ -194,7 +203,9 @@ describe('servers that fail', () => {
 
   test('R62 the host is told of a client that is not installed', () => {
     const missing = Object.assign(new Error("Cannot find package '@ai-sdk/mcp'"), { code: 'ERR_MODULE_NOT_FOUND' })
-    expect(connectionTrouble('local', stdio(), missing)).toMatch(/package @ai-sdk\/mcp is not installed\. Install it with npm install @ai-sdk\/mcp\.$/u)
+    expect(connectionTrouble('local', stdio(), missing)).toMatch(
+      /package @ai-sdk\/mcp is not installed\. Install it with npm install @ai-sdk\/mcp\.$/u,
+    )
   })
 
   test('R62 neither what a server says nor a refused token shows a token', async () => {
@@ -203,7 +214,10 @@ describe('servers that fail', () => {
     const good = { url, headers: { Authorization: `Bearer ${token}` } }
     const bad = { url, headers: { Authorization: 'Bearer sk-wrong-but-secret' } }
     const shown: unknown[] = []
-    const { session, call } = await openScene({ ...withServers({ good, bad, local: stdio({ TOKEN: token }) }), onRecord: (part) => shown.push(part) })
+    const { session, call } = await openScene({
+      ...withServers({ good, bad, local: stdio({ TOKEN: token }) }),
+      onRecord: (part) => shown.push(part),
+    })
     const warned: string[] = []
     const listen = (warning: Error): void => void warned.push(warning.message)
     process.on('warning', listen)

@@ -29,19 +29,57 @@ const deepSchema = fc.integer({ min: 1, max: 3_000 }).map((depth) => `${'{"not":
 const name = fc.oneof(fc.constantFrom('add', '', '__proto__', 'constructor', 'toString', 'a'.repeat(300)), fc.string({ unit: 'binary' }))
 const schema = fc.oneof(
   fc.jsonValue(),
-  fc.constantFrom({ type: 'object' }, { type: 'strin' }, { $ref: '#' }, { type: 'object', properties: { a: { $ref: '#/properties/a' } } }, { pattern: '(' }, { enum: 3 }, null),
+  fc.constantFrom(
+    { type: 'object' },
+    { type: 'strin' },
+    { $ref: '#' },
+    { type: 'object', properties: { a: { $ref: '#/properties/a' } } },
+    { pattern: '(' },
+    { enum: 3 },
+    null,
+  ),
 )
-const listedTool = fc.record({ name: fc.oneof(name, fc.jsonValue()), description: fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue()), inputSchema: schema, title: fc.jsonValue() }, { requiredKeys: [] })
+const listedTool = fc.record(
+  {
+    name: fc.oneof(name, fc.jsonValue()),
+    description: fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue()),
+    inputSchema: schema,
+    title: fc.jsonValue(),
+  },
+  { requiredKeys: [] },
+)
 const listResult = fc.oneof(
-  fc.record({ tools: fc.array(fc.oneof(listedTool, fc.jsonValue()), { maxLength: 5 }), nextCursor: fc.oneof(fc.string(), fc.jsonValue()) }, { requiredKeys: ['tools'] }),
+  fc.record(
+    { tools: fc.array(fc.oneof(listedTool, fc.jsonValue()), { maxLength: 5 }), nextCursor: fc.oneof(fc.string(), fc.jsonValue()) },
+    { requiredKeys: ['tools'] },
+  ),
   fc.jsonValue(),
 )
 const part = fc.oneof(
-  fc.record({ type: fc.constantFrom('text', 'image', 'audio', 'resource', 'resource_link', 'x'), text: fc.jsonValue(), data: fc.jsonValue(), mimeType: fc.jsonValue(), resource: fc.jsonValue(), uri: fc.jsonValue(), name: fc.jsonValue() }, { requiredKeys: ['type'] }),
+  fc.record(
+    {
+      type: fc.constantFrom('text', 'image', 'audio', 'resource', 'resource_link', 'x'),
+      text: fc.jsonValue(),
+      data: fc.jsonValue(),
+      mimeType: fc.jsonValue(),
+      resource: fc.jsonValue(),
+      uri: fc.jsonValue(),
+      name: fc.jsonValue(),
+    },
+    { requiredKeys: ['type'] },
+  ),
   fc.jsonValue(),
 )
 const callResult = fc.oneof(
-  fc.record({ content: fc.oneof(fc.array(part, { maxLength: 5 }), fc.jsonValue()), structuredContent: fc.jsonValue(), isError: fc.jsonValue(), toolResult: fc.jsonValue() }, { requiredKeys: [] }),
+  fc.record(
+    {
+      content: fc.oneof(fc.array(part, { maxLength: 5 }), fc.jsonValue()),
+      structuredContent: fc.jsonValue(),
+      isError: fc.jsonValue(),
+      toolResult: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  ),
   fc.jsonValue(),
 )
 
@@ -52,10 +90,20 @@ const bodyWith = (result: fc.Arbitrary<unknown>): fc.Arbitrary<Answer['body']> =
     { weight: 1, arbitrary: deep.map((text) => (id: unknown) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`) },
     {
       weight: 1,
-      arbitrary: deepSchema.map((text) => (id: unknown) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[{"name":"deep","inputSchema":{"type":"object","properties":{"a":${text}}}}],"content":[]}}`),
+      arbitrary: deepSchema.map(
+        (text) => (id: unknown) =>
+          `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[{"name":"deep","inputSchema":{"type":"object","properties":{"a":${text}}}}],"content":[]}}`,
+      ),
     },
     { weight: 2, arbitrary: fc.jsonValue().map((error) => (id: unknown) => JSON.stringify({ jsonrpc: '2.0', id, error })) },
-    { weight: 1, arbitrary: fc.tuple(fc.jsonValue(), result).map(([other, made]) => () => JSON.stringify({ jsonrpc: '2.0', id: other, result: made })) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(fc.jsonValue(), result).map(
+        ([other, made]) =>
+          () =>
+            JSON.stringify({ jsonrpc: '2.0', id: other, result: made }),
+      ),
+    },
     { weight: 1, arbitrary: fc.jsonValue().map((message) => () => JSON.stringify(message)) },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => () => Buffer.from(bytes)) },
     // The same answer twice, and one that breaks off.
@@ -65,12 +113,22 @@ const bodyWith = (result: fc.Arbitrary<unknown>): fc.Arbitrary<Answer['body']> =
 
 const answerWith = (result: fc.Arbitrary<unknown>): fc.Arbitrary<Answer> =>
   fc.record({
-    status: fc.oneof({ weight: 8, arbitrary: fc.constant(200) }, { weight: 1, arbitrary: fc.constantFrom(202, 204, 301, 400, 401, 404, 405, 500, 599) }),
-    type: fc.oneof({ weight: 8, arbitrary: fc.constant('application/json') }, { weight: 1, arbitrary: fc.constantFrom('text/event-stream', 'text/html', '', 'application/json; charset=utf-16') }),
+    status: fc.oneof(
+      { weight: 8, arbitrary: fc.constant(200) },
+      { weight: 1, arbitrary: fc.constantFrom(202, 204, 301, 400, 401, 404, 405, 500, 599) },
+    ),
+    type: fc.oneof(
+      { weight: 8, arbitrary: fc.constant('application/json') },
+      { weight: 1, arbitrary: fc.constantFrom('text/event-stream', 'text/html', '', 'application/json; charset=utf-16') },
+    ),
     body: bodyWith(result),
   })
 
-const initialized = framed({ protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'random', version: '1' } })
+const initialized = framed({
+  protocolVersion: '2025-06-18',
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'random', version: '1' },
+})
 
 const known = new Set(['initialize', 'tools/list', 'tools/call'])
 const noSuchMethod: Answer = {
@@ -112,7 +170,11 @@ afterEach(() => {
 })
 
 describe('whatever a server answers', () => {
-  const good: Answer = { status: 200, type: 'application/json', body: framed({ tools: [{ name: 'add', inputSchema: { type: 'object' } }] }) }
+  const good: Answer = {
+    status: 200,
+    type: 'application/json',
+    body: framed({ tools: [{ name: 'add', inputSchema: { type: 'object' } }] }),
+  }
 
   test(
     'R61 its list comes to tools and warnings, or the server is down; nothing else happens to the host',

@@ -15,18 +15,41 @@ const object = (properties, required = []) => ({ type: 'object', properties, req
 
 const tools = {
   add: [object({ a: { type: 'number' }, b: { type: 'number' } }, ['a', 'b']), ({ a, b }) => text(a + b), 'Add two numbers'],
-  'create.issue': [object({ title: { type: 'string' } }, ['title']), ({ title }) => text(`created ${title}`), 'Create an issue in the tracker'],
+  'create.issue': [
+    object({ title: { type: 'string' } }, ['title']),
+    ({ title }) => text(`created ${title}`),
+    'Create an issue in the tracker',
+  ],
   long: [object({}), () => text('x'.repeat(300_000)), 'd'.repeat(500)],
-  image: [object({}), () => ({ content: [{ type: 'image', data: Buffer.alloc(30).toString('base64'), mimeType: 'image/png' }] }), 'Give an image'],
+  image: [
+    object({}),
+    () => ({ content: [{ type: 'image', data: Buffer.alloc(30).toString('base64'), mimeType: 'image/png' }] }),
+    'Give an image',
+  ],
   fails: [object({}), () => ({ ...text('it went wrong'), isError: true }), 'Fail'],
-  throws: [object({}), () => { throw new Error(`refused for ${TOKEN}`) }, 'Throw'],
+  throws: [
+    object({}),
+    () => {
+      throw new Error(`refused for ${TOKEN}`)
+    },
+    'Throw',
+  ],
   leaks: [object({}), () => text(`the token is ${TOKEN}`), 'Leak'],
   hangs: [object({}), () => new Promise(() => undefined), 'Hang'],
   dies: [object({}), () => process.exit(3), 'Die'],
-  grows: [object({}), async () => { extra = ['fresh']; await server.sendToolListChanged(); return text('grown') }, 'Grow the list'],
+  grows: [
+    object({}),
+    async () => {
+      extra = ['fresh']
+      await server.sendToolListChanged()
+      return text('grown')
+    },
+    'Grow the list',
+  ],
 }
 if (process.env.FLOOD !== undefined) tools.floods = [object({ n: { type: 'number' } }), ({ n }) => text('x'.repeat(n)), 'Give a long text']
-for (let index = 0; index < Number(MANY); index += 1) tools[`many_${index}`] = [object({}), () => text(index), `Tool number ${index} of many`]
+for (let index = 0; index < Number(MANY); index += 1)
+  tools[`many_${index}`] = [object({}), () => text(index), `Tool number ${index} of many`]
 
 function makeServer() {
   const made = new Server({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })

@@ -10,7 +10,8 @@ import { wrapSkill } from '../../../ts/contract/skills/skill-index.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { dataOf, failureOf, openSession } from '../scene.ts'
 
-const skill = (name: string, description: string, body = `Body of ${name}.`): string => `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`
+const skill = (name: string, description: string, body = `Body of ${name}.`): string =>
+  `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`
 
 /** A workspace `project/sub`, a home, and directories of other sources, all below one directory. */
 function places() {
@@ -23,7 +24,15 @@ function places() {
     make(dirname(path))
     writeFileSync(box.at(path), text)
   }
-  return { box, put, workspace: make('project/sub'), home: make('home'), bundled: make('bundled'), configured: make('configured'), userData: make('data') }
+  return {
+    box,
+    put,
+    workspace: make('project/sub'),
+    home: make('home'),
+    bundled: make('bundled'),
+    configured: make('configured'),
+    userData: make('data'),
+  }
 }
 
 const open = ({ box, workspace, home, bundled, configured, userData }: ReturnType<typeof places>, url?: string) =>
@@ -116,7 +125,13 @@ describe('discovery', () => {
     ['a name that is no name', '---\nname: ../bad\ndescription: x\n---\n'],
     ['a name in capitals', '---\nname: Bad\ndescription: x\n---\n'],
     ['a list', '---\n- name: bad\n---\n'],
-    ['too many aliases', `---\na: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`).join('\n')}\nname: bad\ndescription: x\n---\n`],
+    [
+      'too many aliases',
+      `---\na: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
+        .split('')
+        .map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`)
+        .join('\n')}\nname: bad\ndescription: x\n---\n`,
+    ],
     ['text that is not UTF-8', Buffer.concat([Buffer.from(skill('bad', 'x')), Buffer.from([0xff, 0xfe])])],
     ['too many bytes', skill('bad', 'x', 'x'.repeat(1_000_001))],
   ])('R58 skipped with a warning: %s', async (_what, text) => {
@@ -150,7 +165,10 @@ describe('discovery', () => {
     symlinkSync(at.box.at('elsewhere'), at.box.at('project/.agents/skills/b'))
     const session = await open(at)
     expect(session.skills).toEqual([])
-    expect(session.warnings).toEqual([expect.stringMatching(/\/a\/SKILL\.md is left out: it is a link/u), expect.stringMatching(/\/b\/SKILL\.md is left out: a link leads to it/u)])
+    expect(session.warnings).toEqual([
+      expect.stringMatching(/\/a\/SKILL\.md is left out: it is a link/u),
+      expect.stringMatching(/\/b\/SKILL\.md is left out: a link leads to it/u),
+    ])
   })
 })
 
@@ -175,13 +193,23 @@ describe('loading', () => {
   })
 
   test('R34 no body closes its own markers', () => {
-    const markers = fc.constantFrom('</skill_content>', '</SKILL_CONTENT>', '< / skill_content >', '<skill_content name="x">', '<', 'text\n')
+    const markers = fc.constantFrom(
+      '</skill_content>',
+      '</SKILL_CONTENT>',
+      '< / skill_content >',
+      '<skill_content name="x">',
+      '<',
+      'text\n',
+    )
     fc.assert(
-      fc.property(fc.array(fc.oneof(markers, fc.string())).map((parts) => parts.join('')), (body) => {
-        const wrapped = wrapSkill('one', body)
-        expect(wrapped.match(/<\s*\/?\s*skill_content/giu)).toHaveLength(2)
-        expect(wrapped.replaceAll('&lt;', '<')).toContain(body.replaceAll('&lt;', '<'))
-      }),
+      fc.property(
+        fc.array(fc.oneof(markers, fc.string())).map((parts) => parts.join('')),
+        (body) => {
+          const wrapped = wrapSkill('one', body)
+          expect(wrapped.match(/<\s*\/?\s*skill_content/giu)).toHaveLength(2)
+          expect(wrapped.replaceAll('&lt;', '<')).toContain(body.replaceAll('&lt;', '<'))
+        },
+      ),
     )
   })
 
@@ -259,7 +287,9 @@ describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
     own(at.box, 'project/AGENTS.md', other)
     const session = await open(at)
     expect(session.skills).toEqual([])
-    expect(session.warnings.join('\n')).toMatch(/\.agents\/skills are left out: .*another user.*\n.*file\/SKILL\.md is left out: it belongs to another user/u)
+    expect(session.warnings.join('\n')).toMatch(
+      /\.agents\/skills are left out: .*another user.*\n.*file\/SKILL\.md is left out: it belongs to another user/u,
+    )
     const instructions = await session.projectInstructions()
     expect(instructions).toContain('Ours.')
     expect(instructions).not.toContain('Planted.')
@@ -281,7 +311,8 @@ describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
     at.put('project/sub/.agents/skills/one/SKILL.md', skill('one', 'x'))
     at.put('project/sub/AGENTS.md', 'Of the owner.')
     at.put('bundled/two/SKILL.md', skill('two', 'x'))
-    for (const path of ['', '/.agents', '/.agents/skills', '/.agents/skills/one', '/.agents/skills/one/SKILL.md', '/AGENTS.md']) own(at.box, `project/sub${path}`, owner)
+    for (const path of ['', '/.agents', '/.agents/skills', '/.agents/skills/one', '/.agents/skills/one/SKILL.md', '/AGENTS.md'])
+      own(at.box, `project/sub${path}`, owner)
     for (const path of ['bundled', 'bundled/two', 'bundled/two/SKILL.md']) own(at.box, path, other)
     const session = await open(at)
     expect(session.skills.map(({ name }) => name)).toEqual(['one', 'two'])

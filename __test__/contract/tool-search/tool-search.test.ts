@@ -87,7 +87,8 @@ describe('searching', () => {
     expect((await session.prepareStep(step)).activeTools).toContain('calendar_add')
     expect(dataOf(await call('calendar_add', {}))).toBe('calendar_add')
     await call('tool_search', { query: 'umbrella' })
-    for (let more = 0; more < 3; more += 1) expect((await session.prepareStep(step)).activeTools).toEqual(expect.arrayContaining(['calendar_add', 'weather']))
+    for (let more = 0; more < 3; more += 1)
+      expect((await session.prepareStep(step)).activeTools).toEqual(expect.arrayContaining(['calendar_add', 'weather']))
   })
 
   test('R60 without steps, what is found can be called when the search is over', async () => {
@@ -98,11 +99,7 @@ describe('searching', () => {
 })
 
 describe('an agent', () => {
-  const turns = [
-    [{ tool: 'tool_search', input: { query: 'add numbers' } }],
-    [{ tool: 'local_add', input: { a: 20, b: 22 } }],
-    'Done.',
-  ]
+  const turns = [[{ tool: 'tool_search', input: { query: 'add numbers' } }], [{ tool: 'local_add', input: { a: 20, b: 22 } }], 'Done.']
   const servers = () => ({ ...withServers({ local: stdio({ MANY: '40' }) }), toolSearch: {} })
 
   test('R60 a ToolLoopAgent finds a tool of a server and calls it in its next step', async () => {
@@ -125,6 +122,9 @@ describe('an agent', () => {
       prompt: 'Add.',
       stopWhen: stepCountIs(4),
     })
-    expect(JSON.parse(String(seenBy(model as never).at(-1)?.output.value))).toMatchObject({ type: 'output', data: { content: [{ text: '42' }] } })
+    expect(JSON.parse(String(seenBy(model as never).at(-1)?.output.value))).toMatchObject({
+      type: 'output',
+      data: { content: [{ text: '42' }] },
+    })
   })
 })

@@ -9,13 +9,15 @@ import { type Answer, reaching, send, serve, until } from './web-server.ts'
 async function openPage(answer: Answer, options: Partial<SessionOptions> = {}) {
   const server = await serve(answer)
   const scene = await openScene({ ...reaching(['127.0.0.1']), ...options })
-  const get = (path = '/', signal?: AbortSignal) => scene.call('web_fetch', { url: server.origin + path }, signal === undefined ? {} : { signal })
+  const get = (path = '/', signal?: AbortSignal) =>
+    scene.call('web_fetch', { url: server.origin + path }, signal === undefined ? {} : { signal })
   return { ...scene, server, get }
 }
 
 describe('R33 web_fetch', () => {
   test('R33 gives url, status, content_type and text; HTML as Markdown, links whole, scripts left out', async () => {
-    const html = '<title>T</title><h1>Head</h1><script>evil()</script><style>p{}</style><p>A <b>bold</b> <a href="b?x=1">link</a></p><table><tr><th>A<th>B<tr><td>1<td>2</table>'
+    const html =
+      '<title>T</title><h1>Head</h1><script>evil()</script><style>p{}</style><p>A <b>bold</b> <a href="b?x=1">link</a></p><table><tr><th>A<th>B<tr><td>1<td>2</table>'
     const { get, server } = await openPage(send(html, 'text/html; charset=utf-8'))
     const data = dataOf(await get('/dir/page#part'))
     expect(Object.keys(data).sort()).toEqual(['content_type', 'status', 'text', 'url'])
@@ -28,20 +30,30 @@ describe('R33 web_fetch', () => {
 
   test('R33 plain text and JSON come as they are; an error status is a result', async () => {
     const { get } = await openPage((request, response) => {
-      response.writeHead(request.url === '/json' ? 200 : 404, { 'content-type': request.url === '/json' ? 'application/json' : 'text/plain' })
+      response.writeHead(request.url === '/json' ? 200 : 404, {
+        'content-type': request.url === '/json' ? 'application/json' : 'text/plain',
+      })
       response.end(request.url === '/json' ? '{"a": "<b>"}' : 'nothing <here>')
     })
     expect(dataOf(await get('/json'))).toMatchObject({ status: 200, content_type: 'application/json', text: '{"a": "<b>"}' })
     expect(dataOf(await get('/x'))).toMatchObject({ status: 404, text: 'nothing <here>' })
   })
 
-  test.each(['ftp://example.com/', 'file:///etc/passwd', 'data:text/plain,x', 'javascript:1', 'about:blank', 'example.com', '//example.com', 'http://', 'http://a b/', 'http://x:0/'])(
-    'R33 http and https only: %s is refused before anything is dialled',
-    async (url) => {
-      const { call } = await openScene(reaching(['*']))
-      expect(failureOf(await call('web_fetch', { url })).code).toBe('invalid_arguments')
-    },
-  )
+  test.each([
+    'ftp://example.com/',
+    'file:///etc/passwd',
+    'data:text/plain,x',
+    'javascript:1',
+    'about:blank',
+    'example.com',
+    '//example.com',
+    'http://',
+    'http://a b/',
+    'http://x:0/',
+  ])('R33 http and https only: %s is refused before anything is dialled', async (url) => {
+    const { call } = await openScene(reaching(['*']))
+    expect(failureOf(await call('web_fetch', { url })).code).toBe('invalid_arguments')
+  })
 
   test('R33 a user name or a password in a URL is refused, and its text is nowhere in the answer', async () => {
     const { call } = await openScene(reaching(['*']))
@@ -101,12 +113,15 @@ describe('R33 web_fetch', () => {
 
 describe('R33 what a server may do', () => {
   test('R33 one that never answers, and one that drips, end at the timeout, with no socket left', async () => {
-    const { get, server } = await openPage((request, response) => {
-      if (request.url === '/never') return
-      response.writeHead(200, { 'content-type': 'text/plain' })
-      const timer = setInterval(() => response.write('x'), 20)
-      response.once('close', () => clearInterval(timer))
-    }, { limits: { webFetchMs: 250 } })
+    const { get, server } = await openPage(
+      (request, response) => {
+        if (request.url === '/never') return
+        response.writeHead(200, { 'content-type': 'text/plain' })
+        const timer = setInterval(() => response.write('x'), 20)
+        response.once('close', () => clearInterval(timer))
+      },
+      { limits: { webFetchMs: 250 } },
+    )
     for (const path of ['/never', '/drip']) {
       const start = performance.now()
       const { code, text } = failureOf(await get(path))
@@ -120,15 +135,18 @@ describe('R33 what a server may do', () => {
 
   test('R33 one that never stops is cut off at the ceiling of a download', async () => {
     let sent = 0
-    const { get, server } = await openPage((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/plain' })
-      const more = (): void => {
-        while (!response.destroyed && response.write('x'.repeat(65_536))) sent += 65_536
-        sent += 65_536
-      }
-      response.on('drain', more)
-      more()
-    }, { limits: { webFetchRawBytes: 1_000_000 } })
+    const { get, server } = await openPage(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain' })
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536))) sent += 65_536
+          sent += 65_536
+        }
+        response.on('drain', more)
+        more()
+      },
+      { limits: { webFetchRawBytes: 1_000_000 } },
+    )
     const { code, text } = failureOf(await get())
     expect(code).toBe('too_large')
     expect(text).toContain('1000000')
@@ -171,7 +189,8 @@ describe('R33 what a server may do', () => {
       const [encoding, body] = encoded[request.url ?? ''] ?? ['', Buffer.alloc(0)]
       send(body, 'text/plain; charset=utf-8', { 'content-encoding': encoding })(request, response)
     })
-    for (const path of ['/gzip', '/x-gzip', '/deflate', '/raw', '/br', '/identity']) expect(dataOf(await get(path)).text, path).toBe(content)
+    for (const path of ['/gzip', '/x-gzip', '/deflate', '/raw', '/br', '/identity'])
+      expect(dataOf(await get(path)).text, path).toBe(content)
     expect(dataOf(await get('/empty')).text).toBe('')
     for (const path of ['/broken', '/cut', '/unknown', '/twice']) expect(failureOf(await get(path)).code, path).toBe('network_failed')
   })
@@ -193,11 +212,15 @@ describe('R33 what a server may do', () => {
   })
 
   test('R33 headers without an end, a change of protocol and an answer without a body end within the time', async () => {
-    const { get, server } = await openPage((request, response) => {
-      if (request.url === '/empty') response.writeHead(204).end()
-      else if (request.url === '/upgrade') request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
-      else request.socket.write(`HTTP/1.1 200 OK\r\n${'X-Long: '.padEnd(8_000, 'x')}\r\n` + `X-A: ${'a'.repeat(7_000)}\r\n`.repeat(100))
-    }, { limits: { webFetchMs: 1_000 } })
+    const { get, server } = await openPage(
+      (request, response) => {
+        if (request.url === '/empty') response.writeHead(204).end()
+        else if (request.url === '/upgrade')
+          request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
+        else request.socket.write(`HTTP/1.1 200 OK\r\n${'X-Long: '.padEnd(8_000, 'x')}\r\n` + `X-A: ${'a'.repeat(7_000)}\r\n`.repeat(100))
+      },
+      { limits: { webFetchMs: 1_000 } },
+    )
     expect(dataOf(await get('/empty'))).toMatchObject({ status: 204, text: '' })
     for (const path of ['/upgrade', '/headers']) expect(['network_failed', 'timeout'], path).toContain(failureOf(await get(path)).code)
     await until(() => server.open() === 0)
@@ -224,7 +247,9 @@ describe('R33 what a server may do', () => {
       '/marks': '*_`['.repeat(1_000_000),
       '/entities': '&amp'.repeat(1_000_000),
     }
-    const { get } = await openPage((request, response) => send(pages[request.url ?? ''] ?? '', 'text/html')(request, response), { limits: { webFetchMs: 1_000 } })
+    const { get } = await openPage((request, response) => send(pages[request.url ?? ''] ?? '', 'text/html')(request, response), {
+      limits: { webFetchMs: 1_000 },
+    })
     let ticks = 0
     const timer = setInterval(() => (ticks += 1), 10)
     try {
@@ -251,7 +276,12 @@ describe('R33 what a content is', () => {
     ['a mark of UTF-16', 'text/plain', Buffer.from([0xff, 0xfe, 0x41, 0x00]), 'A'],
     ['a mark of UTF-8, whatever the server says', 'text/plain; charset=iso-8859-1', Buffer.from('\ufeffé'), 'é'],
     ['a page that says it of itself', 'text/html', latin('<meta charset="windows-1252"><p>caf\xe9</p>'), 'café'],
-    ['the older way to say it', 'text/html', latin('<meta http-equiv="content-type" content="text/html; charset=iso-8859-15"><p>\xa4</p>'), '€'],
+    [
+      'the older way to say it',
+      'text/html',
+      latin('<meta http-equiv="content-type" content="text/html; charset=iso-8859-15"><p>\xa4</p>'),
+      '€',
+    ],
     ['UTF-8 where nobody says anything', 'text/plain', Buffer.from('größe'), 'größe'],
     ['no UTF-8 where nobody says anything', 'text/plain', latin('gr\xf6\xdfe'), 'größe'],
     ['a label that nobody knows', 'text/plain; charset=klingon', Buffer.from('é'), 'é'],

@@ -87,7 +87,11 @@ describe('R15 R33 addresses', () => {
     const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']
     const env = ['NODE_USE_ENV_PROXY=1', 'NO_PROXY=', 'no_proxy=', ...names.map((name) => `${name}=${proxy.origin}`)]
     const urls = [`http://good.test:${server.port}/`, `http://127.0.0.1:${server.port}/`, `https://good.test:${server.port}/`]
-    const { ended } = startScript(join(import.meta.dirname, 'fetch-client.ts'), [makeSandbox().root, String(server.port), ...urls], ['env', ...env])
+    const { ended } = startScript(
+      join(import.meta.dirname, 'fetch-client.ts'),
+      [makeSandbox().root, String(server.port), ...urls],
+      ['env', ...env],
+    )
     const { stdout, stderr, code } = await ended
     expect(code, stderr).toBe(0)
     const [byName, byAddress, secure] = JSON.parse(stdout) as [Envelope, Envelope, Envelope]
@@ -186,7 +190,17 @@ describe('R15 R33 addresses', () => {
         const group = (x: number, y: number): string => ((x << 8) | y).toString(16)
         const low = `${group(a, b)}:${group(c, d)}`
         const number = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
-        const spellings = [`${a}.${b}.${c}.${d}`, String(number), `0x${number.toString(16)}`, `[::ffff:${low}]`, `[::${low}]`, `[64:ff9b::${low}]`, `[64:ff9b:1::${low}]`, `[2002:${low}::]`, `[::ffff:0:${low}]`]
+        const spellings = [
+          `${a}.${b}.${c}.${d}`,
+          String(number),
+          `0x${number.toString(16)}`,
+          `[::ffff:${low}]`,
+          `[::${low}]`,
+          `[64:ff9b::${low}]`,
+          `[64:ff9b:1::${low}]`,
+          `[2002:${low}::]`,
+          `[::ffff:0:${low}]`,
+        ]
         for (const host of spellings) {
           const normal = classes.normal(new URL(`http://${host}/`).hostname)
           expect(normal, host).toBeDefined()
@@ -207,7 +221,8 @@ describe('R15 R33 redirects', () => {
     const second = await serve(send('second'), '127.0.0.2')
     const url = `${first.origin}/to?${second.origin}/`
     const both = ['127.0.0.3', '127.0.0.2']
-    const code = async (hosts: string[], rules: typeof webRules) => (await (await openScene(reaching(hosts, rules))).call('web_fetch', { url })).metadata.code
+    const code = async (hosts: string[], rules: typeof webRules) =>
+      (await (await openScene(reaching(hosts, rules))).call('web_fetch', { url })).metadata.code
     expect(await code(['127.0.0.3'], webRules)).toBe('capability_refused')
     expect(await code(both, [rule('net.fetch 127.0.0.3 allow'), rule('net.fetch 127.0.0.2 deny')])).toBe('permission_denied')
     // No rule speaks of the second one: that is for somebody to say, and nobody is there.
@@ -243,7 +258,10 @@ describe('R15 R33 redirects', () => {
   test.each([301, 302, 303, 307, 308])('R33 %i is followed, and told by its last URL', async (status) => {
     const server = await redirecting(status)
     const { call } = await openScene(reaching(['127.0.0.3']))
-    expect(dataOf(await call('web_fetch', { url: `${server.origin}/to?/end%20here#x` }))).toMatchObject({ url: `${server.origin}/end%20here`, text: 'here' })
+    expect(dataOf(await call('web_fetch', { url: `${server.origin}/to?/end%20here#x` }))).toMatchObject({
+      url: `${server.origin}/end%20here`,
+      text: 'here',
+    })
   })
 
   test('R33 ten redirects are followed, more and circles are not', async () => {
@@ -267,9 +285,13 @@ describe('R15 R33 redirects', () => {
       const to = request.url === '/' ? '/same' : `${second.origin}/`
       response.writeHead(302, { location: to }).end()
     }, '127.0.0.3')
-    const fetcher = testTool('fetch_with_key', (_, { net }) => net.fetchPage(`${first.origin}/`, { headers: { Authorization: 'Bearer k', 'X-Key': 'k' } }), {
-      requires: { net: { hosts: ['127.0.0.2', '127.0.0.3'] } },
-    })
+    const fetcher = testTool(
+      'fetch_with_key',
+      (_, { net }) => net.fetchPage(`${first.origin}/`, { headers: { Authorization: 'Bearer k', 'X-Key': 'k' } }),
+      {
+        requires: { net: { hosts: ['127.0.0.2', '127.0.0.3'] } },
+      },
+    )
     const { call } = await openScene({ ...reaching([]), tools: [fetcher] })
     expect(dataOf(await call('fetch_with_key', {})).text).toBe('second')
     expect(first.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer k', 'Bearer k'])
@@ -282,7 +304,9 @@ describe('R15 R33 redirects', () => {
     'R15 a header that would speak for us is refused: %j',
     async (headers) => {
       const server = await serve(send('x'))
-      const fetcher = testTool('fetch_oddly', (_, { net }) => net.fetchPage(`${server.origin}/`, { headers: headers as Record<string, string> }))
+      const fetcher = testTool('fetch_oddly', (_, { net }) =>
+        net.fetchPage(`${server.origin}/`, { headers: headers as Record<string, string> }),
+      )
       const { call } = await openScene({ ...reaching(['127.0.0.1']), tools: [fetcher] })
       expect(failureOf(await call('fetch_oddly', {})).code).toBe('invalid_arguments')
       expect(server.connections()).toBe(0)
@@ -299,7 +323,12 @@ describe('R15 R33 redirects', () => {
       const body = (async function* () {
         yield Buffer.from('from the host')
       })()
-      return { status: to === '' ? 200 : 302, headers: { 'content-type': 'text/plain', ...(to === '' ? {} : { location: to }) }, body, close: () => void closed.push(request.url) }
+      return {
+        status: to === '' ? 200 : 302,
+        headers: { 'content-type': 'text/plain', ...(to === '' ? {} : { location: to }) },
+        body,
+        close: () => void closed.push(request.url),
+      }
     }
     const { call } = await openScene({ ...reaching(['*']), host: { lookup, fetch } })
     expect(dataOf(await call('web_fetch', { url: 'http://a.test/' }))).toMatchObject({ url: 'https://a.test/x', text: 'from the host' })
@@ -312,12 +341,29 @@ describe('R15 R33 redirects', () => {
   })
 
   test.each<[string, NonNullable<SessionOptions['host']>, string]>([
-    ['a look-up that throws', { lookup: () => { throw new Error('no') } }, 'network_failed'],
+    [
+      'a look-up that throws',
+      {
+        lookup: () => {
+          throw new Error('no')
+        },
+      },
+      'network_failed',
+    ],
     ['a look-up that gives nothing', { lookup: () => [] }, 'network_failed'],
     ['a look-up that gives no list', { lookup: () => 7 as never }, 'network_failed'],
     ['a look-up that gives no addresses', { lookup: () => ['x', null as never, '1'] }, 'network_failed'],
     ['a look-up that hangs', { lookup: () => new Promise(() => undefined) }, 'timeout'],
-    ['a request that throws', { lookup: () => ['1.1.1.1'], fetch: () => { throw new Error('no') } }, 'network_failed'],
+    [
+      'a request that throws',
+      {
+        lookup: () => ['1.1.1.1'],
+        fetch: () => {
+          throw new Error('no')
+        },
+      },
+      'network_failed',
+    ],
     ['a request that hangs', { lookup: () => ['1.1.1.1'], fetch: () => new Promise(() => undefined) }, 'timeout'],
   ])('R33 %s is a failure within the time', async (_, host, code) => {
     const { call } = await openScene({ ...reaching(['*']), host, limits: { webFetchMs: 150 } })
@@ -327,10 +373,18 @@ describe('R15 R33 redirects', () => {
   })
 
   test('R3 a tool that was refused a file gets no further by asking twice, or twice at once', async () => {
-    const stubborn = testTool('stubborn', async (_, { fs }) => {
-      const once = (): Promise<unknown> => fs.read('a.txt').then(() => 'in', () => 'out')
-      return [await once(), await once(), ...(await Promise.all([once(), once()]))]
-    }, { requires: { fs: { read: ['{workspace}/**'] } } })
+    const stubborn = testTool(
+      'stubborn',
+      async (_, { fs }) => {
+        const once = (): Promise<unknown> =>
+          fs.read('a.txt').then(
+            () => 'in',
+            () => 'out',
+          )
+        return [await once(), await once(), ...(await Promise.all([once(), once()]))]
+      },
+      { requires: { fs: { read: ['{workspace}/**'] } } },
+    )
     const { call, put } = await openScene({ ...reaching([], [rule('stubborn * allow'), rule('fs.read a.txt deny')]), tools: [stubborn] })
     put('a.txt', 'secret')
     expect(dataOf(await call('stubborn', {}))).toEqual(['out', 'out', 'out', 'out'])
@@ -343,7 +397,10 @@ describe('R15 R33 redirects', () => {
       asked.push(subjects.map(({ resource }) => resource))
       return 'allow_once'
     }
-    const twice = testTool('twice', async (_, { net }) => [await net.fetchPage(`${server.origin}/a`), await net.fetchPage(`${server.origin}/b`)].length)
+    const twice = testTool(
+      'twice',
+      async (_, { net }) => [await net.fetchPage(`${server.origin}/a`), await net.fetchPage(`${server.origin}/b`)].length,
+    )
     const { call } = await openScene({ ...reaching(['127.0.0.1'], []), tools: [twice], host: { prompt } })
     expect(dataOf(await call('twice', {}))).toBe(2)
     expect(asked).toEqual([[`127.0.0.1:${server.port}`]])
@@ -352,10 +409,17 @@ describe('R15 R33 redirects', () => {
   test('R3 R15 a tool that was refused a host gets no further by asking twice, or twice at once', async () => {
     const server = await serve(send('x'))
     const stubborn = testTool('stubborn', async (_, { net }) => {
-      const once = (): Promise<unknown> => net.fetchPage(`${server.origin}/`).then(() => 'in', () => 'out')
+      const once = (): Promise<unknown> =>
+        net.fetchPage(`${server.origin}/`).then(
+          () => 'in',
+          () => 'out',
+        )
       return [await once(), await once(), ...(await Promise.all([once(), once()]))]
     })
-    const { call } = await openScene({ ...reaching(['127.0.0.1'], [rule('stubborn * allow'), rule('net.fetch 127.0.0.1 deny')]), tools: [stubborn] })
+    const { call } = await openScene({
+      ...reaching(['127.0.0.1'], [rule('stubborn * allow'), rule('net.fetch 127.0.0.1 deny')]),
+      tools: [stubborn],
+    })
     expect(dataOf(await call('stubborn', {}))).toEqual(['out', 'out', 'out', 'out'])
     expect(server.connections()).toBe(0)
   })

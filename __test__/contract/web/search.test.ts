@@ -26,7 +26,14 @@ const searching = (provider: WebSearchProvider, options: Partial<SessionOptions>
 
 describe('R32 web_search', () => {
   test('R32 R33 R51 the defaults: 25 calls and 15 seconds each, 200,000 bytes of text, agents 5 deep', () => {
-    expect(defaultLimits).toMatchObject({ webSearchCalls: 25, webSearchMs: 15_000, webFetchCalls: 25, webFetchMs: 15_000, webFetchBytes: 200_000, agentDepth: 5 })
+    expect(defaultLimits).toMatchObject({
+      webSearchCalls: 25,
+      webSearchMs: 15_000,
+      webFetchCalls: 25,
+      webFetchMs: 15_000,
+      webFetchBytes: 200_000,
+      agentDepth: 5,
+    })
   })
 
   test('R32 without a provider it is not offered, and unavailable to who calls it', async () => {
@@ -72,7 +79,8 @@ describe('R32 web_search', () => {
     expect(results[0].snippet.length).toBeLessThan(3_000)
     expect(dataOf(await call('web_search', { query: 'x' })).results).toHaveLength(10)
     expect(asked).toEqual([3, 10])
-    for (const max_results of [0, 21, 1.5, '3']) expect(failureOf(await call('web_search', { query: 'x', max_results })).code).toBe('invalid_arguments')
+    for (const max_results of [0, 21, 1.5, '3'])
+      expect(failureOf(await call('web_search', { query: 'x', max_results })).code).toBe('invalid_arguments')
   })
 
   test('R32 call 26 names the cap, and the provider is not invoked', async () => {
@@ -100,7 +108,9 @@ describe('R32 web_search', () => {
     await call('web_search', { query: 7 })
     expect(queries).toHaveLength(0)
     refuse = false
-    const codes = (await Promise.all(Array.from({ length: 64 }, () => call('web_search', { query: 'x' })))).map(({ metadata }) => metadata.code)
+    const codes = (await Promise.all(Array.from({ length: 64 }, () => call('web_search', { query: 'x' })))).map(
+      ({ metadata }) => metadata.code,
+    )
     expect(queries).toHaveLength(25)
     expect(codes.filter((code) => code === 'limit_reached')).toHaveLength(39)
     expect(codes.filter((code) => code === 'network_failed')).toHaveLength(13)
@@ -121,7 +131,14 @@ describe('R32 web_search', () => {
     expect(performance.now() - start).toBeLessThan(1_000)
     expect(signal?.aborted).toBe(true)
     expect(failureOf(await call('web_search', { query: 'x' }, { signal: AbortSignal.timeout(20) })).code).toBe('aborted')
-    for (const search of [() => { throw undefined }, () => Promise.reject(new Error('x')), () => Promise.resolve('text'), () => Promise.resolve(null)]) {
+    for (const search of [
+      () => {
+        throw undefined
+      },
+      () => Promise.reject(new Error('x')),
+      () => Promise.resolve('text'),
+      () => Promise.resolve(null),
+    ]) {
       const broken = await searching(counting(search as never).provider)
       expect(failureOf(await broken.call('web_search', { query: 'x' })).code).toBe('network_failed')
     }
@@ -131,7 +148,11 @@ describe('R32 web_search', () => {
     const providers = ['a', 'b', 'c'].map((id) => counting(undefined, id))
     const used = async (id: string): Promise<string> => {
       const before = providers.map(({ queries }) => queries.length)
-      const session = await openSession(makeSandbox(), { ...reaching([]), id, host: { webSearch: providers.map(({ provider }) => provider) } })
+      const session = await openSession(makeSandbox(), {
+        ...reaching([]),
+        id,
+        host: { webSearch: providers.map(({ provider }) => provider) },
+      })
       for (let n = 0; n < 3; n += 1) await session.call('web_search', { query: 'x' })
       const grown = providers.filter(({ queries }, at) => queries.length !== before[at])
       expect(grown).toHaveLength(1)
@@ -158,7 +179,13 @@ describe('R32 web_search', () => {
   })
 
   test('R32 providers that are none are refused when the session is opened', async () => {
-    for (const webSearch of ['x', [{}], [{ ...counting().provider, host: '' }], [{ ...counting().provider, host: 'http://x/' }], [{ ...counting().provider, search: 1 }]]) {
+    for (const webSearch of [
+      'x',
+      [{}],
+      [{ ...counting().provider, host: '' }],
+      [{ ...counting().provider, host: 'http://x/' }],
+      [{ ...counting().provider, search: 1 }],
+    ]) {
       await expect(openScene({ host: { webSearch: webSearch as never } })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     }
     for (const make of [
@@ -166,7 +193,8 @@ describe('R32 web_search', () => {
       () => searxng({ baseUrl: 'https://u:p@search.example.com' }),
       () => brave({ apiKey: '' }),
       () => tavily({ apiKey: 'a\r\nb' }),
-    ]) expect(make).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
+    ])
+      expect(make).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
   })
 })
 
@@ -225,33 +253,36 @@ describe('R32 adapters', () => {
     expect(server.open()).toBe(0)
   })
 
-  test.each(apis)('R32 $name: refusals, odd answers, redirects and silence are failures that name it, without the key', async ({ name, make }) => {
-    const elsewhere = await serve((_, response) => response.end('{}'), '127.0.0.2')
-    const answers: [number, string, Record<string, string>][] = [
-      [401, '{}', {}],
-      [429, 'slow down', {}],
-      [500, '', {}],
-      [302, '', { location: `${elsewhere.origin}/` }],
-      [200, 'no json', {}],
-      [200, '{"results": 7, "web": {"results": 7}}', {}],
-    ]
-    const server = await serve((_, response) => {
-      const next = answers.shift()
-      if (next === undefined) return
-      response.writeHead(next[0], next[2]).end(next[1])
-    })
-    const { call } = await searching(make(server.origin), { ...reaching([], webRules), limits: { webSearchMs: 300 } })
-    for (let left = answers.length; left > 0; left -= 1) {
-      const { code, text } = failureOf(await call('web_search', { query: 'x' }))
-      expect(code).toBe('network_failed')
-      expect(text).toContain(name)
-      expect(text).not.toContain('key-1')
-    }
-    expect(failureOf(await call('web_search', { query: 'x' })).code).toBe('timeout')
-    expect(elsewhere.connections()).toBe(0)
-    await until(() => server.open() === 0)
-    expect(server.open()).toBe(0)
-  })
+  test.each(apis)(
+    'R32 $name: refusals, odd answers, redirects and silence are failures that name it, without the key',
+    async ({ name, make }) => {
+      const elsewhere = await serve((_, response) => response.end('{}'), '127.0.0.2')
+      const answers: [number, string, Record<string, string>][] = [
+        [401, '{}', {}],
+        [429, 'slow down', {}],
+        [500, '', {}],
+        [302, '', { location: `${elsewhere.origin}/` }],
+        [200, 'no json', {}],
+        [200, '{"results": 7, "web": {"results": 7}}', {}],
+      ]
+      const server = await serve((_, response) => {
+        const next = answers.shift()
+        if (next === undefined) return
+        response.writeHead(next[0], next[2]).end(next[1])
+      })
+      const { call } = await searching(make(server.origin), { ...reaching([], webRules), limits: { webSearchMs: 300 } })
+      for (let left = answers.length; left > 0; left -= 1) {
+        const { code, text } = failureOf(await call('web_search', { query: 'x' }))
+        expect(code).toBe('network_failed')
+        expect(text).toContain(name)
+        expect(text).not.toContain('key-1')
+      }
+      expect(failureOf(await call('web_search', { query: 'x' })).code).toBe('timeout')
+      expect(elsewhere.connections()).toBe(0)
+      await until(() => server.open() === 0)
+      expect(server.open()).toBe(0)
+    },
+  )
 
   test.each(apis)('R32 $name: no results are an empty list', async ({ make }) => {
     const server = await serve((_, response) => response.end('{}'))

@@ -87,13 +87,13 @@ async function fetched(port: string, urls: string[], isTrusted = true): Promise<
 }
 
 describe('R33 web_fetch over TLS', () => {
-  test('R33 R15 a certificate of a trusted authority for the URL\'s host is taken: the name is that of the URL, the address the checked one', async () => {
+  test("R33 R15 a certificate of a trusted authority for the URL's host is taken: the name is that of the URL, the address the checked one", async () => {
     const { port, lines } = await startServer()
-    const [byName, byAddress, redirected] = await fetched(port, [
+    const [byName, byAddress, redirected] = (await fetched(port, [
       `https://good.test:${port}/`,
       `https://127.0.0.1:${port}/`,
       `https://good.test:${port}/to?${encodeURIComponent(`https://127.0.0.1:${port}/`)}`,
-    ]) as [Envelope, Envelope, Envelope]
+    ])) as [Envelope, Envelope, Envelope]
     for (const envelope of [byName, byAddress, redirected]) expect(dataOf(envelope)).toMatchObject({ status: 200, text: 'over TLS' })
     await until(() => lines().length === 4)
     const [name, address] = [`request good.test:${port} good.test 127.0.0.1`, `request 127.0.0.1:${port} - 127.0.0.1`]
@@ -107,7 +107,10 @@ describe('R33 web_fetch over TLS', () => {
     ['self.test', 'itself', /its certificate is signed by nobody but itself/u],
   ])('R33 %s: a certificate of %s is refused before anything is sent, and the failure says why', async (host, _of, why) => {
     const { port, lines } = await startServer()
-    const [direct, redirected] = await fetched(port, [`https://${host}:${port}/`, `https://good.test:${port}/to?${encodeURIComponent(`https://${host}:${port}/`)}`]) as [Envelope, Envelope]
+    const [direct, redirected] = (await fetched(port, [
+      `https://${host}:${port}/`,
+      `https://good.test:${port}/to?${encodeURIComponent(`https://${host}:${port}/`)}`,
+    ])) as [Envelope, Envelope]
     for (const envelope of [direct, redirected]) {
       const { code, text } = failureOf(envelope)
       expect(code).toBe('network_failed')
@@ -119,16 +122,16 @@ describe('R33 web_fetch over TLS', () => {
 
   test('R33 without NODE_EXTRA_CA_CERTS the authority of a company is refused, and the failure names it as the way', async () => {
     const { port } = await startServer()
-    const [envelope] = await fetched(port, [`https://good.test:${port}/`], false) as [Envelope]
+    const [envelope] = (await fetched(port, [`https://good.test:${port}/`], false)) as [Envelope]
     expect(failureOf(envelope)).toMatchObject({ code: 'network_failed', text: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
   })
 
   test('R33 http to a port of TLS, and https to one without, are failures', async () => {
     const { port } = await startServer()
-    const [plain] = await fetched(port, [`http://good.test:${port}/`]) as [Envelope]
+    const [plain] = (await fetched(port, [`http://good.test:${port}/`])) as [Envelope]
     expect(failureOf(plain).code).toBe('network_failed')
     const without = await serve((_, response) => response.end('plain'))
-    const [secure] = await fetched(String(without.port), [`https://good.test:${without.port}/`]) as [Envelope]
+    const [secure] = (await fetched(String(without.port), [`https://good.test:${without.port}/`])) as [Envelope]
     expect(failureOf(secure).code).toBe('network_failed')
     expect(without.requests).toEqual([])
   })

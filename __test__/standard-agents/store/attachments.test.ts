@@ -70,7 +70,9 @@ describe('bytes', () => {
     for (const mimeType of ['text/markdown', 'application/json', 'image/svg+xml']) {
       const { path } = await attach(store, { mimeType, data: inParts(text, 1_000_003) })
       expect(sha(await store.readAttachment('t', path))).toBe(sha(text))
-      expect(await queryDatabase(file, `SELECT is_chunked, typeof(data) AS type FROM files WHERE path = '${path}'`)).toEqual([{ is_chunked: 0, type: 'text' }])
+      expect(await queryDatabase(file, `SELECT is_chunked, typeof(data) AS type FROM files WHERE path = '${path}'`)).toEqual([
+        { is_chunked: 0, type: 'text' },
+      ])
     }
     const broken = Buffer.from([0xff, 0, 0xfe, 0x41])
     const { path } = await attach(store, { mimeType: 'text/plain', data: broken })
@@ -163,13 +165,17 @@ describe('what goes wrong', () => {
     setTimeout(() => controller.abort(new Error('enough')), 100)
     await expect(hanging).rejects.toThrow('enough')
     await nothing(store, file)
-    await expect(store.stageAttachment('t', { name: 'a', mimeType: octets, data: 'AA==' }, { signal: controller.signal })).rejects.toThrow('enough')
+    await expect(store.stageAttachment('t', { name: 'a', mimeType: octets, data: 'AA==' }, { signal: controller.signal })).rejects.toThrow(
+      'enough',
+    )
     const parts = ['text'] as unknown as Uint8Array[]
     const strings = async function* () {
       yield* parts
     }
     for (const data of [strings(), 5, null, new Uint16Array(2), { length: 1 }]) {
-      await expect(store.stageAttachment('t', { name: 'a', mimeType: octets, data: data as never })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+      await expect(store.stageAttachment('t', { name: 'a', mimeType: octets, data: data as never })).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+      })
     }
     await nothing(store, file)
   })
@@ -217,7 +223,9 @@ describe('what goes wrong', () => {
     await expect(attach(store, { data: Buffer.alloc(1001) })).rejects.toMatchObject(tooLarge)
     await expect(attach(store, { data: Buffer.alloc(1001), mimeType: 'text/plain' })).rejects.toMatchObject(tooLarge)
     await expect(store.writeValues('t', [['k', 'x'.repeat(101)]])).rejects.toMatchObject({ code: 'THREAD_TOO_LARGE' })
-    await expect(store.commit('t', { messages: [{ role: 'user', bodyJson: 'x'.repeat(101) }] })).rejects.toMatchObject({ code: 'THREAD_TOO_LARGE' })
+    await expect(store.commit('t', { messages: [{ role: 'user', bodyJson: 'x'.repeat(101) }] })).rejects.toMatchObject({
+      code: 'THREAD_TOO_LARGE',
+    })
   })
 
   test('an export stays below its directory', async () => {
@@ -238,7 +246,12 @@ describe('width and height', () => {
   const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAADUlEQVR4nGNgoBFgAAAAOQABf/cKEQAAAABJRU5ErkJggg==', 'base64')
   const gif = Buffer.from('R0lGODlhBQAGAAAAACw=', 'base64')
   const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0, 0xff, 0xc0, 0, 11, 8, 0, 9, 0, 8, 1, 1, 0x11, 0, 0xff, 0xd9])
-  const webp = Buffer.concat([Buffer.from('RIFF'), Buffer.from([22, 0, 0, 0]), Buffer.from('WEBPVP8X'), Buffer.from([10, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 7, 0, 0])])
+  const webp = Buffer.concat([
+    Buffer.from('RIFF'),
+    Buffer.from([22, 0, 0, 0]),
+    Buffer.from('WEBPVP8X'),
+    Buffer.from([10, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 7, 0, 0]),
+  ])
 
   test.each([
     ['image/png', png, 2, 3, 'png'],

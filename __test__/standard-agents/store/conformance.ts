@@ -62,10 +62,21 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       const store = await opened()
       await store.openThread({ threadId: 'u', flowId: 'f' })
       await store.writeValues('u', [['a', 'foreign']])
-      await store.writeValues('t', [['b', '1'], ['a', '2'], ['b', '3'], ['', 'empty']])
-      expect(await store.readValues('t', ['b', 'a', 'none', 'a'])).toEqual([['a', '2'], ['b', '3']])
+      await store.writeValues('t', [
+        ['b', '1'],
+        ['a', '2'],
+        ['b', '3'],
+        ['', 'empty'],
+      ])
+      expect(await store.readValues('t', ['b', 'a', 'none', 'a'])).toEqual([
+        ['a', '2'],
+        ['b', '3'],
+      ])
       expect(await store.deleteValues('t', ['a', 'a', 'none'])).toBe(1)
-      expect(await store.listValues('t', {})).toEqual([['', 'empty'], ['b', '3']])
+      expect(await store.listValues('t', {})).toEqual([
+        ['', 'empty'],
+        ['b', '3'],
+      ])
       await store.deleteAllValues('t')
       expect(await store.listValues('t', {})).toEqual([])
       expect(await store.listValues('u', {})).toEqual([['a', 'foreign']])
@@ -129,7 +140,10 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       const asked = store.lockThread('t', { signal: controller.signal })
       controller.abort(new Error('enough'))
       // Who gets it all the same gives it back; nobody else has it.
-      await asked.then((worker) => worker.release(), (error: unknown) => expect(error).toMatchObject({ message: 'enough' }))
+      await asked.then(
+        (worker) => worker.release(),
+        (error: unknown) => expect(error).toMatchObject({ message: 'enough' }),
+      )
       ;(await store.lockThread('t', { waitMs: 0 })).release()
     })
 
@@ -159,8 +173,14 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
 
     test('messages by number, in parts', async () => {
       const store = await opened()
-      const { messages } = await store.commit('t', { messages: [message('a'), { ...message('b'), callId: 'c' }, { role: 'user', bodyJson: '1' }] })
-      expect(messages).toMatchObject([{ id: 'a', seq: 1, callId: null }, { seq: 2, callId: 'c' }, { seq: 3, role: 'user' }])
+      const { messages } = await store.commit('t', {
+        messages: [message('a'), { ...message('b'), callId: 'c' }, { role: 'user', bodyJson: '1' }],
+      })
+      expect(messages).toMatchObject([
+        { id: 'a', seq: 1, callId: null },
+        { seq: 2, callId: 'c' },
+        { seq: 3, role: 'user' },
+      ])
       expect(await store.listMessages('t')).toEqual(messages)
       expect(ids(await store.listMessages('t', { after: 1, limit: 1 }))).toEqual(['b'])
       expect(ids(await store.listMessages('t', { reverse: true, after: 3 }))).toEqual(['b', 'a'])
@@ -240,27 +260,40 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       expect(await store.listAttachments('t')).toEqual([b])
     })
 
-    test.each(['a', 'aGVsbG8', 'aGVs bG8=', 'aGVsbG8=\n', 'aG-_', 'data:text/plain;base64,aGVs', 'aGVsbG9=', 'é', '\ud83d\ude00\ud83d\ude00'])(
-      'R29 base64 is strict: %j',
-      async (data) => {
+    test.each([
+      'a',
+      'aGVsbG8',
+      'aGVs bG8=',
+      'aGVsbG8=\n',
+      'aG-_',
+      'data:text/plain;base64,aGVs',
+      'aGVsbG9=',
+      'é',
+      '\ud83d\ude00\ud83d\ude00',
+    ])('R29 base64 is strict: %j', async (data) => {
+      const store = await opened()
+      await expect(store.stageAttachment('t', file({ data }))).rejects.toMatchObject({ code: 'THREAD_ENCODING_INVALID' })
+    })
+
+    test.each(['../../../etc/passwd', 'x./../../y', '/abs', 'a\\b', 'a.p/g', 'x.%2e%2e'])(
+      'R30 a hostile name stays inside: %j',
+      async (hostile) => {
         const store = await opened()
-        await expect(store.stageAttachment('t', file({ data }))).rejects.toMatchObject({ code: 'THREAD_ENCODING_INVALID' })
+        const ref = await attach(store, { name: hostile })
+        expect(ref.name).toBe(hostile)
+        expect(ref.path).toMatch(/^\/attachments\/\d+-[0-9a-f]{8}\.[a-z0-9]{1,10}$/u)
+        const { root } = makeSandbox()
+        expect(await store.exportAttachment('t', ref.path, root)).toBe(ref.path.replace('/attachments', root))
       },
     )
 
-    test.each(['../../../etc/passwd', 'x./../../y', '/abs', 'a\\b', 'a.p/g', 'x.%2e%2e'])('R30 a hostile name stays inside: %j', async (hostile) => {
-      const store = await opened()
-      const ref = await attach(store, { name: hostile })
-      expect(ref.name).toBe(hostile)
-      expect(ref.path).toMatch(/^\/attachments\/\d+-[0-9a-f]{8}\.[a-z0-9]{1,10}$/u)
-      const { root } = makeSandbox()
-      expect(await store.exportAttachment('t', ref.path, root)).toBe(ref.path.replace('/attachments', root))
-    })
-
-    test.each(['', 'a\0b', 'a\nb', '\u001b[2J', 'a\u202egnp.exe', '\ud800', 'x'.repeat(256)])('a name that is none is refused: %j', async (hostile) => {
-      const store = await opened()
-      await expect(store.stageAttachment('t', file({ name: hostile }))).rejects.toMatchObject({ code: 'THREAD_NAME_REFUSED' })
-    })
+    test.each(['', 'a\0b', 'a\nb', '\u001b[2J', 'a\u202egnp.exe', '\ud800', 'x'.repeat(256)])(
+      'a name that is none is refused: %j',
+      async (hostile) => {
+        const store = await opened()
+        await expect(store.stageAttachment('t', file({ name: hostile }))).rejects.toMatchObject({ code: 'THREAD_NAME_REFUSED' })
+      },
+    )
 
     test.each(['', 'png', 'image/', 'image/p ng', 'image/png\n'])('a MIME type that is none is refused: %j', async (mimeType) => {
       const store = await opened()
@@ -280,7 +313,12 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       const store = await opened()
       await store.close()
       await store.close()
-      const asks = [() => store.openThread({ threadId: 'x', flowId: 'f' }), () => store.commit('t', {}), () => store.listMessages('t'), () => store.lockThread('t')]
+      const asks = [
+        () => store.openThread({ threadId: 'x', flowId: 'f' }),
+        () => store.commit('t', {}),
+        () => store.listMessages('t'),
+        () => store.lockThread('t'),
+      ]
       for (const ask of asks) await expect(ask()).rejects.toMatchObject({ code: 'THREAD_CLOSED' })
     })
   })

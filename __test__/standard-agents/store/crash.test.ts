@@ -37,7 +37,8 @@ async function inspect(file: string): Promise<string[]> {
   }
   await store.close()
   // What was staged and not committed is gone, with the locks.
-  const orphans = '(SELECT count(*) FROM files WHERE staged_by IS NOT NULL) + (SELECT count(*) FROM file_chunks WHERE file_path NOT IN (SELECT path FROM files))'
+  const orphans =
+    '(SELECT count(*) FROM files WHERE staged_by IS NOT NULL) + (SELECT count(*) FROM file_chunks WHERE file_path NOT IN (SELECT path FROM files))'
   const whole = '(SELECT group_concat(integrity_check, char(10)) FROM pragma_integrity_check)'
   expect(await queryDatabase(file, `SELECT ${orphans} AS orphans, ${whole} AS whole`)).toEqual([{ orphans: 0, whole: 'ok' }])
   expect(readdirSync(dirname(file))).toEqual(['thread.db'])

@@ -28,7 +28,10 @@ describe('a full disk', () => {
     expect(JSON.parse(stdout)).toEqual({
       outcomes: ['done', full, full, full, 'done', 'done', 'done'],
       kept: ['before'],
-      rows: [['before', 'after'], ['before', 'after']],
+      rows: [
+        ['before', 'after'],
+        ['before', 'after'],
+      ],
     })
   })
 })
@@ -53,12 +56,21 @@ describe('files that cannot be used', () => {
   test.each<[string, (file: string) => void, string, object]>([
     ['no such directory', (file) => rmSync(join(file, '..'), { recursive: true }), 'THREAD_STORE_NOT_FOUND', {}],
     ['a directory', (file) => mkdirSync(file), 'THREAD_OPEN_FAILED', {}],
-    ['some text', (file) => writeFileSync(file, 'this is a text and no database, whoever says otherwise\n'.repeat(50)), 'THREAD_NOT_A_DATABASE', {}],
+    [
+      'some text',
+      (file) => writeFileSync(file, 'this is a text and no database, whoever says otherwise\n'.repeat(50)),
+      'THREAD_NOT_A_DATABASE',
+      {},
+    ],
     ['nothing to read', () => undefined, 'THREAD_STORE_NOT_FOUND', { readOnly: true }],
   ])('%s', async (_what, prepare, code, options) => {
     const file = join(makeSandbox().root, 'thread.db')
     prepare(file)
-    await expect(openThreadStore(`file:${file}`, options)).rejects.toMatchObject({ name: 'ToolError', code, details: { path: expect.any(String) } })
+    await expect(openThreadStore(`file:${file}`, options)).rejects.toMatchObject({
+      name: 'ToolError',
+      code,
+      details: { path: expect.any(String) },
+    })
   })
 
   test.each<[unknown, object, string]>([

@@ -23,7 +23,8 @@ const store = await openThreadStore(join(directory, 'thread.db'))
 await store.openThread({ threadId: 't', flowId: 'f' })
 const large = 'x'.repeat(20_000)
 const data = Buffer.alloc(100_000)
-const commit = (id: string) => code(store.commit('t', { messages: [{ id, role: 'tool', bodyJson: large }], enqueue: [{ id, name: 'x', argumentsJson: large }] }))
+const commit = (id: string) =>
+  code(store.commit('t', { messages: [{ id, role: 'tool', bodyJson: large }], enqueue: [{ id, name: 'x', argumentsJson: large }] }))
 const outcomes = [await commit('before')]
 fill()
 outcomes.push(await commit('full'))

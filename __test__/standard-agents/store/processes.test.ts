@@ -14,29 +14,38 @@ const THREADS = 3
 const callsEach = runs(15)
 
 describe('several processes on one store', () => {
-  test(`${PROCESSES} × ${callsEach} calls on ${THREADS} threads: each runs once, in order, by one worker at a time`, { timeout: 60_000 + callsEach * 2_000 }, async () => {
-    const file = join(makeSandbox().root, 'thread.db')
-    const started = Array.from({ length: PROCESSES }, (_, n) => startScript(script('worker-process.ts'), [file, `p${n}`, String(callsEach), String(THREADS)]).ended)
-    for (const { code, stderr } of await Promise.all(started)) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const store = await openThreadStore(file)
-    onTestFinished(() => store.close())
-    const total = PROCESSES * callsEach
-    for (let n = 0; n < THREADS; n += 1) {
-      const calls = await store.listCalls(`t${n}`)
-      expect(calls).toHaveLength(total)
-      expect(calls.every(({ status, attempts }) => status === 'success' && attempts === 1)).toBe(true)
-      const messages = await store.listMessages(`t${n}`)
-      expect(messages.map(({ callId }) => callId)).toEqual(calls.map(({ id }) => id))
-      expect(messages.map(({ seq }) => seq)).toEqual(Array.from({ length: total }, (_, at) => at + 1))
-      expect(await threadStorage(store, `t${n}`).get('count')).toBe(total)
-      // Those of one process in the order in which it queued them.
-      for (let p = 0; p < PROCESSES; p += 1) {
-        expect(calls.flatMap(({ id }) => (id.startsWith(`p${p}-`) ? [id] : []))).toEqual(Array.from({ length: callsEach }, (_, at) => `p${p}-${at}`))
+  test(
+    `${PROCESSES} × ${callsEach} calls on ${THREADS} threads: each runs once, in order, by one worker at a time`,
+    { timeout: 60_000 + callsEach * 2_000 },
+    async () => {
+      const file = join(makeSandbox().root, 'thread.db')
+      const started = Array.from(
+        { length: PROCESSES },
+        (_, n) => startScript(script('worker-process.ts'), [file, `p${n}`, String(callsEach), String(THREADS)]).ended,
+      )
+      for (const { code, stderr } of await Promise.all(started)) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const store = await openThreadStore(file)
+      onTestFinished(() => store.close())
+      const total = PROCESSES * callsEach
+      for (let n = 0; n < THREADS; n += 1) {
+        const calls = await store.listCalls(`t${n}`)
+        expect(calls).toHaveLength(total)
+        expect(calls.every(({ status, attempts }) => status === 'success' && attempts === 1)).toBe(true)
+        const messages = await store.listMessages(`t${n}`)
+        expect(messages.map(({ callId }) => callId)).toEqual(calls.map(({ id }) => id))
+        expect(messages.map(({ seq }) => seq)).toEqual(Array.from({ length: total }, (_, at) => at + 1))
+        expect(await threadStorage(store, `t${n}`).get('count')).toBe(total)
+        // Those of one process in the order in which it queued them.
+        for (let p = 0; p < PROCESSES; p += 1) {
+          expect(calls.flatMap(({ id }) => (id.startsWith(`p${p}-`) ? [id] : []))).toEqual(
+            Array.from({ length: callsEach }, (_, at) => `p${p}-${at}`),
+          )
+        }
       }
-    }
-    await store.close()
-    expect(readdirSync(dirname(file))).toEqual(['thread.db'])
-  })
+      await store.close()
+      expect(readdirSync(dirname(file))).toEqual(['thread.db'])
+    },
+  )
 
   test('the right to work goes with a process that is killed', async () => {
     const file = join(makeSandbox().root, 'thread.db')
@@ -106,7 +115,11 @@ describe('several processes on one store', () => {
     await store.openThread({ threadId: 't', flowId: 'f' })
     const all = Array.from({ length: 100 }, async (_, n) => {
       const ref = await store.stageAttachment('t', { name: `${n}`, mimeType: 'image/png', data: Buffer.from(String(n)) })
-      await store.commit('t', { attachments: [ref.path], messages: [{ role: 'tool', bodyJson: String(n) }], enqueue: [{ name: 'x', argumentsJson: '{}' }] })
+      await store.commit('t', {
+        attachments: [ref.path],
+        messages: [{ role: 'tool', bodyJson: String(n) }],
+        enqueue: [{ name: 'x', argumentsJson: '{}' }],
+      })
       return Buffer.from(await store.readAttachment('t', ref.path)).toString()
     })
     expect(await Promise.all(all)).toEqual(Array.from({ length: 100 }, (_, n) => String(n)))

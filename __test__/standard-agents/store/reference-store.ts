@@ -138,7 +138,10 @@ export class ReferenceStore implements ThreadStore {
       startedAtMs: null,
       finishedAtMs: null,
     }))
-    for (const rows of [[...thread.messages, ...newMessages], [...thread.calls, ...newCalls]]) {
+    for (const rows of [
+      [...thread.messages, ...newMessages],
+      [...thread.calls, ...newCalls],
+    ]) {
       if (new Set(rows.map(({ id }) => id)).size < rows.length) throw failure('THREAD_DUPLICATE_ID')
     }
     if (ending && finish) Object.assign(ending, { status: finish.status, resultJson: finish.resultJson, finishedAtMs: now })

@@ -24,8 +24,15 @@ describe('the storage of a thread', () => {
     await values.put('a', { n: 1 })
     await values.put({ c: 3, b: [2] })
     expect(await values.get('a')).toEqual({ n: 1 })
-    expect([...(await values.get(['c', 'none', 'a']))]).toEqual([['a', { n: 1 }], ['c', 3]])
-    expect([...(await values.list())]).toEqual([['a', { n: 1 }], ['b', [2]], ['c', 3]])
+    expect([...(await values.get(['c', 'none', 'a']))]).toEqual([
+      ['a', { n: 1 }],
+      ['c', 3],
+    ])
+    expect([...(await values.list())]).toEqual([
+      ['a', { n: 1 }],
+      ['b', [2]],
+      ['c', 3],
+    ])
     expect([...(await values.list({ start: 'b', reverse: true, limit: 1 }))]).toEqual([['c', 3]])
     expect(await values.delete('a')).toBe(true)
     expect(await values.delete('a')).toBe(false)
@@ -66,11 +73,33 @@ describe('the storage of a thread', () => {
     const holes: unknown[] = [1]
     holes[2] = 3
     const kinds = {
-      text: 'é\0\ud83d\ude00\u2028', half: '\ud800', empty: '', number: 1.5, negativeZero: -0, nan: Number.NaN, infinity: -Infinity,
-      big: 123_456_789_012_345_678_901n, yes: true, nothing: null, date: new Date(5), never: new Date(Number.NaN), pattern: /a.b/giu,
-      map: new Map<unknown, unknown>([[{ a: 1 }, new Set([1])], ['k', undefined]]), set: new Set(['a', /b/u]),
-      bytes, floats: new Float64Array([1.5]), bigs: new BigInt64Array([-1n]), view: new DataView(bytes.buffer), buffer: bytes.buffer,
-      holes, withUndefined: { a: undefined }, boxed: Object(1) as unknown, 'k"ey': { 'a.b': 1, '': 2 },
+      text: 'é\0\ud83d\ude00\u2028',
+      half: '\ud800',
+      empty: '',
+      number: 1.5,
+      negativeZero: -0,
+      nan: Number.NaN,
+      infinity: -Infinity,
+      big: 123_456_789_012_345_678_901n,
+      yes: true,
+      nothing: null,
+      date: new Date(5),
+      never: new Date(Number.NaN),
+      pattern: /a.b/giu,
+      map: new Map<unknown, unknown>([
+        [{ a: 1 }, new Set([1])],
+        ['k', undefined],
+      ]),
+      set: new Set(['a', /b/u]),
+      bytes,
+      floats: new Float64Array([1.5]),
+      bigs: new BigInt64Array([-1n]),
+      view: new DataView(bytes.buffer),
+      buffer: bytes.buffer,
+      holes,
+      withUndefined: { a: undefined },
+      boxed: Object(1) as unknown,
+      'k"ey': { 'a.b': 1, '': 2 },
     }
     await values.put(kinds)
     const got = Object.fromEntries(await values.list())
@@ -86,7 +115,15 @@ describe('the storage of a thread', () => {
     const error = await values.get<Error>('error')
     expect(error).toBeInstanceOf(TypeError)
     expect(error).toMatchObject({ name: 'TypeError', message: 'wrong' })
-    await values.put('class', new (class Point { x = 1; get double() { return this.x * 2 } })())
+    await values.put(
+      'class',
+      new (class Point {
+        x = 1
+        get double() {
+          return this.x * 2
+        }
+      })(),
+    )
     expect(await values.get('class')).toEqual({ x: 1 })
   })
 
@@ -108,7 +145,14 @@ describe('the storage of a thread', () => {
     ['a symbol', Symbol('x')],
     ['a promise', Promise.resolve(1)],
     ['a deep function', { a: [{ b: () => 1 }] }],
-    ['what throws', { get a() { throw new RangeError('mine') } }],
+    [
+      'what throws',
+      {
+        get a() {
+          throw new RangeError('mine')
+        },
+      },
+    ],
     ['a weak map', new WeakMap()],
     ['shared memory', new SharedArrayBuffer(1)],
   ])('what cannot be stored is refused: %s', async (_name, value) => {
@@ -166,7 +210,15 @@ describe('laws of the storage', () => {
     { weight: 4, arbitrary: fc.record({ put: fc.dictionary(key, fc.jsonValue(), { maxKeys: 4, noNullPrototype: true }) }) },
     fc.record({ delete: fc.array(key, { maxLength: 3 }) }),
     fc.record({ get: fc.array(key, { maxLength: 3 }) }),
-    fc.record({ list: fc.record({ prefix: bound, start: bound, end: bound, reverse: fc.boolean(), limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }) }) }),
+    fc.record({
+      list: fc.record({
+        prefix: bound,
+        start: bound,
+        end: bound,
+        reverse: fc.boolean(),
+        limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+      }),
+    }),
     fc.record({ list: fc.record({ startAfter: bound, end: bound, reverse: fc.boolean() }) }),
     fc.constant({ deleteAll: true }),
   )
@@ -187,7 +239,14 @@ describe('laws of the storage', () => {
         } else if ('get' in step) {
           expect([...(await values.get(step.get))]).toEqual(sorted().filter(([name]) => step.get.includes(name)))
         } else if ('list' in step) {
-          const { prefix = '', start, startAfter, end, reverse, limit } = step.list as Partial<Record<'prefix' | 'start' | 'startAfter' | 'end', string>> & { reverse: boolean; limit?: number }
+          const {
+            prefix = '',
+            start,
+            startAfter,
+            end,
+            reverse,
+            limit,
+          } = step.list as Partial<Record<'prefix' | 'start' | 'startAfter' | 'end', string>> & { reverse: boolean; limit?: number }
           const found = sorted().filter(
             ([name]) =>
               name.startsWith(prefix) &&
@@ -209,9 +268,22 @@ describe('laws of the storage', () => {
 
   test('any value that can be cloned comes back equal', async () => {
     const values = await storage()
-    const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true, withSparseArray: true, withNullPrototype: false })
+    const anything = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withSet: true,
+      withTypedArray: true,
+      withSparseArray: true,
+      withNullPrototype: false,
+    })
     const one = fc.asyncProperty(anything, async (value) => {
-      fc.pre(value !== undefined && !JSON.stringify(value, (name, inner: unknown) => (name === '__proto__' ? '__proto__!' : typeof inner === 'bigint' ? 0 : inner))?.includes('__proto__!'))
+      fc.pre(
+        value !== undefined &&
+          !JSON.stringify(value, (name, inner: unknown) =>
+            name === '__proto__' ? '__proto__!' : typeof inner === 'bigint' ? 0 : inner,
+          )?.includes('__proto__!'),
+      )
       await values.put('k', value)
       expect(await values.get('k')).toEqual(structuredClone(value))
     })
@@ -234,7 +306,14 @@ test('Node and Bun read what the other one wrote', async () => {
   onTestFinished(() => store.close())
   const values = threadStorage(store, 't')
   const theirs = await values.get<Map<unknown, unknown>>('theirs')
-  expect(theirs).toEqual(new Map<unknown, unknown>([['bytes', Uint8Array.from([1, 2])], [1n, new Date(7)], ['text', 'é\ud83d\ude00'], ['nested', new Set([{ a: -0 }])]]))
+  expect(theirs).toEqual(
+    new Map<unknown, unknown>([
+      ['bytes', Uint8Array.from([1, 2])],
+      [1n, new Date(7)],
+      ['text', 'é\ud83d\ude00'],
+      ['nested', new Set([{ a: -0 }])],
+    ]),
+  )
   await values.put('ours', theirs)
   expect(run('compare')).toBe('equal')
 })

@@ -7,7 +7,15 @@ const store = await openThreadStore(file)
 await store.openThread({ threadId: 't', flowId: 'f' })
 const values = threadStorage(store, 't')
 if (what === 'write') {
-  await values.put('theirs', new Map<unknown, unknown>([['bytes', Uint8Array.from([1, 2])], [1n, new Date(7)], ['text', 'é\ud83d\ude00'], ['nested', new Set([{ a: -0 }])]]))
+  await values.put(
+    'theirs',
+    new Map<unknown, unknown>([
+      ['bytes', Uint8Array.from([1, 2])],
+      [1n, new Date(7)],
+      ['text', 'é\ud83d\ude00'],
+      ['nested', new Set([{ a: -0 }])],
+    ]),
+  )
   console.log('written')
 } else {
   const equal = isDeepStrictEqual(await values.get('theirs'), await values.get('ours'))

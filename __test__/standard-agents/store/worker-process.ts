@@ -6,7 +6,9 @@ const store = await openThreadStore(file)
 const ids = Array.from({ length: Number(threads) }, (_, n) => `t${n}`)
 for (const threadId of ids) await store.openThread({ threadId, flowId: 'f' })
 for (let n = 0; n < Number(calls); n += 1) {
-  await Promise.all(ids.map((threadId) => store.commit(threadId, { enqueue: [{ id: `${name}-${n}`, name: 'tool', argumentsJson: String(n) }] })))
+  await Promise.all(
+    ids.map((threadId) => store.commit(threadId, { enqueue: [{ id: `${name}-${n}`, name: 'tool', argumentsJson: String(n) }] })),
+  )
 }
 async function work(threadId: string): Promise<void> {
   const values = threadStorage(store, threadId)

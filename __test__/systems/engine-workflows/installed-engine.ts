@@ -35,7 +35,9 @@ export class RegistryUnreachable extends Error {
  * @throws {RegistryUnreachable}
  */
 export async function installedEngine(): Promise<string> {
-  const version = createHash('sha256').update(engine + manifest).digest('hex')
+  const version = createHash('sha256')
+    .update(engine + manifest)
+    .digest('hex')
   const folder = join(cache, version.slice(0, 12))
   if (existsSync(folder)) return folder
   await expectRegistry()

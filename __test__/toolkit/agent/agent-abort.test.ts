@@ -82,9 +82,7 @@ describe('abortSignal stops work', () => {
   test('AbortSignal.timeout', async () => {
     const box = makeSandbox()
     const abortSignal = AbortSignal.timeout(80)
-    const { error } = (await outcome(
-      box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal })),
-    )) as { error?: Error }
+    const { error } = (await outcome(box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal })))) as { error?: Error }
     expect(error?.name).toBe('TimeoutError')
   })
 
@@ -159,9 +157,7 @@ describe('one signal shared by several calls', () => {
     const box = makeSandbox()
     const controller = new AbortController()
     const names = ['a', 'b', 'c']
-    const calls = names.map((name) =>
-      outcome(box.within(() => bash.execute(sleeper(name), { abortSignal: controller.signal }))),
-    )
+    const calls = names.map((name) => outcome(box.within(() => bash.execute(sleeper(name), { abortSignal: controller.signal }))))
     for (const name of names) expect(await started(box, name)).toBe(true)
     controller.abort(new Error('all'))
     for (const ended of await Promise.all(calls)) expect(ended).toMatchObject({ error: new Error('all') })
@@ -212,10 +208,9 @@ describe('ctx.signal', () => {
   test.each(['context', 'call'])('with both, that of the %s is enough', async (which) => {
     const box = makeSandbox()
     const signals = { context: new AbortController(), call: new AbortController() }
-    const call = box.within(
-      () => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal: signals.call.signal }),
-      { signal: signals.context.signal },
-    )
+    const call = box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal: signals.call.signal }), {
+      signal: signals.context.signal,
+    })
     setTimeout(() => signals[which as keyof typeof signals].abort(new Error(which)), 50)
     expect(await outcome(call)).toMatchObject({ error: new Error(which) })
   })

@@ -1,13 +1,6 @@
 import { asSchema, generateText, isStepCount, jsonSchema, ToolLoopAgent, type FlexibleSchema, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
-import {
-  createTools,
-  defineTool,
-  getToolContext,
-  tools,
-  type DefinedToolContext,
-  type ToolCallRecord,
-} from 'toolwright'
+import { createTools, defineTool, getToolContext, tools, type DefinedToolContext, type ToolCallRecord } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { z as zod3 } from 'zod-3'
@@ -49,9 +42,7 @@ describe('an agent with the five tools', () => {
 
   test('createTools without any context', async () => {
     const box = makeSandbox()
-    const seen = await run(createTools({ rootDir: box.root }), [
-      { tool: 'write', input: { path: 'a', content: 'x' } },
-    ])
+    const seen = await run(createTools({ rootDir: box.root }), [{ tool: 'write', input: { path: 'a', content: 'x' } }])
     expect(seen[0]?.output).toEqual({ type: 'text', value: 'ok' })
     expect(box.text('a')).toBe('x')
   })
@@ -110,7 +101,11 @@ describe('errors as the model sees them: error-text with the message, its code a
     const box = makeSandbox()
     const records: ToolCallRecord[] = []
     const seen = await box.within(
-      () => run(tools, [{ tool: 'read', input: { file: 'a' } }, { tool: 'bash', input: { cmd: 'ls', args: 'x' } }]),
+      () =>
+        run(tools, [
+          { tool: 'read', input: { file: 'a' } },
+          { tool: 'bash', input: { cmd: 'ls', args: 'x' } },
+        ]),
       { recordToolCall: (record) => records.push(record) },
     )
     expect(seen.map(({ output }) => output.type)).toEqual(['error-text', 'error-text'])
@@ -125,7 +120,10 @@ describe('calls in one step', () => {
     const names = Array.from({ length: 8 }, (_, index) => `file-${index}`)
     for (const name of names) box.put(name, name)
     const seen = await box.within(() =>
-      run(tools, names.map((path) => ({ tool: 'read', input: { path }, id: path }))),
+      run(
+        tools,
+        names.map((path) => ({ tool: 'read', input: { path }, id: path })),
+      ),
     )
     expect(seen.map(({ toolCallId, output }) => [toolCallId, output.value])).toEqual(names.map((name) => [name, name]))
   })
@@ -146,7 +144,10 @@ describe('calls in one step', () => {
     const box = makeSandbox()
     box.put('f', 'x')
     const seen = await box.within(() =>
-      run(tools, [{ tool: 'read', input: { path: 'f' } }, { tool: 'read', input: { path: 'no' } }]),
+      run(tools, [
+        { tool: 'read', input: { path: 'f' } },
+        { tool: 'read', input: { path: 'no' } },
+      ]),
     )
     expect(seen.map(({ output }) => output.type)).toEqual(['text', 'error-text'])
   })
@@ -170,9 +171,7 @@ describe('what an agent hands to a tool', () => {
       durabilitySnapshot: (...args: unknown[]) => snapshots.push(args),
     }
     await makeSandbox().within(() => run({ probe }, [{ tool: 'probe', input: {}, id: 'call-42' }]), task)
-    expect(seen.map(([ctx, runId]) => [ctx.toolCallId, ctx.idempotencyKey, runId])).toEqual([
-      ['call-42', 'smithers:run:node:0', 'run'],
-    ])
+    expect(seen.map(([ctx, runId]) => [ctx.toolCallId, ctx.idempotencyKey, runId])).toEqual([['call-42', 'smithers:run:node:0', 'run']])
     expect(records.map(({ phase, toolCallId }) => [phase, toolCallId])).toEqual([
       ['started', 'call-42'],
       ['finished', 'call-42'],
@@ -188,8 +187,7 @@ describe('decisions.md AI SDK: "Any schema the SDK takes (Zod, Standard Schema, 
     required: ['word'],
     additionalProperties: false,
   } as const
-  const isInput = (value: unknown): value is { word: string } =>
-    typeof (value as { word?: unknown } | null)?.word === 'string'
+  const isInput = (value: unknown): value is { word: string } => typeof (value as { word?: unknown } | null)?.word === 'string'
   const standard = {
     '~standard': {
       version: 1 as const,

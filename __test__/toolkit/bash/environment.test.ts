@@ -14,14 +14,31 @@ afterEach(() => {
 async function seen(env?: EnvironmentOption, more: object = {}): Promise<Record<string, string>> {
   const { bash } = createTools({ rootDir: makeSandbox().root, env, ...more })
   const text = await bash.execute({ cmd: 'env', args: ['-0'] })
-  return Object.fromEntries(text.split('\0').filter((line) => line !== '').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+  return Object.fromEntries(
+    text
+      .split('\0')
+      .filter((line) => line !== '')
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
 }
 
 describe('decisions.md Environment: what a command is not told', () => {
   test.each([
-    'OPENAI_API_KEY', 'my_secret', 'GITHUB_TOKEN', 'DB_PASSWORD', 'GPG_PASSPHRASE', 'AWS_CREDENTIALS',
-    'BASIC_AUTH', 'AZURE_PAT', 'SENTRY_DSN', 'SESSION_COOKIE', 'SSH_AUTH_SOCK',
-    'LD_PRELOAD', 'NODE_OPTIONS', 'BASH_ENV', 'PYTHONSTARTUP',
+    'OPENAI_API_KEY',
+    'my_secret',
+    'GITHUB_TOKEN',
+    'DB_PASSWORD',
+    'GPG_PASSPHRASE',
+    'AWS_CREDENTIALS',
+    'BASIC_AUTH',
+    'AZURE_PAT',
+    'SENTRY_DSN',
+    'SESSION_COOKIE',
+    'SSH_AUTH_SOCK',
+    'LD_PRELOAD',
+    'NODE_OPTIONS',
+    'BASH_ENV',
+    'PYTHONSTARTUP',
   ])('%s', async (name) => {
     // Not set in this process for good where the runtime reads it at the start of a child.
     setVariable(name, name === 'LD_PRELOAD' ? '' : 'value')

@@ -24,7 +24,9 @@ describe('what is shown of an output that grows', () => {
   })
 
   test('costs half of what was printed, or a window a second', () => {
-    const parts = fc.array(fc.record({ length: fc.integer({ min: 0, max: 5_000 }), afterMs: fc.integer({ min: 0, max: 400 }) }), { maxLength: 60 })
+    const parts = fc.array(fc.record({ length: fc.integer({ min: 0, max: 5_000 }), afterMs: fc.integer({ min: 0, max: 400 }) }), {
+      maxLength: 60,
+    })
     fc.assert(
       fc.property(parts, (given) => {
         const live = new LiveOutput()

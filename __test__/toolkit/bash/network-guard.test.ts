@@ -93,12 +93,7 @@ test('networkGuard: off refuses nothing', () => {
 
 describe('a fetch from this machine is kept on this machine', () => {
   test('curl and wget are told in front of their arguments not to follow redirects', () => {
-    expect(guardNetwork('commands', 'curl', ['--', 'http://localhost/']).args).toEqual([
-      '--max-redirs',
-      '0',
-      '--',
-      'http://localhost/',
-    ])
+    expect(guardNetwork('commands', 'curl', ['--', 'http://localhost/']).args).toEqual(['--max-redirs', '0', '--', 'http://localhost/'])
     expect(guardNetwork('commands', 'wget', ['http://localhost/']).args[0]).toBe('--max-redirect=0')
     expect(guardNetwork('commands', 'ls', ['-l']).args).toEqual(['-l'])
   })
@@ -118,7 +113,9 @@ describe('bash', () => {
   test('tokens: the text names the token and ends with the next move', async () => {
     const error = await refused(createTools({ rootDir: makeSandbox().root, networkGuard: 'tokens' }))
     expect(error).toMatchObject({ code: 'TOOL_NETWORK_DISABLED', details: { token: 'npm' } })
-    expect(error.message).toMatch(/^Network access is disabled for the bash tool: matched `npm` \[TOOL_NETWORK_DISABLED\] .*the host program can allow it \(allowNetwork: true\)\.$/u)
+    expect(error.message).toMatch(
+      /^Network access is disabled for the bash tool: matched `npm` \[TOOL_NETWORK_DISABLED\] .*the host program can allow it \(allowNetwork: true\)\.$/u,
+    )
   })
 
   test('tokens: a script of package.json is refused with the command that runs it, and that runs', async () => {
@@ -152,6 +149,8 @@ describe('bash', () => {
   })
 
   test('an unknown guard is refused at once', () => {
-    expect(() => createTools({ networkGuard: 'strict' as never })).toThrow(/networkGuard must be one of auto, tokens, commands, fragments, off/u)
+    expect(() => createTools({ networkGuard: 'strict' as never })).toThrow(
+      /networkGuard must be one of auto, tokens, commands, fragments, off/u,
+    )
   })
 })

@@ -86,7 +86,10 @@ describe('001 Network Blocking: "Default: blocked." "Smithers tokenizes cmd plus
   test('other commands run, whatever words they hold', async () => {
     const box = makeSandbox()
     for (const [cmd, ...args] of allowed) {
-      await expect(box.within(() => bashTool(cmd, args)), args.join(' ')).resolves.toBeTypeOf('string')
+      await expect(
+        box.within(() => bashTool(cmd, args)),
+        args.join(' '),
+      ).resolves.toBeTypeOf('string')
     }
   })
 

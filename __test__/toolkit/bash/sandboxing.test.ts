@@ -160,18 +160,16 @@ describe('001 Symlinks: "Rejected if target is outside sandbox."', () => {
     const box = guarded()
     mkdirSync(box.at('real'))
     box.put('real/file', 'mine\n')
-    const flip =
-      'i=0; while [ $i -lt 400 ]; do ln -sfn real d; ln -sfn ../outside d; i=$((i+1)); done'
+    const flip = 'i=0; while [ $i -lt 400 ]; do ln -sfn real d; ln -sfn ../outside d; i=$((i+1)); done'
     symlinkSync('real', box.at('d'))
     const state = { flipping: true, reads: 0 }
-    const flipper = box.within(() => bashTool('sh', ['-c', flip])).finally(() => {
-      state.flipping = false
-    })
+    const flipper = box
+      .within(() => bashTool('sh', ['-c', flip]))
+      .finally(() => {
+        state.flipping = false
+      })
     while (state.flipping) {
-      const results = await Promise.allSettled([
-        box.within(() => readFileTool('d/file')),
-        box.within(() => writeFileTool('d/new', 'x')),
-      ])
+      const results = await Promise.allSettled([box.within(() => readFileTool('d/file')), box.within(() => writeFileTool('d/new', 'x'))])
       const [read] = results
       if (read.status === 'fulfilled') expect(read.value).toBe('mine\n')
       state.reads += 1
@@ -205,12 +203,7 @@ describe('001 Output size, Timeouts, Network', () => {
         () => editFileTool('big', '@@ -1 +1 @@\n-x\n+y\n'),
       ].map(async (use) => (await refusal(box.within(use, { maxOutputBytes: 100 }))).code),
     )
-    expect(codes).toEqual([
-      'TOOL_FILE_TOO_LARGE',
-      'TOOL_CONTENT_TOO_LARGE',
-      'TOOL_PATCH_TOO_LARGE',
-      'TOOL_FILE_TOO_LARGE',
-    ])
+    expect(codes).toEqual(['TOOL_FILE_TOO_LARGE', 'TOOL_CONTENT_TOO_LARGE', 'TOOL_PATCH_TOO_LARGE', 'TOOL_FILE_TOO_LARGE'])
   })
 
   test('Timeouts: "exceeded processes killed with SIGKILL"', async () => {

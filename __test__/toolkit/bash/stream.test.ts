@@ -7,8 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { expectGone } from '../../support/processes.ts'
 import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 
-const streaming = (box: Sandbox, more: object = {}) =>
-  createTools({ ...more, rootDir: box.root, streamOutput: true }).bash
+const streaming = (box: Sandbox, more: object = {}) => createTools({ ...more, rootDir: box.root, streamOutput: true }).bash
 const sh = (script: string) => ({ cmd: 'sh', args: ['-c', script] })
 
 async function collect(results: AsyncIterable<string>): Promise<string[]> {
@@ -109,9 +108,7 @@ describe('createTools({ streamOutput: true }).bash', () => {
 
   test('a reader that is slow holds the command back', async () => {
     const box = makeSandbox()
-    const results = streaming(box, { maxOutputBytes: 8_000_000 }).execute(
-      sh('head -c 3000000 /dev/zero | tr "\\0" x; echo done > done'),
-    )
+    const results = streaming(box, { maxOutputBytes: 8_000_000 }).execute(sh('head -c 3000000 /dev/zero | tr "\\0" x; echo done > done'))
     await results.next()
     await pause(500)
     expect(existsSync(box.at('done'))).toBe(false)

@@ -33,8 +33,7 @@ describe('000 edit', () => {
   test('"A unified diff. Applied against the current contents."', async () => {
     const box = makeSandbox()
     box.put('a', '1\n')
-    const step = (from: number) =>
-      box.within(() => editFileTool('a', `@@ -1 +1 @@\n-${from}\n+${from + 1}\n`))
+    const step = (from: number) => box.within(() => editFileTool('a', `@@ -1 +1 @@\n-${from}\n+${from + 1}\n`))
     await step(1)
     await step(2)
     expect(box.text('a')).toBe('3\n')
@@ -143,9 +142,7 @@ describe('001 edit', () => {
   test('"Logs patch hash and byte size.": the patch itself is in no error', async () => {
     const box = makeSandbox()
     box.put('a', 'x\n')
-    const error = await refusal(
-      box.within(() => editFileTool('a', '@@ -1 +1 @@\n-x\n+geheim\n'), { maxOutputBytes: 10 }),
-    )
+    const error = await refusal(box.within(() => editFileTool('a', '@@ -1 +1 @@\n-x\n+geheim\n'), { maxOutputBytes: 10 }))
     expect(`${error.message} ${JSON.stringify(error.details)}`).not.toContain('geheim')
   })
 

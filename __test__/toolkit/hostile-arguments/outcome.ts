@@ -7,7 +7,8 @@ export type Outcome = { answer: unknown } | { refusal: ToolError } | { fault: st
 const LIMIT_MS = 10_000
 
 /** Words of a runtime for what nobody has looked at. */
-const bare = /Cannot (?:read propert|destructure|set|convert)|is not (?:a function|iterable|an object|a constructor)|undefined is not|null is not/iu
+const bare =
+  /Cannot (?:read propert|destructure|set|convert)|is not (?:a function|iterable|an object|a constructor)|undefined is not|null is not/iu
 
 /** Makes a call, and tells how it ended; `fault` for what no caller could act upon. */
 export async function outcomeOf(work: () => unknown): Promise<Outcome> {
@@ -41,7 +42,8 @@ async function settled(returned: unknown): Promise<unknown> {
 }
 
 function refusalOf(error: unknown): Outcome {
-  if (!ToolError.isInstance(error)) return { fault: `${String((error as Error | undefined)?.name)}: ${String((error as Error | undefined)?.message)}` }
+  if (!ToolError.isInstance(error))
+    return { fault: `${String((error as Error | undefined)?.name)}: ${String((error as Error | undefined)?.message)}` }
   const { code, message, summary, hint } = error
   if (!toolErrorCodes.includes(code)) return { fault: `the code ${code} is not public` }
   if (summary === '' || hint === '' || bare.test(message)) return { fault: `nobody can act upon: ${message}` }

@@ -35,7 +35,8 @@ function subjectsIn(name: string, value: unknown): (Subject & { key: unknown })[
   }
   if (typeof value !== 'object' || value === null) return []
   const { execute } = value as { execute?: unknown }
-  if (typeof execute === 'function') return [{ key: execute, name: `${name}.execute`, needs: 1, call: (args) => Reflect.apply(execute as Callable, value, args) }]
+  if (typeof execute === 'function')
+    return [{ key: execute, name: `${name}.execute`, needs: 1, call: (args) => Reflect.apply(execute as Callable, value, args) }]
   return Object.entries(value).flatMap(([key, one]) => subjectsIn(`${name}.${(one as { id?: string } | null)?.id ?? key}`, one))
 }
 
@@ -44,7 +45,8 @@ export function methodsOf(name: string, object: object): Subject[] {
   const methods = new Map<string, Callable>()
   for (let at: object | null = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) {
     for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
-      if (typeof value === 'function' && !['constructor', 'close', 'stop'].includes(key) && !methods.has(key)) methods.set(key, value as Callable)
+      if (typeof value === 'function' && !['constructor', 'close', 'stop'].includes(key) && !methods.has(key))
+        methods.set(key, value as Callable)
     }
   }
   return [...methods].map(([key, method]) => ({

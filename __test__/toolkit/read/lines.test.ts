@@ -48,7 +48,9 @@ describe('read of createTools', () => {
     const options = { rootDir: box.root, lineNumbers: true }
     expect(await createTools(options).read.execute({ path: 'a' })).toBe('one\ntwo\nthree\n')
     expect((await sent(options, { path: 'a' })).value).toBe('     1\tone\n     2\ttwo\n     3\tthree\n')
-    expect((await sent(options, { path: 'a', offset: 2, limit: 1 })).value).toMatch(/^ {5}2\ttwo\n\(There are more lines: go on with offset 3\.\)$/u)
+    expect((await sent(options, { path: 'a', offset: 2, limit: 1 })).value).toMatch(
+      /^ {5}2\ttwo\n\(There are more lines: go on with offset 3\.\)$/u,
+    )
   })
 
   test('a binary file is refused; the tool of the documents gives it as text', async () => {
@@ -72,7 +74,10 @@ describe('read of createTools', () => {
     expect(await createTools(options).read.execute({ path: 'img.png' })).toBe('image/png, 108 bytes')
     const { type, value } = await sent(options, { path: 'img.png' })
     expect(type).toBe('content')
-    expect(value).toMatchObject([{ type: 'text', text: 'image/png, 108 bytes' }, { type: 'file', mediaType: 'image/png' }])
+    expect(value).toMatchObject([
+      { type: 'text', text: 'image/png, 108 bytes' },
+      { type: 'file', mediaType: 'image/png' },
+    ])
     expect(JSON.stringify(value)).toContain(png.toString('base64'))
     expect((await sent(options, { path: 'text.png' })).value).toBe('no image\n')
     expect(await refusal(createTools({ rootDir: box.root }).read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_BINARY' })

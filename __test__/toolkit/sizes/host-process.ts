@@ -39,17 +39,33 @@ const session = await createSession({
   skills: { project: false, home: false },
   tools: [
     // Compared on a thread of its own.
-    { id: 'patterned', description: 'A pattern', parameters: { type: 'object', properties: { value: { type: 'string', pattern: '^(a+)+$' } } }, requires: {}, execute: () => 'done' },
+    {
+      id: 'patterned',
+      description: 'A pattern',
+      parameters: { type: 'object', properties: { value: { type: 'string', pattern: '^(a+)+$' } } },
+      requires: {},
+      execute: () => 'done',
+    },
     { id: 'any', description: 'Anything', parameters: { type: 'object' }, requires: {}, execute: (args: object) => args },
   ],
-  host: { question: (questions) => questions.map(() => ['yes']), spawn: async () => 'done', webSearch: [{ id: 'none', host: 'search.invalid', search: async () => [] }] },
+  host: {
+    question: (questions) => questions.map(() => ['yes']),
+    spawn: async () => 'done',
+    webSearch: [{ id: 'none', host: 'search.invalid', search: async () => [] }],
+  },
 })
 const tools = createTools({ rootDir: root, journal, toolTimeoutMs: 2_000 })
 const own = defineTool({ name: 'own', schema: z.any(), sideEffect: true, execute: (args: unknown) => args })
 const store = await openThreadStore(`file:${join(records, 'threads.db')}`)
 const thread = await createThread({
   store,
-  tools: { any: threadTool({ description: 'Anything', args: z.object({ value: z.array(z.string()) }), execute: async () => ({ status: 'success', result: 'done' }) }) },
+  tools: {
+    any: threadTool({
+      description: 'Anything',
+      args: z.object({ value: z.array(z.string()) }),
+      execute: async () => ({ status: 'success', result: 'done' }),
+    }),
+  },
 })
 
 const faults: string[] = []
@@ -57,15 +73,20 @@ let requests = 0
 let slowest: [number, string] = [0, '']
 
 type Answer = (args: unknown) => Promise<string | undefined>
-const byEnvelope = (id: string): Answer => async (args) => envelopeProblem(await session.call(id, args))
-const byError = (execute: (args: any) => unknown): Answer => async (args) => {
-  try {
-    await execute(args)
-  } catch (error) {
-    if (!ToolError.isInstance(error)) return `${(error as Error).name}: ${(error as Error).message}`.slice(0, 200)
+const byEnvelope =
+  (id: string): Answer =>
+  async (args) =>
+    envelopeProblem(await session.call(id, args))
+const byError =
+  (execute: (args: any) => unknown): Answer =>
+  async (args) => {
+    try {
+      await execute(args)
+    } catch (error) {
+      if (!ToolError.isInstance(error)) return `${(error as Error).name}: ${(error as Error).message}`.slice(0, 200)
+    }
+    return undefined
   }
-  return undefined
-}
 const byResult: Answer = async (args) => {
   const given = args as Record<string, unknown>
   return byError(async () => {
@@ -94,7 +115,10 @@ async function ask({ what, args }: Request, answer: Answer): Promise<void> {
 const everything: [Request[], Answer][] = [
   ...contractRequests().map(([id, list]): [Request[], Answer] => [list, byEnvelope(id)]),
   [anyRequests('any'), byEnvelope('any')],
-  [[40, 400, 4_000_000].map((length) => ({ what: `a pattern over ${length}`, args: () => ({ value: `${'a'.repeat(length)}!` }) })), byEnvelope('patterned')],
+  [
+    [40, 400, 4_000_000].map((length) => ({ what: `a pattern over ${length}`, args: () => ({ value: `${'a'.repeat(length)}!` }) })),
+    byEnvelope('patterned'),
+  ],
   ...toolRequests().map(([name, list]): [Request[], Answer] => [list, byError(tools[name as 'read'].execute)]),
   [anyRequests('own'), byError(own.execute)],
   [anyRequests('thread'), byResult],
@@ -113,7 +137,8 @@ for (const [list, answer] of everything) {
   if (limit !== '' && list[0]?.what.startsWith('a pattern') === true && process.versions['bun'] === undefined) continue
   // The largest are among them wherever one begins: every so-manieth.
   const step = most === 'all' ? 1 : Math.max(1, Math.ceil(list.length / Number(most)))
-  for (const [index, request] of list.entries()) if (step === 1 || index % step === 0 || index >= list.length - 12) await ask(request, answer)
+  for (const [index, request] of list.entries())
+    if (step === 1 || index % step === 0 || index >= list.length - 12) await ask(request, answer)
   restore()
   const after = await session.call('read', { path: 'file' })
   if (after.type !== 'output') faults.push(`afterwards: ${after.error_text}`)
@@ -134,6 +159,8 @@ function collect(): void {
 /** Memory that the process may take from now on, besides what it has: only what it could write to counts (`RLIMIT_DATA`). */
 function limitMemory(bytes: number): void {
   const [, has = '0'] = /^VmData:\s+(\d+) kB/mu.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
-  const { status, stderr } = spawnSync('prlimit', ['--pid', String(process.pid), `--data=${Number(has) * 1024 + bytes}`], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync('prlimit', ['--pid', String(process.pid), `--data=${Number(has) * 1024 + bytes}`], {
+    encoding: 'utf8',
+  })
   if (status !== 0) throw new Error(`prlimit: ${stderr}`)
 }

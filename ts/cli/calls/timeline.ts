@@ -41,8 +41,7 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
   let task: string | undefined
   let toolWidth = 0
 
-  const fit = (text: string, taken: number): string =>
-    cut(printable(text), Math.min(LONGEST, Math.max(10, columns - taken)))
+  const fit = (text: string, taken: number): string => cut(printable(text), Math.min(LONGEST, Math.max(10, columns - taken)))
 
   const runHeading = (first: ToolCallRow, calls: readonly ToolCallRow[]): string => {
     const gap = run === undefined ? '' : '\n'
@@ -93,7 +92,10 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
       yield runHeading(first, calls)
       for (const call of calls) widen(call)
       for (let start = 0; start < calls.length; start += AT_ONCE) {
-        yield calls.slice(start, start + AT_ONCE).map((call) => taskHeading(call) + line(call)).join('')
+        yield calls
+          .slice(start, start + AT_ONCE)
+          .map((call) => taskHeading(call) + line(call))
+          .join('')
       }
     },
     next(call) {
@@ -110,11 +112,7 @@ function toolOf({ kind, toolName }: ToolCallRow): string {
 
 /** The task of a call and which time it is done, where that is not the first. */
 function taskOf({ nodeId, iteration, attempt }: ToolCallRow): string {
-  return [
-    nodeId,
-    ...(iteration > 0 ? [`iteration ${iteration}`] : []),
-    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-  ].join(', ')
+  return [nodeId, ...(iteration > 0 ? [`iteration ${iteration}`] : []), ...(attempt > 1 ? [`attempt ${attempt}`] : [])].join(', ')
 }
 
 /** How many calls, how many of them did not succeed, and how long it took; nothing of no calls. */

@@ -1,16 +1,5 @@
 /** The kinds of tool calls of the Agent Client Protocol: what a client chooses icon and view by. */
-export const acpToolKinds = [
-  'read',
-  'edit',
-  'delete',
-  'move',
-  'search',
-  'execute',
-  'think',
-  'fetch',
-  'switch_mode',
-  'other',
-] as const
+export const acpToolKinds = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'] as const
 
 /** One of {@link acpToolKinds}. */
 export type AcpToolKind = (typeof acpToolKinds)[number]

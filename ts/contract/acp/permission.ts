@@ -47,11 +47,7 @@ const choices: readonly (AcpPermissionOption & { answer: PromptAnswer })[] = [
 ]
 
 /** A prompt as a request to a client. @throws {ToolError} INVALID_INPUT for what is no prompt. */
-export function toAcpPermissionRequest(
-  request: PromptRequest,
-  sessionId: string,
-  options: AcpToolCallOptions = {},
-): AcpPermissionRequest {
+export function toAcpPermissionRequest(request: PromptRequest, sessionId: string, options: AcpToolCallOptions = {}): AcpPermissionRequest {
   const { id, tool, args } = checked('toAcpPermissionRequest', () => {
     if (typeof request !== 'object' || request === null) throw invalid('The request must be what a prompt is told.')
     checkText('sessionId', sessionId)

@@ -133,7 +133,12 @@ function contentOf(
   return terminal.length > 0 ? terminal : [text(outputText(result.data)), ...notesOf(result)]
 }
 
-function diffOf(tool: string, args: Record<string, unknown>, workspace: string | undefined, before: string | undefined): AcpToolCallContent[] {
+function diffOf(
+  tool: string,
+  args: Record<string, unknown>,
+  workspace: string | undefined,
+  before: string | undefined,
+): AcpToolCallContent[] {
   const { path, content, old_string: oldText, new_string: newText } = args
   if (!isText(path)) return []
   const absolute = resolve(workspace ?? '.', path)

@@ -33,7 +33,9 @@ export interface AgentDefinition {
   maxSteps?: number | undefined
 }
 
-const keys = new Set('name description mode instructions caller inspectable tools workspace requires ceiling permissions model maxSteps'.split(' '))
+const keys = new Set(
+  'name description mode instructions caller inspectable tools workspace requires ceiling permissions model maxSteps'.split(' '),
+)
 
 /** @throws {ToolError} INVALID_INPUT for what are no agents. */
 export function checkAgents(agents: unknown): asserts agents is AgentDefinition[] {
@@ -51,7 +53,18 @@ export function checkAgents(agents: unknown): asserts agents is AgentDefinition[
 function problemOf(agent: Record<string, unknown>): string | undefined {
   const unknown = Object.keys(agent).find((key) => !keys.has(key))
   if (unknown !== undefined) return `${unknown} is not known`
-  const { name, mode = 'subagent', caller, inspectable = false, tools = [], workspace = [], requires = {}, ceiling = {}, permissions = [], maxSteps = 1 } = agent
+  const {
+    name,
+    mode = 'subagent',
+    caller,
+    inspectable = false,
+    tools = [],
+    workspace = [],
+    requires = {},
+    ceiling = {},
+    permissions = [],
+    maxSteps = 1,
+  } = agent
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(name)) return 'name must be 1 to 64 letters, digits, "_" and "-"'
   if (!['primary', 'subagent', 'all'].includes(mode as string)) return 'mode must be primary, subagent or all'
   if (caller !== undefined && caller !== 'agent') return 'caller must be "agent" or absent'

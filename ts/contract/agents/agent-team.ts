@@ -64,7 +64,12 @@ export class AgentTeam {
       tree.running -= 1
     })
     if (ending !== undefined) {
-      this.#wait(work.then((output) => ending({ output }), (error: unknown) => ending({ failure: thrownText(error) })))
+      this.#wait(
+        work.then(
+          (output) => ending({ output }),
+          (error: unknown) => ending({ failure: thrownText(error) }),
+        ),
+      )
       return { session_id: child.id }
     }
     this.#wait(work)
@@ -90,7 +95,9 @@ export class AgentTeam {
     try {
       return await this.background.begin({ agent, sessionId })
     } catch (error) {
-      throw new ContractFailure('recording_failed', `The task could not be recorded, and was not begun: ${thrownText(error)}`, { cause: error })
+      throw new ContractFailure('recording_failed', `The task could not be recorded, and was not begun: ${thrownText(error)}`, {
+        cause: error,
+      })
     }
   }
 

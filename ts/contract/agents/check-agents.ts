@@ -23,7 +23,11 @@ export interface AgentSurroundings {
  * @throws {ToolError} INVALID_INPUT for a tool that is not there; CONTRACT_MANIFEST_INVALID and CONTRACT_RULE_INVALID
  * with the place.
  */
-export function checkAgentMeaning(addon: ContractAddon, { agents, tools, roots, adHoc, userData }: AgentSurroundings, directory: typeof realDirectory): void {
+export function checkAgentMeaning(
+  addon: ContractAddon,
+  { agents, tools, roots, adHoc, userData }: AgentSurroundings,
+  directory: typeof realDirectory,
+): void {
   for (const [index, { name, tools: wanted = [], workspace, requires = {}, ceiling = {}, permissions }] of agents.entries()) {
     const unknown = wanted.find((id) => tools?.some((tool) => tool.id === id) === false)
     if (unknown !== undefined) throw invalid(`manifest.agents: ${name} names the tool ${unknown}, which the session does not have.`)

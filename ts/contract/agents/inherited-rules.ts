@@ -41,7 +41,9 @@ export class InheritedRules implements PermissionRules {
     const isOpen = (verdict: PermissionVerdict): boolean => !verdict.matched && this.#isFree(toolId)
     const judged = [own, ...(isAgreed ? [] : [above])].filter((verdict) => !isOpen(verdict))
     const [first = own, second = first] = judged
-    return strictness[second.action] > strictness[first.action] ? second : { ...first, userAllowed: own.userAllowed && (isAgreed || above.userAllowed) }
+    return strictness[second.action] > strictness[first.action]
+      ? second
+      : { ...first, userAllowed: own.userAllowed && (isAgreed || above.userAllowed) }
   }
 
   record(rule: Rule, source: 'session' | 'project'): StoredRule {

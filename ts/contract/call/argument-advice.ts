@@ -46,7 +46,9 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
 }
 
 function noSuch(tool: string, at: string, names: readonly string[], known: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMED).map((name) => `\`${at}/${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}\``)
+  const shown = names
+    .slice(0, MOST_NAMED)
+    .map((name) => `\`${at}/${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}\``)
   const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
   const has = known.length === 0 ? 'no arguments' : known.map((name) => `\`${name}\``).join(', ')
   return `there is no ${shown.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
@@ -101,7 +103,8 @@ function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
   return recordOf(here)
 }
 
-const recordOf = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {})
+const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /** A name as a JSON pointer writes it. */
 const unescaped = (step: string): string => step.replace(/~1/gu, '/').replace(/~0/gu, '~')

@@ -16,7 +16,10 @@ const inBackground =
 const habits: Readonly<Record<string, Habits>> = {
   read: {
     ...file,
-    ...all('start end line lines line_start line_end start_line end_line startLine endLine view_range line_range num_lines max_lines', lines),
+    ...all(
+      'start end line lines line_start line_end start_line end_line startLine endLine view_range line_range num_lines max_lines',
+      lines,
+    ),
     ...all('paths files', 'One call reads one file: give `path`.'),
     ...all('pages encoding', 'read takes text files, as UTF-8: leave it out.'),
     ...all('max_bytes length bytes size', 'limit'),
@@ -58,7 +61,10 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('-A -B -C A B C context context_lines before after', context),
     ...all('head_limit limit max_results max_count offset', narrower),
     ...all('multiline', 'A pattern is matched line by line: search for one of the lines.'),
-    ...all('fixed_strings literal', 'The pattern is a regular expression: put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\ to search for it literally.'),
+    ...all(
+      'fixed_strings literal',
+      'The pattern is a regular expression: put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\ to search for it literally.',
+    ),
   },
   bash: {
     ...all('cmd script code commandLine input_command shell_command', 'command'),
@@ -70,7 +76,10 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('env environment', 'Set variables in `command`, in front of the program: `NAME=value program`.'),
     ...all('input stdin', 'stdin is closed: give input with a pipe, or with a file.'),
     ...all('restart session_id session', 'Each call is a shell of its own: leave it out.'),
-    ...all('dangerouslyDisableSandbox sandbox with_escalated_permissions sandbox_permissions', 'Commands always run in the sandbox: leave it out.'),
+    ...all(
+      'dangerouslyDisableSandbox sandbox with_escalated_permissions sandbox_permissions',
+      'Commands always run in the sandbox: leave it out.',
+    ),
     ...all('justification explanation reason', 'description'),
   },
   todo: {
@@ -125,7 +134,10 @@ const habits: Readonly<Record<string, Habits>> = {
 export const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
 
 const empty: Readonly<Record<string, Habits>> = {
-  edit: { old_string: ': to create a file use write; to add to a file give the text beside the place as `old_string`, and the same text with the addition as `new_string`' },
+  edit: {
+    old_string:
+      ': to create a file use write; to add to a file give the text beside the place as `old_string`, and the same text with the addition as `new_string`',
+  },
 }
 
 /** What is said of an argument that is empty, behind that. */

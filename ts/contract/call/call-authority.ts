@@ -10,6 +10,7 @@ import type { SessionPolicy } from '../session/native-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from '../permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from '../permissions/prompt.js'
+import type { RequestedTarget } from './requested-target.js'
 import type { PermissionRules, PermissionVerdict, Subject } from '../permissions/rule-store.js'
 import { suggestedRules } from '../permissions/suggested-rules.js'
 import { keepOverwritten, textBefore } from './overwritten-text.js'
@@ -20,23 +21,7 @@ import { checkShellSyntax, grammarOf } from '../session/shell.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
 import { withinTime } from '../../core/within-time.js'
 
-/** Something that the call touches, opened and within the capabilities. */
-interface Held {
-  target: CallTarget
-  /** The file, or the directory of a command. Absent where it could not be opened. */
-  opened: OpenedTarget | undefined
-  /** Whether it is a file of the session itself. */
-  implicit: boolean
-  /** Why it could not be opened: told when the tool needs it, after the rules had their say. */
-  error: ToolError | undefined
-  /** Whether rules and user have agreed: until then it is of no use to anybody. */
-  agreed: boolean
-  /** Whether the user has been asked, and has agreed. */
-  byUser: boolean
-  subjects: Subject[]
-}
-
-/** What one call may do: capabilities, then rules, then the watchdog, then the user. */
+// Capabilities decide first, then rules, then the watchdog, then the user.
 export class CallAuthority {
   /** What may be done since the call began, whatever is opened and closed meanwhile. */
   readonly policy: SessionPolicy
@@ -46,7 +31,7 @@ export class CallAuthority {
   readonly #args: unknown
   readonly #callId: string
   readonly #signal: AbortSignal
-  readonly #held: Held[] = []
+  readonly #held: RequestedTarget[] = []
   /** Whether it is counted among those that hold files. */
   #open: OpenCall | undefined
   #over = false
@@ -127,8 +112,8 @@ export class CallAuthority {
   }
 
   /** Those that relative paths do not lead to, as far as they are open. */
-  async #otherRoots(): Promise<Held[]> {
-    const found: Held[] = []
+  async #otherRoots(): Promise<RequestedTarget[]> {
+    const found: RequestedTarget[] = []
     for (const root of this.#core.roots.slice(1)) {
       const held = await orClosed(this.#file(root, 'search'))
       if (held !== undefined) found.push(held)
@@ -136,8 +121,10 @@ export class CallAuthority {
     return found
   }
 
-  async #file(path: string, access: FileAccess): Promise<Held> {
-    const known = this.#held.find(({ target, agreed }) => agreed && target.kind === 'file' && target.path === path && target.access === access)
+  async #file(path: string, access: FileAccess): Promise<RequestedTarget> {
+    const known = this.#held.find(
+      ({ target, agreed }) => agreed && target.kind === 'file' && target.path === path && target.access === access,
+    )
     return known ?? (await this.#add({ kind: 'file', path, access }))
   }
 
@@ -146,19 +133,20 @@ export class CallAuthority {
     if (this.#tool.requires.capabilities?.includes(name) !== true) {
       throw new ContractFailure('capability_refused', `The tool ${this.#tool.id} does not require the capability ${name}.`)
     }
-    const isIt = ({ target, agreed }: Held): boolean =>
+    const isIt = ({ target, agreed }: RequestedTarget): boolean =>
       agreed && target.kind === 'capability' && target.name === name && target.resource === resource
     if (!this.#held.some(isIt)) await this.#add({ kind: 'capability', name, resource })
   }
 
   /** The directory in which a command line may run. */
   async command(command: string, workdir: string | undefined): Promise<OpenedTarget> {
-    const isIt = (target: CallTarget): boolean =>
-      target.kind === 'command' && target.command === command && target.workdir === workdir
-    return this.#openedOf(this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })))
+    const isIt = (target: CallTarget): boolean => target.kind === 'command' && target.command === command && target.workdir === workdir
+    return this.#openedOf(
+      this.#held.find(({ target, agreed }) => agreed && isIt(target)) ?? (await this.#add({ kind: 'command', command, workdir })),
+    )
   }
 
-  async #openedOf({ opened, error, target }: Held): Promise<OpenedTarget> {
+  async #openedOf({ opened, error, target }: RequestedTarget): Promise<OpenedTarget> {
     if (error === undefined) return opened as OpenedTarget
     const { roots, tools } = this.#core
     throw await withPathAdvice(error, this.#tool.id, target, {
@@ -177,7 +165,7 @@ export class CallAuthority {
 
   /** A host of the web, before it is dialled: as it was named before the call, or else decided on now. */
   async reach(host: string, port: number): Promise<void> {
-    const isIt = ({ target, agreed }: Held): boolean =>
+    const isIt = ({ target, agreed }: RequestedTarget): boolean =>
       agreed && target.kind === 'host' && target.host === host && target.port === port
     if (!this.#held.some(isIt)) await this.#add({ kind: 'host', host, port })
   }
@@ -190,7 +178,7 @@ export class CallAuthority {
   }
 
   /** What a tool touches that has not said so before. The watchdog has seen the call, and is not asked again. */
-  async #add(target: CallTarget): Promise<Held> {
+  async #add(target: CallTarget): Promise<RequestedTarget> {
     const held = await this.#hold(target)
     this.#held.push(held)
     const verdict = this.#verdict([held])
@@ -206,10 +194,11 @@ export class CallAuthority {
   }
 
   #checkRunning(): void {
-    if (this.#over) throw new ContractFailure('aborted', `The call of ${this.#tool.id} is over: what it does has to be awaited before it returns.`)
+    if (this.#over)
+      throw new ContractFailure('aborted', `The call of ${this.#tool.id} is over: what it does has to be awaited before it returns.`)
   }
 
-  async #hold(target: CallTarget): Promise<Held> {
+  async #hold(target: CallTarget): Promise<RequestedTarget> {
     this.#checkRunning()
     const { policy } = this
     const { shell } = this.#core
@@ -243,7 +232,7 @@ export class CallAuthority {
   }
 
   /** What the rules say of files and commands, and of what else the tool requires by name. */
-  #verdict(held: readonly Held[], named: readonly Subject[] = []): PermissionVerdict {
+  #verdict(held: readonly RequestedTarget[], named: readonly Subject[] = []): PermissionVerdict {
     const rules = this.#rules
     const { id, requires } = this.#tool
     // Files of the session itself need no rule; only the manifest can close them.
@@ -263,11 +252,17 @@ export class CallAuthority {
   /** The refusal of a rule, with the path as the model wrote it: where its links lead is not told. */
   #denied({ decisive }: PermissionVerdict): ContractFailure {
     const { id } = this.#tool
-    return deniedByRule(decisive && { ...decisive, resource: this.#asWritten(decisive.resource) }, id, whyRestricted(this.#rules, id, decisive, grammarOf(this.#core.shell)))
+    return deniedByRule(
+      decisive && { ...decisive, resource: this.#asWritten(decisive.resource) },
+      id,
+      whyRestricted(this.#rules, id, decisive, grammarOf(this.#core.shell)),
+    )
   }
 
   #asWritten(resource: string): string {
-    const held = this.#held.find(({ target, subjects }) => target.kind === 'file' && subjects.some((subject) => subject.resource === resource))
+    const held = this.#held.find(
+      ({ target, subjects }) => target.kind === 'file' && subjects.some((subject) => subject.resource === resource),
+    )
     return held?.target.kind === 'file' ? held.target.path : resource
   }
 
@@ -302,13 +297,18 @@ export class CallAuthority {
   }
 
   /** Whether the user was asked, and not answered already by a call before. */
-  async #ask(held: readonly Held[], named: readonly Subject[], watched: Verdict): Promise<boolean> {
+  async #ask(held: readonly RequestedTarget[], named: readonly Subject[], watched: Verdict): Promise<boolean> {
     const { headless, prompts, host } = this.#core
     const { prompt } = host
     if (headless || prompt === undefined) {
       const open = this.#verdict(held, named).subjects.find(({ action }) => action === 'ask')
       const { id } = this.#tool
-      throw deniedUnattended(open && { ...open, resource: this.#asWritten(open.resource) }, id, watched.reason, whyRestricted(this.#rules, id, open, grammarOf(this.#core.shell)))
+      throw deniedUnattended(
+        open && { ...open, resource: this.#asWritten(open.resource) },
+        id,
+        watched.reason,
+        whyRestricted(this.#rules, id, open, grammarOf(this.#core.shell)),
+      )
     }
     // Nobody waits for a call that waits for a person.
     leave(this.#open)
@@ -335,7 +335,12 @@ export class CallAuthority {
     const before = tool === 'write' ? await textBefore(this.#held[0]?.opened, this.#signal) : undefined
     let answer: ReturnType<typeof checkAnswer>
     try {
-      const given = withinTime((signal) => host.prompt?.(keepOverwritten({ ...asked, signal: signal() }, before)), limits.promptMs, this.#signal, late)
+      const given = withinTime(
+        (signal) => host.prompt?.(keepOverwritten({ ...asked, signal: signal() }, before)),
+        limits.promptMs,
+        this.#signal,
+        late,
+      )
       answer = checkAnswer(await given)
       this.#keep(answer, rules)
     } catch (error) {
@@ -368,12 +373,11 @@ function mustAsk(verdict: PermissionVerdict, watched: Verdict): boolean {
 }
 
 /** Nothing for what capabilities or rules close. */
-async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
+async function orClosed(held: Promise<RequestedTarget>): Promise<RequestedTarget | undefined> {
   try {
     return await held
   } catch (error) {
-    const { code } = failureOf(error)
-    if (code === 'capability_refused' || code === 'permission_denied') return undefined
+    if (['capability_refused', 'permission_denied'].includes(failureOf(error).code)) return undefined
     throw error
   }
 }
@@ -382,7 +386,6 @@ async function orClosed(held: Promise<Held>): Promise<Held | undefined> {
 const outOfScope: ReadonlySet<string> = new Set(['CAPABILITY_DENIED', 'TOOL_PATH_ESCAPE'])
 
 const isRefusal = (error: ToolError): boolean => outOfScope.has(error.code) || error.code === 'TOOL_PATH_PROTECTED'
-
 function asFailure(error: unknown): unknown {
   if (!ToolError.isInstance(error) || !outOfScope.has(error.code)) return error
   return new ContractFailure('capability_refused', error.message, { cause: error })

@@ -131,7 +131,11 @@ function callFiles(scope: CallScope): RuntimeFiles {
       const { target, also, agreed } = await authority.search(path)
       if (target.kind !== 'directory') throw notADirectory(path ?? '.')
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { entries = [], notListed = [], sidecar } = await withSidecar(scope, (file) => {
+      const {
+        entries = [],
+        notListed = [],
+        sidecar,
+      } = await withSidecar(scope, (file) => {
         const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
         return callInTurn(most, (_, cancel) => target.glob(request, also, authority.forSearches, cancel))
       })
@@ -141,7 +145,14 @@ function callFiles(scope: CallScope): RuntimeFiles {
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
       const { target, also, agreed } = await authority.search(path)
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const { matches = [], last = [], count, filesScanned = 0, notSearched: left = [], sidecar } = await withSidecar(scope, (file) => {
+      const {
+        matches = [],
+        last = [],
+        count,
+        filesScanned = 0,
+        notSearched: left = [],
+        sidecar,
+      } = await withSidecar(scope, (file) => {
         const request = {
           ...searching(agreed, file),
           ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }),
@@ -195,7 +206,16 @@ function callShell(scope: CallScope): RuntimeShell {
       }
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
       const ended = await withSidecar(scope, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
-      const { stdout = '', stderr = '', exitCode = null, signal: killedBy = null, timedOut, truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
+      const {
+        stdout = '',
+        stderr = '',
+        exitCode = null,
+        signal: killedBy = null,
+        timedOut,
+        truncated,
+        sidecar,
+        sidecarFailed = 'it could not be kept',
+      } = ended
       const notes = commandNotes({ ended, grants: policy.grants })
       const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
       if (sidecar === undefined) return truncated ? { ...end, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
@@ -223,9 +243,15 @@ function callSession({ core, id, signal }: CallScope): RuntimeSession {
         throw new ContractFailure('question_unavailable', QUESTION_HEADLESS_MESSAGE)
       }
       const { questionMs } = core.limits
-      const late = (): Error => new ContractFailure('timeout', `Nobody answered within ${questionMs} ms. Continue with your best assumption and state it.`)
+      const late = (): Error =>
+        new ContractFailure('timeout', `Nobody answered within ${questionMs} ms. Continue with your best assumption and state it.`)
       const asked = structuredClone(questions)
-      const answers = withinTime((either) => question(asked, { session_id: core.id, call_id: id, signal: either() }), questionMs, signal, late)
+      const answers = withinTime(
+        (either) => question(asked, { session_id: core.id, call_id: id, signal: either() }),
+        questionMs,
+        signal,
+        late,
+      )
       return checkAnswers(questions, await answers)
     },
   }

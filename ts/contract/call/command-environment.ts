@@ -6,7 +6,10 @@ import type { EnvironmentOption } from '../../toolkit/settings.js'
 const sharesProcessEnvironment = isMainThread && process.versions['bun'] === undefined
 
 /** The variables of a command: the host's, by default without what looks like a secret or injects code. */
-export function commandEnvironment(network: boolean, option: EnvironmentOption = {}): { environment: EnvironmentOptions; given?: Record<string, string> } {
+export function commandEnvironment(
+  network: boolean,
+  option: EnvironmentOption = {},
+): { environment: EnvironmentOptions; given?: Record<string, string> } {
   const { allow = [], set = {} } = option === 'inherit' ? {} : option
   const environment: EnvironmentOptions = { inherit: option === 'inherit', allow: [...allow], set: { ...set }, networkBlocked: !network }
   if (sharesProcessEnvironment) return { environment }

@@ -18,7 +18,10 @@ function refusalNotes({ ended, grants }: EndedCommand): string[] {
   const { notGranted = [], readable, writable, readsAll } = grants
   if (ended.exitCode === 0) return []
   const nowhere = !readsAll && readable.length === 0 && writable.length === 0
-  const notes = [...(ended.hint === undefined ? [] : [ended.hint]), ...(nowhere ? ['No directory is granted to commands here, so this one ran in /.'] : [])]
+  const notes = [
+    ...(ended.hint === undefined ? [] : [ended.hint]),
+    ...(nowhere ? ['No directory is granted to commands here, so this one ran in /.'] : []),
+  ]
   if (notGranted.length === 0) return notes
   return [...notes, `A process cannot be granted ${notGranted.join(', ')}: only whole directories, and the network as a whole.`]
 }

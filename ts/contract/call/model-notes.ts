@@ -26,7 +26,10 @@ function readForModel({ limit }: Record<string, unknown>, envelope: Extract<Enve
   if (typeof head === 'string') return noted(`The file goes on: read it with offset ${String(next)}.`)
   if (content === '' && next === undefined) return noted(offset === 0 ? 'The file is empty.' : `end of file at ${String(offset)}`)
   const isShort = next !== undefined && typeof limit === 'number' && limit <= LIKELY_LINES
-  return isShort ? noted(`These are bytes ${String(offset)} to ${String(next)}, not lines. Leave out offset and limit to read the whole file.`) : envelope
+  return isShort
+    ? noted(`These are bytes ${String(offset)} to ${String(next)}, not lines. Leave out offset and limit to read the whole file.`)
+    : envelope
 }
 
-const recordOf = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {})
+const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

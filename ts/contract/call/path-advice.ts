@@ -39,7 +39,8 @@ async function adviceFor(error: ToolError, tool: string, target: CallTarget, aro
 async function fileAdvice(path: string, isEdit: boolean, around: PathSurroundings): Promise<string> {
   const near = await nearestTo(path, 'file', around)
   const [name = ''] = path.split('/').slice(-1)
-  const search = around.hasTool('glob') && name !== '' ? [`Find files by name with glob, for example with the pattern \`${escapeGlob(name)}\`.`] : []
+  const search =
+    around.hasTool('glob') && name !== '' ? [`Find files by name with glob, for example with the pattern \`${escapeGlob(name)}\`.`] : []
   const first = near === undefined ? search : [`Did you mean \`${near}\`?`]
   const create = isEdit && around.hasTool('write') ? ['To create a file, use write.'] : []
   const told = [...first, ...create]
@@ -48,7 +49,8 @@ async function fileAdvice(path: string, isEdit: boolean, around: PathSurrounding
 
 async function searchAdvice(tool: string, path: string, around: PathSurroundings): Promise<string> {
   const argument = tool === 'grep' ? 'glob' : tool === 'glob' ? 'pattern' : undefined
-  if (argument !== undefined && /[*?[{]/u.test(path)) return `\`path\` takes no wildcards: leave it out, and give \`${path}\` as \`${argument}\`.`
+  if (argument !== undefined && /[*?[{]/u.test(path))
+    return `\`path\` takes no wildcards: leave it out, and give \`${path}\` as \`${argument}\`.`
   const near = await nearestTo(path, tool === 'glob' ? 'directory' : 'any', around)
   const other = near === undefined ? 'Check the path' : `Did you mean \`${near}\`? Give that`
   return argument === undefined ? `${other}.` : `${other}, or leave \`path\` out to search the whole workspace.`
@@ -75,7 +77,11 @@ async function directoryAdvice(path: string, around: PathSurroundings): Promise<
 }
 
 /** The path that was probably meant, as the model would write it, where it may be named. */
-async function nearestTo(path: string, wanted: 'file' | 'directory' | 'any', { roots, mayName }: PathSurroundings): Promise<string | undefined> {
+async function nearestTo(
+  path: string,
+  wanted: 'file' | 'directory' | 'any',
+  { roots, mayName }: PathSurroundings,
+): Promise<string | undefined> {
   const place = placeOf(path, roots)
   const near = place && (await nearPath(place.root, place.below, wanted))
   if (place === undefined || near === undefined || !(await mayName(join(place.root, near)))) return undefined

@@ -16,5 +16,8 @@ export function explainPattern(pattern: string, argument: string, roots: readonl
     root === undefined
       ? `Give one such as \`src/**/*.ts\`, and the directory to look in as \`path\`.`
       : `Give \`${pattern.slice(root.length + 1)}\`${root === roots[0] ? '' : ` with \`path\`: \`${root}\``}.`
-  throw new ContractFailure('invalid_pattern', `No file matches \`${pattern}\`: \`${argument}\` is relative to the directory that is searched. ${next}`)
+  throw new ContractFailure(
+    'invalid_pattern',
+    `No file matches \`${pattern}\`: \`${argument}\` is relative to the directory that is searched. ${next}`,
+  )
 }

@@ -35,9 +35,11 @@ export interface UntoldTasks {
 }
 
 /** What is said of a task whose process died. */
-const HOST_DIED = 'its process ended before it had finished, and how far it had come is not known. Look at what it changed before handing it out again.'
+const HOST_DIED =
+  'its process ended before it had finished, and how far it had come is not known. Look at what it changed before handing it out again.'
 /** What is said of a task whose process cannot be looked at. */
-const HOST_SILENT = 'it was handed out on another machine, and has not ended in the time that a task may take; how far it has come is not known. Look at what it changed before handing it out again.'
+const HOST_SILENT =
+  'it was handed out on another machine, and has not ended in the time that a task may take; how far it has come is not known. Look at what it changed before handing it out again.'
 /** How much later than it should end a task of another machine is given up, in milliseconds: clocks differ. */
 const GRACE_MS = 60_000
 
@@ -115,7 +117,12 @@ export class BackgroundRecord {
     return {
       end: async (end) => {
         await this.#never('recording the end of a task in the background failed', () =>
-          this.#journal.updateToolCall(ref, 'output' in end ? { status: 'success', outputJson: JSON.stringify(end), whole: true } : { status: 'error', errorJson: JSON.stringify({ name: 'ToolFailure', message: end.failure }), whole: true }),
+          this.#journal.updateToolCall(
+            ref,
+            'output' in end
+              ? { status: 'success', outputJson: JSON.stringify(end), whole: true }
+              : { status: 'error', errorJson: JSON.stringify({ name: 'ToolFailure', message: end.failure }), whole: true },
+          ),
         )
       },
       told: async () => {

@@ -25,7 +25,9 @@ export function toolsFoundLater(tools: readonly ContractTool[], calls: readonly 
 export function foundBy({ row, envelope }: RecordedCall): string[] {
   if (row.toolName !== 'tool_search' || envelope?.type !== 'output') return []
   const { matches } = (envelope.data ?? {}) as { matches?: unknown }
-  return Array.isArray(matches) ? matches.map((match: unknown) => (match as { id?: unknown } | null)?.id).filter((id) => typeof id === 'string') : []
+  return Array.isArray(matches)
+    ? matches.map((match: unknown) => (match as { id?: unknown } | null)?.id).filter((id) => typeof id === 'string')
+    : []
 }
 
 /** Whether it was more than a call of a tool that was not to be called. */

@@ -44,7 +44,8 @@ function isOrder(value: unknown): value is CallOrder {
 /** What is said of a call whose process died: it is never made again by itself. */
 function interrupted(status: ToolCallRow['status']): Envelope | undefined {
   if (status !== 'started' && status !== 'unknown') return undefined
-  const text = 'The call was interrupted: its process ended before it was known how far it had come. Look at what it changed before calling again.'
+  const text =
+    'The call was interrupted: its process ended before it was known how far it had come. Look at what it changed before calling again.'
   return errorEnvelope('interrupted', text, 0)
 }
 

@@ -53,11 +53,7 @@ export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
  *
  * @throws {ToolError} INVALID_INPUT for a session that the journal does not know, and for an option that makes no sense.
  */
-export async function replaySession(
-  journal: Journal,
-  sessionId: string,
-  options: ReplaySessionOptions = {},
-): Promise<SessionReplay> {
+export async function replaySession(journal: Journal, sessionId: string, options: ReplaySessionOptions = {}): Promise<SessionReplay> {
   const { tools = [] } = givenOptions('replaySession', options, ['tools'])
   checked('replaySession', () => {
     checkJournal(journal)
@@ -66,7 +62,12 @@ export async function replaySession(
     for (const tool of ownTools(tools)) checkTool(tool)
   })
   const all = [...builtInTools, ...ownTools(tools)]
-  const isChosen = checked('replaySession', () => toolChoice(tools, all.map((tool) => tool.id)))
+  const isChosen = checked('replaySession', () =>
+    toolChoice(
+      tools,
+      all.map((tool) => tool.id),
+    ),
+  )
   const rows = (await journal.listRun(sessionId)).filter(({ nodeId }) => nodeId === SESSION_NODE)
   if (rows.length === 0) {
     throw new ToolError({
@@ -77,7 +78,11 @@ export async function replaySession(
       details: { sessionId },
     })
   }
-  return new RecordedSession(sessionId, rows, all.filter((tool) => isChosen(tool.id)))
+  return new RecordedSession(
+    sessionId,
+    rows,
+    all.filter((tool) => isChosen(tool.id)),
+  )
 }
 
 /** The tools that a session offers only while something is behind them. */
@@ -101,7 +106,8 @@ class RecordedSession implements SessionReplay {
   constructor(id: string, rows: readonly ToolCallRow[], tools: readonly ContractTool[]) {
     this.id = id
     this.#calls = rows.map((row) => ({ row, ...keptEnvelope(row) }))
-    const offer = (some: readonly ContractTool[]): ToolSet => modelTools(some, (tool, args, { callId }) => this.call(tool, args, { callId }))
+    const offer = (some: readonly ContractTool[]): ToolSet =>
+      modelTools(some, (tool, args, { callId }) => this.call(tool, args, { callId }))
     const later = toolsFoundLater(tools, this.#calls)
     // What had nothing behind it was not offered, and so not called either.
     const isCalled = (tool: string): boolean => rows.some(({ toolName }) => toolName === tool)

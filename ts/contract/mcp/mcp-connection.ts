@@ -14,7 +14,10 @@ export interface ServerTool {
 
 /** What the client of the AI SDK does for us. */
 interface Client {
-  listTools(request: { params?: { cursor: string }; options: RequestOptions }): Promise<{ tools: ServerTool[]; nextCursor?: string | undefined }>
+  listTools(request: {
+    params?: { cursor: string }
+    options: RequestOptions
+  }): Promise<{ tools: ServerTool[]; nextCursor?: string | undefined }>
   callTool(request: { name: string; arguments: Record<string, unknown>; options: RequestOptions }): Promise<unknown>
   close(): Promise<void>
 }

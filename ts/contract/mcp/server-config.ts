@@ -59,7 +59,8 @@ function httpProblem(url: unknown, headers: unknown): string | undefined {
   if (typeof url !== 'string' || !URL.canParse(url)) return 'url must be an address'
   const { protocol, hostname, username, password } = new URL(url)
   if (username !== '' || password !== '') return 'url must hold no credentials; put them into headers'
-  if (!isRecord(headers) || !Object.values(headers).every((value) => typeof value === 'string')) return 'headers must be strings by their names'
+  if (!isRecord(headers) || !Object.values(headers).every((value) => typeof value === 'string'))
+    return 'headers must be strings by their names'
   if (protocol === 'https:') return undefined
   if (protocol !== 'http:') return 'url must begin with https:// or http://'
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)

@@ -35,7 +35,8 @@ function partOf(part: unknown): McpPart[] {
   const { type, text, data, mimeType, resource, uri, name } = part as Record<string, unknown>
   if (type === 'text' && typeof text === 'string') return [{ type: 'text', text }]
   if (typeof data === 'string') return [binary(mimeType, data)]
-  if (type === 'resource_link' && typeof uri === 'string') return [typeof name === 'string' ? { type: 'link', uri, name } : { type: 'link', uri }]
+  if (type === 'resource_link' && typeof uri === 'string')
+    return [typeof name === 'string' ? { type: 'link', uri, name } : { type: 'link', uri }]
   if (type === 'resource' && typeof resource === 'object' && resource !== null) {
     const { text: inner, blob, mimeType: kind, uri: from } = resource as Record<string, unknown>
     if (typeof inner === 'string') return [{ type: 'text', text: inner }]
@@ -58,7 +59,9 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 /** A schema whose descriptions are without these words. What arguments are compared with stays: not every word of a header is secret. */
 export function schemaWithoutSecrets(schema: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
   const isText = (key: string, value: unknown): value is string => (key === 'description' || key === 'title') && typeof value === 'string'
-  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isText(key, value) ? withoutSecrets(value, secrets) : value)) as Record<string, unknown>
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    isText(key, value) ? withoutSecrets(value, secrets) : value,
+  ) as Record<string, unknown>
 }
 
 function cleaned(value: unknown, secrets: readonly string[]): unknown {

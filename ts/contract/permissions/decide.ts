@@ -23,12 +23,18 @@ export function deniedByRule(verdict: SubjectVerdict | undefined, tool: string, 
   const what = resource === undefined || resource === '' ? tool : `${capability} of \`${resource}\``
   const by = rule === undefined ? 'a permission rule' : `the ${rule.source} rule \`${rule.permission} ${rule.pattern}\``
   const next = final === true ? 'No user can allow it: do it in another way.' : 'Do it in another way, or ask the user for it.'
-  if (why !== undefined) return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}, because it ${why}: run it without.`)
+  if (why !== undefined)
+    return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}, because it ${why}: run it without.`)
   return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}. ${next}`)
 }
 
 /** The refusal of what would have to be asked for, where nobody is. */
-export function deniedUnattended(open: SubjectVerdict | undefined, tool: string, reason: string | undefined, why?: string): ContractFailure {
+export function deniedUnattended(
+  open: SubjectVerdict | undefined,
+  tool: string,
+  reason: string | undefined,
+  why?: string,
+): ContractFailure {
   const what = open === undefined || open.resource === '' ? tool : `${open.capability} of \`${open.resource}\``
   const by = reason === undefined ? '' : ` (${reason})`
   const needs = `Permission denied: ${what} needs the agreement of a user${by}`

@@ -25,7 +25,8 @@ export function freeSteps(line: string, commands: readonly ParsedCommand[], grou
   const steps = commands.filter(({ argv, restricted }) => argv?.[0] === 'cd' && restricted === undefined)
   const targets = steps.map(({ argv = [] }) => targetOf(argv, ground.hasSearchPath))
   // One that leads out, or nobody knows where, changes what the others mean.
-  if (targets.length === 0 || targets.includes(undefined) || commands.some((one) => !steps.includes(one) && /^'?cd\b/u.test(one.text))) return []
+  if (targets.length === 0 || targets.includes(undefined) || commands.some((one) => !steps.includes(one) && /^'?cd\b/u.test(one.text)))
+    return []
   return leadOut(targets as string[], orderOf(line, steps.length), ground) ? [] : steps.map(({ text }) => text)
 }
 

@@ -126,9 +126,12 @@ export class RuleStore implements PermissionRules {
       restricted,
     }))
     const isFree = ({ capability, resource, rule, restricted }: SubjectVerdict): boolean =>
-      rule === undefined && restricted === undefined && subjects.some((one) => one.capability === capability && one.free?.includes(resource) === true)
+      rule === undefined &&
+      restricted === undefined &&
+      subjects.some((one) => one.capability === capability && one.free?.includes(resource) === true)
     const judged = told.filter((one) => !isFree(one))
-    if (judged.length === told.length) return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
+    if (judged.length === told.length)
+      return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
     const decisive = strictestOf(judged)
     const shell = subjects.find(({ kind }) => kind === 'command')?.shell
     return {
@@ -141,7 +144,12 @@ export class RuleStore implements PermissionRules {
   }
 
   /** Whether rules of the user alone allow a command. */
-  #isUserAllowed(variables: ContractVariables, toolId: string, { capability, resource, restricted }: SubjectVerdict, shell: Subject['shell']): boolean {
+  #isUserAllowed(
+    variables: ContractVariables,
+    toolId: string,
+    { capability, resource, restricted }: SubjectVerdict,
+    shell: Subject['shell'],
+  ): boolean {
     const alone: Subject = { capability, kind: 'command', resource, ...(shell === undefined ? {} : { shell }) }
     return restricted === undefined && this.#compiledFor(variables).evaluate(toolId, [alone]).userAllowed
   }

@@ -30,13 +30,18 @@ export function unknownPermissions(lists: RuleLists, { tools, manifest, ceiling 
   const named = sets.flatMap((set) => set?.capabilities ?? [])
   const known = new Set(['*', ...lockedToolIds, ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
   const beginnings = servers.map((server) => `${server.replace(/[^A-Za-z0-9_]/gu, '_')}_`)
-  const all = { ...lists, ...Object.fromEntries(agents.map(({ permissions }, index) => [`manifest.agents[${index}].permissions`, permissions])) }
+  const all = {
+    ...lists,
+    ...Object.fromEntries(agents.map(({ permissions }, index) => [`manifest.agents[${index}].permissions`, permissions])),
+  }
   return Object.entries(all).flatMap(([list, rules = []]) =>
     rules.flatMap(({ permission }, index) => {
       if (known.has(permission) || beginnings.some((start) => permission.startsWith(start))) return []
       const near = nearestName(permission, known)
       const hint = near === undefined ? '' : ` Did you mean ${near}?`
-      return [`${list}[${index}] is a rule about nothing: no tool and no capability is called ${JSON.stringify(permission.slice(0, 100))}.${hint}`]
+      return [
+        `${list}[${index}] is a rule about nothing: no tool and no capability is called ${JSON.stringify(permission.slice(0, 100))}.${hint}`,
+      ]
     }),
   )
 }

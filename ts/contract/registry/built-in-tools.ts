@@ -17,7 +17,21 @@ import { writeTool } from '../tools/write.js'
 
 /** The tools with locked ids that every session has. */
 export const builtInTools: readonly ContractTool[] = Object.freeze(
-  [readTool, writeTool, editTool, globTool, grepTool, bashTool, todoTool, taskTool, skillTool, toolSearchTool, questionTool, webFetchTool, webSearchTool()].map((tool) => Object.freeze(checkedTool(tool))),
+  [
+    readTool,
+    writeTool,
+    editTool,
+    globTool,
+    grepTool,
+    bashTool,
+    todoTool,
+    taskTool,
+    skillTool,
+    toolSearchTool,
+    questionTool,
+    webFetchTool,
+    webSearchTool(),
+  ].map((tool) => Object.freeze(checkedTool(tool))),
 )
 
 /** A session validates the arguments, and gives a runtime; a direct call may give anything. */

@@ -11,7 +11,11 @@ export interface SdkCallOptions {
 }
 
 /** Calls a tool of a session. */
-export type CallTool = (id: string, args: unknown, options: { callId?: string | undefined; signal?: AbortSignal | undefined }) => Promise<Envelope>
+export type CallTool = (
+  id: string,
+  args: unknown,
+  options: { callId?: string | undefined; signal?: AbortSignal | undefined },
+) => Promise<Envelope>
 
 /** Tools as the AI SDK takes them: each gives the envelope, and the model sees it as text. */
 export function modelTools(tools: readonly ContractTool[], call: CallTool): ToolSet {

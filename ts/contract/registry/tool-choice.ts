@@ -22,7 +22,8 @@ export type ToolChoice = {
 /** @throws {ToolError} INVALID_INPUT for what are neither tools nor a choice of them. Whether the ids exist is seen later. */
 export function checkToolOption(tools: unknown): void {
   if (Array.isArray(tools)) return
-  if (typeof tools !== 'object' || tools === null) throw invalid('tools must be an array of tools, or { only }, { except } with or without { own }.')
+  if (typeof tools !== 'object' || tools === null)
+    throw invalid('tools must be an array of tools, or { only }, { except } with or without { own }.')
   checkNames('tools.', tools, ['own', 'only', 'except'])
   const { own = [], only, except } = tools as Record<string, unknown>
   if (!Array.isArray(own)) throw invalid('tools.own must be an array of tools.')
@@ -34,7 +35,8 @@ export function checkToolOption(tools: unknown): void {
 }
 
 /** The tools that are given besides the built-in ones. */
-export const ownTools = (tools: readonly ContractTool[] | ToolChoice): readonly ContractTool[] => (isChoice(tools) ? (tools.own ?? []) : tools)
+export const ownTools = (tools: readonly ContractTool[] | ToolChoice): readonly ContractTool[] =>
+  isChoice(tools) ? (tools.own ?? []) : tools
 
 /**
  * Whether a tool is one that the host wants.
@@ -43,7 +45,11 @@ export const ownTools = (tools: readonly ContractTool[] | ToolChoice): readonly 
  * @param servers whose tools come later.
  * @throws {ToolError} INVALID_INPUT for an id that no tool has, with those there are in `details.tools`.
  */
-export function toolChoice(tools: readonly ContractTool[] | ToolChoice, ids: readonly string[], servers: readonly string[] = []): (id: string) => boolean {
+export function toolChoice(
+  tools: readonly ContractTool[] | ToolChoice,
+  ids: readonly string[],
+  servers: readonly string[] = [],
+): (id: string) => boolean {
   if (!isChoice(tools)) return () => true
   const { only, except } = tools
   const name = only === undefined ? 'except' : 'only'
@@ -53,7 +59,10 @@ export function toolChoice(tools: readonly ContractTool[] | ToolChoice, ids: rea
   if (unknown !== undefined) {
     const near = nearestName(unknown, ids)
     const hint = near === undefined ? `There are ${ids.join(', ')}` : `Did you mean ${near}`
-    throw invalid(`tools.${name}: no tool has the id ${JSON.stringify(unknown.slice(0, 100))}. ${hint}${near === undefined ? '.' : '?'}`, { toolId: unknown, tools: [...ids] })
+    throw invalid(`tools.${name}: no tool has the id ${JSON.stringify(unknown.slice(0, 100))}. ${hint}${near === undefined ? '.' : '?'}`, {
+      toolId: unknown,
+      tools: [...ids],
+    })
   }
   const set = new Set(chosen)
   return (id) => set.has(id) === (only !== undefined)

@@ -92,10 +92,7 @@ export interface RuntimeFiles {
 /** Commands, in the sandbox. */
 export interface RuntimeShell {
   /** Runs a command line with the shell of the session. */
-  run(
-    command: string,
-    options?: { workdir?: string | undefined; timeout_ms?: number | undefined },
-  ): Promise<CommandEnd>
+  run(command: string, options?: { workdir?: string | undefined; timeout_ms?: number | undefined }): Promise<CommandEnd>
 }
 
 /** The web. Every host is checked before it is dialled, those that redirects lead to as well. */

@@ -96,7 +96,8 @@ function ownSubject(subject: unknown, index: number): Subject {
   const own = { ...subject } as Subject
   checkText(`subjects[${index}].capability`, own.capability)
   if (typeof own.resource !== 'string') throw invalid(`subjects[${index}].resource must be a string.`)
-  if (own.shell !== undefined && own.shell !== 'bash') throw invalid(`subjects[${index}].shell must be 'bash', or left out for a shell that is not known.`)
+  if (own.shell !== undefined && own.shell !== 'bash')
+    throw invalid(`subjects[${index}].shell must be 'bash', or left out for a shell that is not known.`)
   return own
 }
 

@@ -1,6 +1,14 @@
 /** What the addon does for a session: capabilities, opened targets, command lines. */
 import type * as Addon from '../../../index.js'
-import type { ContractBashOutcome, ContractBashRequest, ContractGrants, ContractPolicy, ContractPolicyRequest, NativeError, OpenedTarget } from '../../../index.js'
+import type {
+  ContractBashOutcome,
+  ContractBashRequest,
+  ContractGrants,
+  ContractPolicy,
+  ContractPolicyRequest,
+  NativeError,
+  OpenedTarget,
+} from '../../../index.js'
 import { boundedPath } from '../../core/bounded-path.js'
 import { ToolError } from '../../core/errors.js'
 import { call, type CallLimits, nativeAddon, tryNowait, unwrap } from '../../core/native.js'
@@ -59,12 +67,16 @@ export class SessionPolicy {
    */
   constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
     this.addon = addon
-    this.#native = 'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native)).policy as ContractPolicy) : request
+    this.#native =
+      'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native)).policy as ContractPolicy) : request
   }
 
   /** The same for other directories of `{ad-hoc}`. Nothing else is looked up again. */
   withAdHoc(directories: readonly string[], parent: SessionPolicy | undefined): SessionPolicy {
-    return new SessionPolicy(this.addon, unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)).policy as ContractPolicy)
+    return new SessionPolicy(
+      this.addon,
+      unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)).policy as ContractPolicy,
+    )
   }
 
   /** The sets with their variables expanded, in the order of the request. */

@@ -52,7 +52,10 @@ export async function planSession(id: string, options: SessionOptions, openChild
   const sandbox = checked('createSession', () => structuredClone(options.sandbox ?? {}))
   const limits = resolveLimits(options.limits)
   const roots = rootsOf(options, lineage)
-  const adHoc = lineage === undefined ? new AdHocFiles((options.adHoc ?? []).map((path) => realDirectory('adHoc', path))) : new AdHocFiles([], lineage.parent.adHoc)
+  const adHoc =
+    lineage === undefined
+      ? new AdHocFiles((options.adHoc ?? []).map((path) => realDirectory('adHoc', path)))
+      : new AdHocFiles([], lineage.parent.adHoc)
   const registered = checked('createSession', () => registerTools(options))
   const all = toolsOf(lineage, registered.tools)
   // An agent keeps to the provider of its caller: another one's host its caller may not reach.
@@ -62,7 +65,8 @@ export async function planSession(id: string, options: SessionOptions, openChild
   if (search !== -1) all[search] = Object.freeze(webSearchTool(provider))
   const [addon, makeCheck] = await Promise.all([loadContractAddon(), loadArgumentChecks()])
   const place = userData === undefined ? undefined : realDirectory('userData', userData)
-  if (lineage === undefined) checkAgentMeaning(addon, { agents: manifest.agents ?? [], tools: all, roots, adHoc: adHoc.directories, userData: place }, realDirectory)
+  if (lineage === undefined)
+    checkAgentMeaning(addon, { agents: manifest.agents ?? [], tools: all, roots, adHoc: adHoc.directories, userData: place }, realDirectory)
   const skills = lineage?.parent.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData }))
   const directory = new SessionDirectory(addon)
   try {
@@ -71,9 +75,12 @@ export async function planSession(id: string, options: SessionOptions, openChild
     const request = policyRequest({ directory, scratch }, all, options)
     const capabilities = new SessionCapabilities({ addon, roots, adHoc, userData: place, parent, request })
     const { policy } = capabilities
-    const shell = lineage?.parent.shell ?? checked('createSession', () => findShell(options.shell, [...roots, ...adHoc.directories, ...policy.grants.writable]))
+    const shell =
+      lineage?.parent.shell ??
+      checked('createSession', () => findShell(options.shell, [...roots, ...adHoc.directories, ...policy.grants.writable]))
     const bash = all.findIndex((tool) => tool.id === 'bash')
-    if (bash !== -1) all[bash] = Object.freeze({ ...(all[bash] as ContractTool), description: bashDescription(shell.name, limits.bashBytes) })
+    if (bash !== -1)
+      all[bash] = Object.freeze({ ...(all[bash] as ContractTool), description: bashDescription(shell.name, limits.bashBytes) })
     const variables = () => capabilities.variables
     const core: SessionCore = {
       id,
@@ -177,7 +184,10 @@ const rulesOfChild = ({ agent, parent }: Lineage): ConstructorParameters<typeof 
 function rootsOf({ workspace, manifest, manifestRoots = [] }: SessionOptions, lineage: Lineage | undefined): string[] {
   if (lineage !== undefined) {
     const { agent, parent } = lineage
-    return withDeclaredRoots({ source: `workspace of the agent ${agent.name}`, declared: agent.workspace, roots: parent.roots, within: [] }, realDirectory)
+    return withDeclaredRoots(
+      { source: `workspace of the agent ${agent.name}`, declared: agent.workspace, roots: parent.roots, within: [] },
+      realDirectory,
+    )
   }
   const given = (typeof workspace === 'string' ? [workspace] : workspace).map((path) => realDirectory('workspace', path))
   const within = manifestRoots.map((path) => realDirectory('manifestRoots', path))

@@ -112,7 +112,5 @@ function isArgPattern(value: unknown): boolean {
   return typeof value === 'string' || (isRecord(value) && (value['wildcard'] === true || typeof value['prefix'] === 'string'))
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isStrings = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isStrings = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')

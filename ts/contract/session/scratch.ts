@@ -51,7 +51,8 @@ export class Scratch {
 
   /** Opened first, and then asked where it is: a link that is put into the path meanwhile leads to a refusal. */
   async #open(path: string): Promise<FileHandle> {
-    const refused = (cause?: unknown): ToolError => invalid(`\`${path}\` is no file of the scratch directory.`, { path, cause: String(cause) })
+    const refused = (cause?: unknown): ToolError =>
+      invalid(`\`${path}\` is no file of the scratch directory.`, { path, cause: String(cause) })
     const wanted = resolve(this.path, path)
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
     const file = await open(wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {

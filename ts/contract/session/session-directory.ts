@@ -178,7 +178,10 @@ function watchExit(addon: Removing): void {
   if (watching) return
   watching = true
   process.once('exit', () => {
-    addon.removeNow(Array.from(live, ({ outermost }) => outermost), EXIT_MS)
+    addon.removeNow(
+      Array.from(live, ({ outermost }) => outermost),
+      EXIT_MS,
+    )
   })
 }
 

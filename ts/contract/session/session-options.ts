@@ -92,7 +92,8 @@ const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
 export function checkSessionOptions(options: SessionOptions): void {
   const { id, workspace, adHoc = [], manifestRoots = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
-  if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace)) throw invalid('workspace must be a path or an array of paths.')
+  if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace))
+    throw invalid('workspace must be a path or an array of paths.')
   if (!isNames(adHoc)) throw invalid('adHoc must be an array of paths.')
   if (!isNames(manifestRoots)) throw invalid('manifestRoots must be an array of paths.')
   if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
@@ -107,7 +108,8 @@ export function checkSessionOptions(options: SessionOptions): void {
   if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
   // A host may have a state and functions of its own, but there these would see nothing.
   const misplaced = ofSession.find((name) => name in host)
-  if (misplaced !== undefined) throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
+  if (misplaced !== undefined)
+    throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
   // An object of a class may have names of its own.
   if (isPlain(host)) checkNames('host.', host, ofHost)
   checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])

@@ -43,7 +43,8 @@ export class SessionTools {
 
   /** A tool; one that is not there, or not yet found, is stood in for, so that its call is recorded as any other. */
   get(id: string): RegisteredTool {
-    if (this.#core.catalog.isHidden(id)) return refusing(id, `The tool ${id} is not listed. Find it with tool_search; then it can be called from the next step on.`)
+    if (this.#core.catalog.isHidden(id))
+      return refusing(id, `The tool ${id} is not listed. Find it with tool_search; then it can be called from the next step on.`)
     const names = (): string => Object.keys(this.toolSet).join(', ')
     return this.#registry.get(id) ?? refusing(id, `There is no tool ${id.slice(0, 100)}. The tools of this session are: ${names()}.`)
   }
@@ -66,7 +67,10 @@ export class SessionTools {
     const registry = new Map(this.#fixed)
     for (const tool of tools) {
       const known = this.#registry.get(tool.id)
-      registry.set(tool.id, known?.tool === tool ? known : { tool, check: this.#makeCheck(tool.id, tool.parameters), effect: hasEffect(tool), builtIn: false })
+      registry.set(
+        tool.id,
+        known?.tool === tool ? known : { tool, check: this.#makeCheck(tool.id, tool.parameters), effect: hasEffect(tool), builtIn: false },
+      )
     }
     const isSame = registry.size === this.#registry.size && [...registry].every(([id, one]) => this.#registry.get(id) === one)
     if (isSame) return
@@ -76,7 +80,10 @@ export class SessionTools {
 
   #offer(): void {
     const callable = this.#core.catalog.callable.filter(({ id }) => hasSomethingBehind(id, this.#core))
-    const offered = modelTools(callable.map((tool) => this.#described(tool)), this.#call)
+    const offered = modelTools(
+      callable.map((tool) => this.#described(tool)),
+      this.#call,
+    )
     for (const id of Object.keys(this.toolSet)) if (!(id in offered)) delete this.toolSet[id]
     Object.assign(this.toolSet, offered)
   }

@@ -28,7 +28,9 @@ export function findShell(wanted: ShellName | undefined, writable: readonly stri
   const path = findBash(writable)
   if (path !== undefined) return { name: 'bash', path }
   if (wanted === undefined) return { name: 'sh' }
-  throw invalid("shell: 'bash', and no directory of PATH has a bash (those that commands may write are passed over). Install bash, or leave the option out to run commands with sh.")
+  throw invalid(
+    "shell: 'bash', and no directory of PATH has a bash (those that commands may write are passed over). Install bash, or leave the option out to run commands with sh.",
+  )
 }
 
 /** What `exec` takes where there is no PATH. */

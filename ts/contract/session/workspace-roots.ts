@@ -57,14 +57,17 @@ export function withDeclaredRoots({ source, declared = [], roots, within }: Decl
       throw ToolError.isInstance(error) ? refused(error.summary.slice(place.length + 2).replace(/\.$/u, '')) : error
     }
     if (![...roots, ...within].some((bound) => isWithin(real, bound))) {
-      throw refused(`\`${path}\` is ${real}, which lies in none of the directories that the host has given: ${[...roots, ...within].join(', ') || 'there are none'}`)
+      throw refused(
+        `\`${path}\` is ${real}, which lies in none of the directories that the host has given: ${[...roots, ...within].join(', ') || 'there are none'}`,
+      )
     }
     if (!all.includes(real)) all.push(real)
   }
   return all
 }
 
-const isWithin = (path: string, directory: string): boolean => path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`)
+const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`)
 
 function manifestRefused(source: string, place: string, problem: string): ToolError {
   return new ToolError({

@@ -35,7 +35,8 @@ export async function discoverSkills(places: SkillPlaces): Promise<{ skills: Fou
   const keep = (skill: FoundSkill): void => {
     const first = skills.get(skill.name)
     if (first === undefined) skills.set(skill.name, skill)
-    else if (first.from !== skill.from) warnings.push(`Skill ${skill.name} of ${skill.from} is left out: ${first.from} has the name already.`)
+    else if (first.from !== skill.from)
+      warnings.push(`Skill ${skill.name} of ${skill.from} is left out: ${first.from} has the name already.`)
   }
   const owners = await ownersOf(places.roots)
   for (const { directory, isChosen } of directoriesOf(places)) {
@@ -59,7 +60,10 @@ function directoriesOf({ roots, project = true, home = homedir(), sources = [] }
   const met = around.flatMap(foldersIn)
   const chosen = [...(userHome === undefined ? [] : foldersIn(userHome)), ...bundled, ...configured]
   const all = new Map<string, boolean>()
-  for (const [paths, isChosen] of [[met, false], [chosen, true]] as const) {
+  for (const [paths, isChosen] of [
+    [met, false],
+    [chosen, true],
+  ] as const) {
     for (const path of paths) all.set(resolve(path), all.get(resolve(path)) ?? isChosen)
   }
   return [...all].map(([directory, isChosen]) => ({ directory, isChosen }))

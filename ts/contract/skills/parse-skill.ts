@@ -39,7 +39,9 @@ async function parseHeader(header: string): Promise<Record<string, unknown>> {
   try {
     value = parse(header, { maxAliasCount: 16, logLevel: 'error', customTags: [] })
   } catch (error) {
-    throw new Error(`its frontmatter is no YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown'}`, { cause: error })
+    throw new Error(`its frontmatter is no YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown'}`, {
+      cause: error,
+    })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('its frontmatter has no fields')
   return value as Record<string, unknown>

@@ -29,9 +29,11 @@ export async function readRemoteSkill(url: string, userData: string | undefined)
 }
 
 async function fetchText(url: string): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', credentials: 'omit', signal: AbortSignal.timeout(FETCH_MS) }).catch((cause: unknown) => {
-    throw new Error('it cannot be fetched', { cause })
-  })
+  const response = await fetch(url, { redirect: 'error', credentials: 'omit', signal: AbortSignal.timeout(FETCH_MS) }).catch(
+    (cause: unknown) => {
+      throw new Error('it cannot be fetched', { cause })
+    },
+  )
   if (!response.ok) throw new Error(`the server answers ${response.status}`)
   const parts: Uint8Array[] = []
   let bytes = 0

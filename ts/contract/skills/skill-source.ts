@@ -39,7 +39,8 @@ export function checkSkillOptions(options: unknown): asserts options is SkillOpt
   if (unknown !== undefined) throw invalid(`skills.${unknown} is not known; there are project and home.`)
   const { project, home } = options as Record<string, unknown>
   if (project !== undefined && typeof project !== 'boolean') throw invalid('skills.project must be true or false.')
-  if (home !== undefined && home !== false && (typeof home !== 'string' || home === '')) throw invalid('skills.home must be a path or false.')
+  if (home !== undefined && home !== false && (typeof home !== 'string' || home === ''))
+    throw invalid('skills.home must be a path or false.')
 }
 
 function isFetchable(url: string): boolean {

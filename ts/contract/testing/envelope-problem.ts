@@ -31,7 +31,8 @@ function metadataProblem(metadata: unknown, type: string): string | undefined {
   if (code !== undefined && (code === 'ok') !== (type === 'output')) return `code ${String(code)} with type ${type}`
   if (truncated !== undefined && typeof truncated !== 'boolean') return 'truncated is no boolean'
   if (output_path !== undefined && (typeof output_path !== 'string' || output_path === '')) return 'output_path is no path'
-  if (notes !== undefined && !(Array.isArray(notes) && notes.every((note) => typeof note === 'string' && note !== ''))) return 'notes are no texts'
+  if (notes !== undefined && !(Array.isArray(notes) && notes.every((note) => typeof note === 'string' && note !== '')))
+    return 'notes are no texts'
   if (truncated === true && output_path === undefined) return 'truncated without output_path'
   return undefined
 }

@@ -72,5 +72,7 @@ function fitsType(value: unknown, schema: JsonSchema): boolean {
   if (Array.isArray(values)) return values.includes(value)
   if (type === undefined) return true
   const found = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-  return [type].flat().some((one) => one === found || (found === 'number' && (one === 'number' || (one === 'integer' && Number.isInteger(value)))))
+  return [type]
+    .flat()
+    .some((one) => one === found || (found === 'number' && (one === 'number' || (one === 'integer' && Number.isInteger(value)))))
 }

@@ -38,7 +38,13 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
   description: bashDescription(undefined),
   parameters: parameters(
     {
-      command: { type: 'string', minLength: 1, maxLength: 65_536, pattern: '^\\s*[^\\u0000\\s][^\\u0000]*$', description: 'The command line' },
+      command: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 65_536,
+        pattern: '^\\s*[^\\u0000\\s][^\\u0000]*$',
+        description: 'The command line',
+      },
       workdir: pathParameter('The directory to run in. Default: the workspace'),
       timeout_ms: { type: 'integer', minimum: 1, maximum: 3_600_000, description: 'When to stop it. Default 60000' },
       description: { type: 'string', maxLength: 1000, description: 'What it does, in a few words, for the user' },
@@ -49,7 +55,16 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
   kind: 'execute',
   targets: ({ command, workdir }) => [{ kind: 'command', command, workdir }],
   async execute({ command, workdir, timeout_ms }, { shell }) {
-    const { stdout, stderr, head, tail, left_out_bytes, output_path, notes = [], ...how } = await shell.run(command, { workdir, timeout_ms })
+    const {
+      stdout,
+      stderr,
+      head,
+      tail,
+      left_out_bytes,
+      output_path,
+      notes = [],
+      ...how
+    } = await shell.run(command, { workdir, timeout_ms })
     if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, notes)
     const ends = { head, ...(tail === undefined ? {} : { tail }), ...(left_out_bytes === undefined ? {} : { left_out_bytes }) }
     return new LimitedOutput({ ...ends, ...how }, output_path, true, [...cutNotes(left_out_bytes, tail, output_path), ...notes])

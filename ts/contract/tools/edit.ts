@@ -35,7 +35,10 @@ export const editTool: ContractTool<EditArguments, EditData> = {
   targets: ({ path }) => [{ kind: 'file', path, access: 'edit' }],
   async execute({ path, old_string, new_string, replace_all = false }, { fs }) {
     if (old_string === new_string) {
-      throw new ContractFailure('invalid_arguments', 'old_string and new_string are equal, so nothing would change: new_string must differ from old_string.')
+      throw new ContractFailure(
+        'invalid_arguments',
+        'old_string and new_string are equal, so nothing would change: new_string must differ from old_string.',
+      )
     }
     const { replacements } = await fs.replace(path, { old: old_string, new: new_string, all: replace_all })
     return { path, replacements }

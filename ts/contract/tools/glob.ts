@@ -18,7 +18,12 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   description: 'List the files that match a glob pattern, sorted by path. If metadata.truncated is true, there are more than it shows.',
   parameters: parameters(
     {
-      pattern: { type: 'string', minLength: 1, maxLength: 4096, description: 'Relative to path, for example src/**/*.ts. A pattern without a slash, such as *.ts, matches at any depth' },
+      pattern: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 4096,
+        description: 'Relative to path, for example src/**/*.ts. A pattern without a slash, such as *.ts, matches at any depth',
+      },
       path: pathParameter('The directory to search, without wildcards. Default: the whole workspace'),
     },
     ['pattern'],
@@ -30,6 +35,8 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
     const { items, output_path, not_searched } = await fs.glob(pattern, path)
     const left = not_searched === undefined ? {} : { not_searched }
     if (output_path === undefined) return new LimitedOutput({ entries: items, ...left })
-    return new LimitedOutput({ head: items.join('\n'), ...left }, output_path, true, [`The first ${items.length} paths are shown. ${wholeIn(output_path)}`])
+    return new LimitedOutput({ head: items.join('\n'), ...left }, output_path, true, [
+      `The first ${items.length} paths are shown. ${wholeIn(output_path)}`,
+    ])
   },
 }

@@ -12,7 +12,8 @@ export interface GrepArguments {
 }
 
 /** What `grep` gives: every match, or the first and the last ones as lines `path:line:text`. */
-export type GrepData = ({ matches: GrepMatch[]; files_scanned: number } | { head: string; tail?: string; files_scanned: number }) & NotSearched
+export type GrepData = ({ matches: GrepMatch[]; files_scanned: number } | { head: string; tail?: string; files_scanned: number }) &
+  NotSearched
 
 /** What a search was kept from, `path: why`: it says nothing about what is in there. */
 export interface NotSearched {
@@ -29,7 +30,12 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
     {
       pattern: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The regular expression, matched line by line' },
       path: pathParameter('The directory or file to search, without wildcards. Default: the whole workspace'),
-      glob: { type: 'string', minLength: 1, maxLength: 4096, description: 'Search only files that match: *.ts at any depth, src/*.ts in one directory' },
+      glob: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 4096,
+        description: 'Search only files that match: *.ts at any depth, src/*.ts in one directory',
+      },
       case_insensitive: { type: 'boolean', description: 'Ignore case. Default false' },
     },
     ['pattern'],
@@ -38,7 +44,14 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   kind: 'search',
   targets: ({ path }) => [{ kind: 'file', path: path ?? '.', access: 'search', everywhere: path === undefined }],
   async execute({ pattern, path, glob, case_insensitive }, { fs, limits }) {
-    const { items, last = [], count, files_scanned: scanned, output_path, not_searched } = await fs.grep(pattern, { path, glob, case_insensitive })
+    const {
+      items,
+      last = [],
+      count,
+      files_scanned: scanned,
+      output_path,
+      not_searched,
+    } = await fs.grep(pattern, { path, glob, case_insensitive })
     const about = { files_scanned: scanned, ...(not_searched === undefined ? {} : { not_searched }) }
     if (output_path === undefined) return new LimitedOutput({ matches: items, ...about })
     // The last ones take the place of the second half.

@@ -22,8 +22,18 @@ export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
   parameters: parameters(
     {
       path: pathParameter('Path of the file, relative to the workspace or absolute'),
-      offset: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Where to start, in bytes, not lines. Default 0' },
-      limit: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'How much to read at most, in bytes, not lines' },
+      offset: {
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Where to start, in bytes, not lines. Default 0',
+      },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'How much to read at most, in bytes, not lines',
+      },
     },
     ['path'],
   ),

@@ -17,7 +17,10 @@ export const toolSearchTool: ContractTool<ToolSearchArguments, ToolSearchData> =
   id: 'tool_search',
   description:
     'Search for more tools, from connected servers and extensions, by what they do. You can call the tools it finds from your next step on.',
-  parameters: parameters({ query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words' } }, ['query']),
+  parameters: parameters(
+    { query: { type: 'string', minLength: 1, maxLength: 1000, description: 'What the tool should do, in a few words' } },
+    ['query'],
+  ),
   requires: {},
   kind: 'search',
   async execute({ query }, { session }) {

@@ -10,15 +10,59 @@ const inspectors = new Set(
    tr true uname uniq wc which whoami [`.split(/\s+/u),
 )
 /** Subcommands of git that look, as long as no option makes them write. */
-const gitInspectors = new Set(['blame', 'cat-file', 'describe', 'diff', 'log', 'ls-files', 'ls-tree', 'rev-parse', 'shortlog', 'show', 'status'])
+const gitInspectors = new Set([
+  'blame',
+  'cat-file',
+  'describe',
+  'diff',
+  'log',
+  'ls-files',
+  'ls-tree',
+  'rev-parse',
+  'shortlog',
+  'show',
+  'status',
+])
 /** Programs that take other rights. */
 const privilege = new Set(['sudo', 'su', 'doas', 'pkexec', 'runuser', 'setpriv', 'chroot', 'nsenter', 'unshare'])
 /** Programs that unmake what cannot be made again. */
 const destructive = new Set(['mkfs', 'fdisk', 'parted', 'wipefs', 'shutdown', 'reboot', 'poweroff', 'halt'])
 /** Programs that write to the paths they are given. */
-const writers = new Set(['chgrp', 'chmod', 'chown', 'cp', 'dd', 'install', 'ln', 'mkdir', 'mv', 'rm', 'rmdir', 'rsync', 'shred', 'tee', 'touch', 'truncate'])
+const writers = new Set([
+  'chgrp',
+  'chmod',
+  'chown',
+  'cp',
+  'dd',
+  'install',
+  'ln',
+  'mkdir',
+  'mv',
+  'rm',
+  'rmdir',
+  'rsync',
+  'shred',
+  'tee',
+  'touch',
+  'truncate',
+])
 /** Programs that may write to the paths they are given, or read from them. */
-const mayWrite = new Set(['bunzip2', 'bzip2', 'cpio', 'csplit', 'gunzip', 'gzip', 'patch', 'split', 'tar', 'unxz', 'unzip', 'xz', 'zip', 'zstd'])
+const mayWrite = new Set([
+  'bunzip2',
+  'bzip2',
+  'cpio',
+  'csplit',
+  'gunzip',
+  'gzip',
+  'patch',
+  'split',
+  'tar',
+  'unxz',
+  'unzip',
+  'xz',
+  'zip',
+  'zstd',
+])
 /** What makes find do more than look. */
 const findWrites = /^-(?:delete|exec|execdir|ok|okdir|fls|fprint0?|fprintf)$/u
 /** Programs that write to the files they are given with `-i`. */
@@ -53,10 +97,7 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
     // Behind `cd ..` any relative path is outside.
     const hasLeft = (typeof workdir === 'string' && isOut(workdir)) || commands.some((command) => leaves(command, isOut))
     const verdicts = commands.map((command) => judge(command, (path) => isOut(path) || (hasLeft && !isAbsolute(path))))
-    return (
-      verdicts.find(({ action }) => action === 'deny') ??
-      verdicts.find(({ action }) => action === 'ask') ?? { action: 'allow' }
-    )
+    return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? { action: 'allow' }
   }
 }
 

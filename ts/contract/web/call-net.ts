@@ -41,7 +41,10 @@ export function callNet({
     async search(query, { max_results = DEFAULT_RESULTS } = {}) {
       const { provider } = web
       if (provider === undefined) {
-        throw new ContractFailure('unavailable', 'web_search is unavailable: this host has no search provider. Go on without, or fetch a page that you know.')
+        throw new ContractFailure(
+          'unavailable',
+          'web_search is unavailable: this host has no search provider. Go on without, or fetch a page that you know.',
+        )
       }
       const { host: name, port } = providerHost(provider.host)
       await authority.reach(name, port)

@@ -20,7 +20,8 @@ const META_BYTES = 1_024
 /** How far a content is searched for a NUL, which no text has. */
 const BINARY_BYTES = 8_192
 
-const textTypes = /^(?:text\/.*|application\/(?:json|xml|javascript|ecmascript|x-javascript|x-www-form-urlencoded|x-ndjson|ndjson|yaml|x-yaml|toml|graphql|sql|x-sh|rtf|.*\+(?:json|xml|yaml)))$/u
+const textTypes =
+  /^(?:text\/.*|application\/(?:json|xml|javascript|ecmascript|x-javascript|x-www-form-urlencoded|x-ndjson|ndjson|yaml|x-yaml|toml|graphql|sql|x-sh|rtf|.*\+(?:json|xml|yaml)))$/u
 const unknownTypes = new Set(['', 'application/octet-stream', 'binary/octet-stream', 'application/unknown', 'unknown/unknown'])
 
 /** Whether a type is that of a text; `undefined` where only the content tells. */

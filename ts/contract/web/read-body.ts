@@ -44,7 +44,10 @@ async function* limited(url: URL, chunks: AsyncIterable<Uint8Array>, limitBytes:
   for await (const chunk of chunks) {
     bytes += chunk.byteLength
     if (bytes > limitBytes) {
-      throw new ContractFailure('too_large', `What \`${url.host}\` sends is longer than ${limitBytes} bytes, the most that is fetched. Look for a smaller page, or a part of this one.`)
+      throw new ContractFailure(
+        'too_large',
+        `What \`${url.host}\` sends is longer than ${limitBytes} bytes, the most that is fetched. Look for a smaller page, or a part of this one.`,
+      )
     }
     yield chunk
   }
@@ -72,5 +75,8 @@ function decoderOf(encoding: string, first: Uint8Array): Transform | undefined {
 }
 
 function unreadable(url: URL, encoding: string): ContractFailure {
-  return new ContractFailure('network_failed', `\`${url.host}\` sends its answer in an encoding that was not asked for: ${encoding.slice(0, 100)}. Use another source.`)
+  return new ContractFailure(
+    'network_failed',
+    `\`${url.host}\` sends its answer in an encoding that was not asked for: ${encoding.slice(0, 100)}. Use another source.`,
+  )
 }

@@ -24,7 +24,12 @@ export interface DialableHost {
  *
  * @throws {ContractFailure} capability_refused, network_failed
  */
-export async function resolveHost(url: URL, effective: readonly RequirementSet[], lookup: HostLookup | undefined, signal: AbortSignal): Promise<DialableHost> {
+export async function resolveHost(
+  url: URL,
+  effective: readonly RequirementSet[],
+  lookup: HostLookup | undefined,
+  signal: AbortSignal,
+): Promise<DialableHost> {
   const classes = await loadAddressClasses()
   const host = hostOf(url)
   const literal = classes.normal(host)

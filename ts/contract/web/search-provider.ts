@@ -54,7 +54,8 @@ export function chooseProvider(sessionId: string, providers: readonly WebSearchP
 export function providerHost(host: string): { host: string; port: number } {
   const [, name = '', port] = /^(\[[^\]]+\]|[^:/@?#]+)(?::(\d{1,5}))?$/u.exec(host) ?? []
   const at = Number(port ?? 443)
-  if (name === '' || at < 1 || at > 65_535) throw invalid(`The search provider's host ${host.slice(0, 200)} is none: write example.com or example.com:8080.`)
+  if (name === '' || at < 1 || at > 65_535)
+    throw invalid(`The search provider's host ${host.slice(0, 200)} is none: write example.com or example.com:8080.`)
   return { host: name, port: at }
 }
 
@@ -68,7 +69,8 @@ export async function searchWith(
   query: string,
   { max_results, limitMs, signal }: { max_results: number; limitMs: number; signal: AbortSignal },
 ): Promise<WebSearchResult[]> {
-  const late = (): Error => new ContractFailure('timeout', `The search provider ${provider.id} took longer than ${limitMs} ms. Try again later, or go on without.`)
+  const late = (): Error =>
+    new ContractFailure('timeout', `The search provider ${provider.id} took longer than ${limitMs} ms. Try again later, or go on without.`)
   let found: unknown
   try {
     found = await withinTime((either) => provider.search(query, { max_results, signal: either() }), limitMs, signal, late)

@@ -55,10 +55,16 @@ function leave(): void {
 }
 
 async function convert(html: string, url: string, signal: AbortSignal): Promise<string> {
-  const worker = new Worker(new URL('./markdown-worker.js', import.meta.url), { workerData: { html, url }, resourceLimits, env: {}, stdin: false })
+  const worker = new Worker(new URL('./markdown-worker.js', import.meta.url), {
+    workerData: { html, url },
+    resourceLimits,
+    env: {},
+    stdin: false,
+  })
   try {
     const answer = new Promise<string>((resolve, reject) => {
-      const failed = (why: string): void => reject(new ContractFailure('tool_failed', `The page could not be turned into text: ${why}. Use another source.`))
+      const failed = (why: string): void =>
+        reject(new ContractFailure('tool_failed', `The page could not be turned into text: ${why}. Use another source.`))
       worker.once('message', ({ text, problem }: { text?: string; problem?: string }) => {
         if (text === undefined) failed(problem ?? 'it cannot be read')
         else resolve(text)

@@ -48,7 +48,8 @@ export function agentTools(thread: OpenThread, options: AgentToolsOptions): Tool
     const ofProvider = providerTool(name, tool, options.providers ?? {})
     if (ofProvider !== undefined) set[name] = ofProvider
     // Whoever lists it means it. In a folder of tools it must not take the others along.
-    else if (options.only !== undefined) throw invalid(withoutProvider(name, tool), { toolName: name, executionProvider: tool.executionProvider })
+    else if (options.only !== undefined)
+      throw invalid(withoutProvider(name, tool), { toolName: name, executionProvider: tool.executionProvider })
     else warnOnce(thread, name, withoutProvider(name, tool))
   }
   return set

@@ -27,10 +27,7 @@ export interface WatchedTools extends LoadedTools {
  * @param directory @default 'agents/tools'
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
  */
-export async function watchTools(
-  directory: string | URL = TOOLS_DIRECTORY,
-  options: WatchToolsOptions = {},
-): Promise<WatchedTools> {
+export async function watchTools(directory: string | URL = TOOLS_DIRECTORY, options: WatchToolsOptions = {}): Promise<WatchedTools> {
   const { onChange, pollMs = 250, ...rest } = givenOptions('watchTools', options, ['timeoutMs', 'onChange', 'pollMs'])
   const folder = checked('watchTools', () => directoryPath(directory))
   if (onChange !== undefined) checkFunction('onChange', onChange)

@@ -51,8 +51,7 @@ const operations: Partial<StringifyOperations> = {
 const isError = (value: unknown): value is Error => Object.prototype.toString.call(value) === '[object Error]'
 
 const reducers = {
-  Error: (value: unknown) =>
-    isError(value) && [value.name, value.message, value.stack, 'cause' in value ? [value.cause] : []],
+  Error: (value: unknown) => isError(value) && [value.name, value.message, value.stack, 'cause' in value ? [value.cause] : []],
 }
 
 const errorTypes = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError }

@@ -53,7 +53,12 @@ export class NativeThreads implements ThreadStore {
   }
 
   async readValues(threadId: string, keys: readonly string[]): Promise<[string, string][]> {
-    return told(await this.#native.readValues(id(threadId), keys.map((key) => checkText('key', key))))
+    return told(
+      await this.#native.readValues(
+        id(threadId),
+        keys.map((key) => checkText('key', key)),
+      ),
+    )
   }
 
   async writeValues(threadId: string, entries: readonly (readonly [string, string])[]): Promise<void> {
@@ -62,7 +67,12 @@ export class NativeThreads implements ThreadStore {
   }
 
   async deleteValues(threadId: string, keys: readonly string[]): Promise<number> {
-    return told(await this.#native.deleteValues(id(threadId), keys.map((key) => checkText('key', key))))
+    return told(
+      await this.#native.deleteValues(
+        id(threadId),
+        keys.map((key) => checkText('key', key)),
+      ),
+    )
   }
 
   async deleteAllValues(threadId: string): Promise<void> {
@@ -87,10 +97,7 @@ export class NativeThreads implements ThreadStore {
     return told<StoredCall | null>(await this.#native.getCall(id(threadId), checkText('call id', callId))) ?? undefined
   }
 
-  async listCalls(
-    threadId: string,
-    given: Parameters<ThreadStore['listCalls']>[1] = {},
-  ): Promise<StoredCall[]> {
+  async listCalls(threadId: string, given: Parameters<ThreadStore['listCalls']>[1] = {}): Promise<StoredCall[]> {
     const { status, queue, part } = checkCallPart(given)
     return told(await this.#native.listCalls(id(threadId), status as StoredCall['status'], queue, part))
   }
@@ -103,8 +110,7 @@ export class NativeThreads implements ThreadStore {
     const thread = id(threadId)
     const given = givenOptions('store.lockThread', options, ['waitMs', 'signal'])
     checked('store.lockThread', () => checkSignal(given.signal))
-    const ask = async () =>
-      told<{ worker: number; interrupted: StoredCall[] }>(await this.#native.lockThread(thread))
+    const ask = async () => told<{ worker: number; interrupted: StoredCall[] }>(await this.#native.lockThread(thread))
     const { worker, interrupted } = await waitForWorker(ask, given)
     // Nobody would give it back.
     if (given.signal?.aborted === true) this.#native.unlockThread(worker)
@@ -121,8 +127,7 @@ export class NativeThreads implements ThreadStore {
     }
     return {
       interrupted,
-      claim: async (queue = 'root') =>
-        told<StoredCall | null>(await native.claim(held(), checkText('queue', queue))) ?? undefined,
+      claim: async (queue = 'root') => told<StoredCall | null>(await native.claim(held(), checkText('queue', queue))) ?? undefined,
       claimCall: async (callId) => told(await native.claimCall(held(), checkText('call id', callId))),
       requeue: async (callId) => told(await native.requeue(held(), checkText('call id', callId))),
       release: () => {

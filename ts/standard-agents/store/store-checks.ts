@@ -105,7 +105,8 @@ function checkData(data: unknown): void {
 /** The values of a thread that are to be written. */
 export function checkEntries(entries: unknown): [keys: string[], values: string[]] {
   return checked('store.writeValues', () => {
-    if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry))) throw invalid('The entries must be an array of keys with their values.')
+    if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry)))
+      throw invalid('The entries must be an array of keys with their values.')
     const pairs = entries as unknown[][]
     return [pairs.map(([key]) => checkText('key', key)), pairs.map(([, encoded]) => checkText('value', encoded))]
   })

@@ -28,7 +28,7 @@ export async function* streamAttachment(
   { start = 0, end = Infinity, partBytes = chunkBytes, signal }: StreamOptions = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const step = Number.isFinite(partBytes) ? Math.max(1, Math.floor(partBytes)) : chunkBytes
-  for (let from = Math.max(0, Math.floor(start)); from < end; ) {
+  for (let from = Math.max(0, Math.floor(start)); from < end;) {
     signal?.throwIfAborted()
     // To the end of a chunk first, so that each of the following parts is in one.
     const to = Math.min(end, step === chunkBytes ? from - (from % chunkBytes) + chunkBytes : from + step)

@@ -49,8 +49,7 @@ export function threadStorage(store: ThreadStore, threadId: string): ThreadStora
     last = result.catch(() => undefined)
     return result
   }
-  const read = async (keys: string[]): Promise<Map<string, unknown>> =>
-    decoded(await inTurn(() => store.readValues(threadId, keys)))
+  const read = async (keys: string[]): Promise<Map<string, unknown>> => decoded(await inTurn(() => store.readValues(threadId, keys)))
 
   async function get(key: string | readonly string[]): Promise<unknown> {
     const keys = asKeys(key)
@@ -107,4 +106,3 @@ function checkCount(count: number): void {
 function decoded(entries: [string, string][]): Map<string, unknown> {
   return new Map(entries.map(([key, encoded]) => [key, decodeValue(encoded, key)]))
 }
-

@@ -166,11 +166,7 @@ export interface ThreadStore {
    * THREAD_TOO_LARGE, THREAD_NOT_FOUND, INVALID_INPUT for a width or height that is none.
    * @throws the signal's reason when it was aborted before, and whatever reading the bytes throws.
    */
-  stageAttachment(
-    threadId: string,
-    attachment: NewAttachment,
-    options?: { signal?: AbortSignal | undefined },
-  ): Promise<AttachmentRef>
+  stageAttachment(threadId: string, attachment: NewAttachment, options?: { signal?: AbortSignal | undefined }): Promise<AttachmentRef>
   /** Removes what was staged and is not to be committed. Others are left alone. */
   discardStaged(threadId: string, paths: readonly string[]): Promise<void>
 

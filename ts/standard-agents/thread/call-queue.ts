@@ -180,9 +180,7 @@ export class CallQueue {
 
   #checkNotInside(lane: Lane, what: string): void {
     if (callAround(this, lane) === undefined) return
-    throw invalid(
-      `${what} would wait for the call that makes it. Use queueTool, or the state of thread.childState() for a sub-prompt.`,
-    )
+    throw invalid(`${what} would wait for the call that makes it. Use queueTool, or the state of thread.childState() for a sub-prompt.`)
   }
 
   /** Nobody wants these calls any more; those that run are told by their signal. */

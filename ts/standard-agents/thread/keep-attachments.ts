@@ -13,12 +13,7 @@ export interface KeptResult {
  * Puts the new files of a result into the store; the ones that were there come first. A file that cannot
  * be stored makes the result an error, and none of its files is kept.
  */
-export async function keepAttachments(
-  store: ThreadStore,
-  threadId: string,
-  result: ToolResult,
-  signal: AbortSignal,
-): Promise<KeptResult> {
+export async function keepAttachments(store: ThreadStore, threadId: string, result: ToolResult, signal: AbortSignal): Promise<KeptResult> {
   const { attachments, ...rest } = result
   if (attachments === undefined || attachments.length === 0) return { result, staged: [] }
   const isNew = (item: ToolAttachment | AttachmentRef): item is ToolAttachment => 'data' in item
@@ -41,7 +36,12 @@ export async function keepAttachments(
     const kept = { ...rest, attachments: [...found, ...stored] }
     return { result: kept, staged: stored.map(({ path }) => path) }
   } catch (error) {
-    await store.discardStaged(threadId, stored.map(({ path }) => path)).catch(() => undefined)
+    await store
+      .discardStaged(
+        threadId,
+        stored.map(({ path }) => path),
+      )
+      .catch(() => undefined)
     const why = error instanceof Error ? error.message : String(error)
     // What the tool has said stays readable: its work may have been done.
     return {

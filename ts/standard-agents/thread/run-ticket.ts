@@ -36,10 +36,10 @@ export async function runTicket(queue: CallQueue, ticket: Ticket, signal: AbortS
   const kept = signal.aborted
     ? undefined
     : await ticket.within(() => {
-      const around = currentCall()
-      call.outer = around?.ended === true ? around.outer : around
-      return runAs(call, () => execute(call, signal))
-    })
+        const around = currentCall()
+        call.outer = around?.ended === true ? around.outer : around
+        return runAs(call, () => execute(call, signal))
+      })
   call.ended = true
   if (signal.aborted || kept === undefined) {
     for (const { run } of call.queued) run.end()

@@ -48,7 +48,10 @@ export class SharedWorker {
     const worker = this.#worker
     this.#worker = undefined
     this.#held = undefined
-    void worker?.then((held) => held.release(), () => undefined)
+    void worker?.then(
+      (held) => held.release(),
+      () => undefined,
+    )
   }
 
   async #lock(signal: AbortSignal): Promise<ThreadWorker> {

@@ -13,7 +13,15 @@ export function toThreadMessage({ id, seq, role, bodyJson, callId, createdAtMs }
     // Of a store that keeps messages in its own way.
     body = { content: bodyJson }
   }
-  return { ...body, id, seq, role: role as ThreadMessage['role'], content: body.content ?? '', createdAtMs, ...(callId === null ? {} : { callId }) }
+  return {
+    ...body,
+    id,
+    seq,
+    role: role as ThreadMessage['role'],
+    content: body.content ?? '',
+    createdAtMs,
+    ...(callId === null ? {} : { callId }),
+  }
 }
 
 /** Appends one message. */

@@ -20,11 +20,7 @@ import { type DefineToolOptions, markTool, type ToolDefinition } from './tool-de
  * execution mode, `args` or `tenvs` that are no Zod 4 object, have a type that is not supported, or
  * more than seven levels; the message has the path (`args.filter.when: unsupported Zod type "date"`).
  */
-export function defineTool<
-  State = ThreadState,
-  Args extends ToolArgs | null = null,
-  Tenvs extends ToolTenvs | null = null,
->(
+export function defineTool<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null>(
   options: DefineToolOptions<State, Args, Tenvs> & Checked<'args', Args> & Checked<'tenvs', Tenvs>,
 ): ToolDefinition<NoInfer<State>, NoInfer<Args>, NoInfer<Tenvs>>
 export function defineTool(options: LooseOptions): object {
@@ -73,7 +69,5 @@ function readable<T>(look: () => T): T {
 type LooseOptions = { [KEY in keyof DefineToolOptions]?: unknown }
 
 function warnWithoutProvider(description: string): void {
-  console.warn(
-    `[toolwright] defineTool: executionMode "provider" without executionProvider; nobody will execute "${description}".`,
-  )
+  console.warn(`[toolwright] defineTool: executionMode "provider" without executionProvider; nobody will execute "${description}".`)
 }

@@ -40,4 +40,3 @@ export async function executeTool({ name, tool, argumentsJson, stateWith, tenvs 
 
 const providerText = (name: string): string =>
   `Tool "${name}" is a provider-executed tool and should be handled by the LLM provider, not executed locally. This may indicate a provider configuration issue.`
-

@@ -9,9 +9,7 @@ type Below = [never, 0, 1, 2, 3, 4, 5, 6]
 /** A schema by what Zod says it is, so that formats and refinements (`z.email()`, `z.int()`) are what they refine. */
 type Kind<DEF> = z.core.$ZodType & { _zod: { def: DEF } }
 
-type Plain =
-  | { type: 'string' | 'number' | 'boolean' | 'null' | 'enum' }
-  | { type: 'literal'; values: (string | number | boolean | null)[] }
+type Plain = { type: 'string' | 'number' | 'boolean' | 'null' | 'enum' } | { type: 'literal'; values: (string | number | boolean | null)[] }
 
 type Wrapping = 'optional' | 'nullable' | 'default'
 
@@ -27,11 +25,10 @@ export type ToolArgsNode<LEVELS extends Levels = 7> =
   | Kind<{ type: Wrapping; innerType: ToolArgsNode<LEVELS> }>
   | (LEVELS extends 0
       ? never
-      :
-          | Kind<{ type: 'array'; element: ToolArgsNode<Below[LEVELS]> }>
-          | Kind<{ type: 'object'; shape: { readonly [field: string]: ToolArgsNode<Below[LEVELS]> } }>
-          | Kind<{ type: 'record'; keyType: Kind<{ type: 'string' }>; valueType: ToolArgsNode<Below[LEVELS]> }>
-          | Kind<{ type: 'union'; options: readonly ToolArgsNode<Below[LEVELS]>[] }>)
+      : | Kind<{ type: 'array'; element: ToolArgsNode<Below[LEVELS]> }>
+        | Kind<{ type: 'object'; shape: { readonly [field: string]: ToolArgsNode<Below[LEVELS]> } }>
+        | Kind<{ type: 'record'; keyType: Kind<{ type: 'string' }>; valueType: ToolArgsNode<Below[LEVELS]> }>
+        | Kind<{ type: 'union'; options: readonly ToolArgsNode<Below[LEVELS]>[] }>)
 
 /** The arguments of a tool: a Zod 4 object. */
 export type ToolArgs = z.ZodObject<Record<string, ToolArgsNode>>

@@ -40,11 +40,7 @@ export type Tool<State, Args extends ToolArgs | null> = Args extends ToolArgs
 export type ExecutionMode = 'local' | 'provider'
 
 /** What `defineTool` takes. */
-export interface DefineToolOptions<
-  State = ThreadState,
-  Args extends ToolArgs | null = null,
-  Tenvs extends ToolTenvs | null = null,
-> {
+export interface DefineToolOptions<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null> {
   /** What the model is told about the tool. */
   description: string
   /** What the tool is called with. @default no arguments */
@@ -59,11 +55,7 @@ export interface DefineToolOptions<
 }
 
 /** A tool, as `defineTool` gives it. */
-export interface ToolDefinition<
-  State = ThreadState,
-  Args extends ToolArgs | null = null,
-  Tenvs extends ToolTenvs | null = null,
-> {
+export interface ToolDefinition<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null> {
   description: string
   args: Args
   execute: Tool<State, Args>

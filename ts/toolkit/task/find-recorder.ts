@@ -43,7 +43,12 @@ export function journalRecorder(ambient: ToolContext | undefined, bound: BoundTo
   }
   let recorder = unnamed.get(run)
   if (recorder?.journal !== journal) {
-    recorder = new TaskRecorder(journal, { runId: uuidV7(), nodeId: (run === bound ? bound.nodeId : undefined) ?? NO_TASK, iteration: 0 }, 1, true)
+    recorder = new TaskRecorder(
+      journal,
+      { runId: uuidV7(), nodeId: (run === bound ? bound.nodeId : undefined) ?? NO_TASK, iteration: 0 },
+      1,
+      true,
+    )
     unnamed.set(run, recorder)
   }
   return recorder

@@ -123,7 +123,10 @@ async function replayTask<T>(
   const context: ToolContext = { ...ambient, ...id, attempt, signal }
   const idempotencyKey = getToolIdempotencyKey(context) ?? ''
   const { task } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove: [] })
-  return unlessAborted(replay.within(async () => fn(task), context, { nodeId, iteration, attempt }), options.signal)
+  return unlessAborted(
+    replay.within(async () => fn(task), context, { nodeId, iteration, attempt }),
+    options.signal,
+  )
 }
 
 async function prepare(id: TaskId, options: RunTaskOptions, stopped: AbortSignal) {

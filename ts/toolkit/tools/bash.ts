@@ -12,12 +12,7 @@ import { call, stream, tryNowait } from '../../core/native.js'
 import { partialOutputs } from '../run-call.js'
 import { invalid } from '../../core/options.js'
 import { type BoundToolOptions, checkBashLimits, documentedOptions, type ToolOptions } from '../settings.js'
-import {
-  BASH_TOOL_MAX_ARG_LENGTH,
-  BASH_TOOL_MAX_ARGS,
-  BASH_TOOL_MAX_COMMAND_LENGTH,
-  BASH_TOOL_MAX_CWD_LENGTH,
-} from './bash-limits.js'
+import { BASH_TOOL_MAX_ARG_LENGTH, BASH_TOOL_MAX_ARGS, BASH_TOOL_MAX_COMMAND_LENGTH, BASH_TOOL_MAX_CWD_LENGTH } from './bash-limits.js'
 import { type CallPlan, callPlan } from './call-plan.js'
 import { commandSettings } from './command-settings.js'
 import { LiveOutput } from './live-output.js'
@@ -36,9 +31,7 @@ export interface BashInput {
 const schema = z.object({
   cmd: z.string().describe('Executable name or path; no shell parses it'),
   args: z.array(z.string()).optional().describe('Arguments, passed as they are; for a shell use cmd "sh" and args ["-c", "…"]'),
-  opts: z
-    .object({ cwd: z.string().optional().describe('Working directory, within the root directory') })
-    .optional(),
+  opts: z.object({ cwd: z.string().optional().describe('Working directory, within the root directory') }).optional(),
 })
 
 /** The `bash` tool: an executable run with arguments. */
@@ -60,11 +53,7 @@ export function createBashTool(bound: BoundToolOptions, description: string, too
     const run = (): Promise<string> => runCommand(input, ctx, bound, toolkit)
     return toolkit === undefined ? run() : noted(bound, input, run)
   }
-  return defineBoundTool(
-    { ...definition, description, execute },
-    bound,
-    views(toolkit),
-  )
+  return defineBoundTool({ ...definition, description, execute }, bound, views(toolkit))
 }
 
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
@@ -121,17 +110,10 @@ export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: stri
 /** The addon kills the command at the timeout; this is how much later a stuck call is given up. */
 const STUCK_MS = 5_000
 
-async function runCommand(
-  input: BashInput,
-  ctx: DefinedToolContext | undefined,
-  bound: ToolOptions,
-  toolkit?: Toolkit,
-): Promise<string> {
+async function runCommand(input: BashInput, ctx: DefinedToolContext | undefined, bound: ToolOptions, toolkit?: Toolkit): Promise<string> {
   const { settings, command, limits } = planCommand(input, ctx, bound)
   const onAborted = ctx === undefined ? undefined : (printed: string) => void partialOutputs.set(ctx, printed)
-  const { output, leftRunning = 0 } = await call({ ...limits, onAborted }, (addon, cancel) =>
-    addon.bash(settings(addon), command, cancel),
-  )
+  const { output, leftRunning = 0 } = await call({ ...limits, onAborted }, (addon, cancel) => addon.bash(settings(addon), command, cancel))
   toolkit?.notes.set(ctx?.toolCallId, { text: leftRunningNote(leftRunning) })
   return output ?? ''
 }

@@ -70,11 +70,13 @@ export function describeTools(
 /** @throws {ToolError} INVALID_INPUT */
 export function takenDescriptions(given: unknown): Descriptions {
   if (given === undefined) return {}
-  if (typeof given !== 'object' || given === null) throw invalid('descriptions must be an object of texts or functions, by the names of tools.')
+  if (typeof given !== 'object' || given === null)
+    throw invalid('descriptions must be an object of texts or functions, by the names of tools.')
   checkNames('descriptions.', given, names)
   const own = takenOptions(given as Descriptions, names)
   for (const name of names) {
-    if (!['string', 'function', 'undefined'].includes(typeof own[name])) throw invalid(`descriptions.${name} must be a text, or a function that gives one.`)
+    if (!['string', 'function', 'undefined'].includes(typeof own[name]))
+      throw invalid(`descriptions.${name} must be a text, or a function that gives one.`)
   }
   return own
 }

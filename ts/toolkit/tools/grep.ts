@@ -68,12 +68,7 @@ export async function grepTool(pattern: string, path?: string): Promise<string> 
 /** The addon stops by itself at the timeout; this is how much later a stuck disk is given up. */
 const STUCK_MS = 1_000
 
-async function grepFiles(
-  pattern: string,
-  path: string | undefined,
-  ctx: ToolContext | undefined,
-  bound: ToolOptions,
-): Promise<string> {
+async function grepFiles(pattern: string, path: string | undefined, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
   const plan = callPlan(ctx, bound, 'grep')
   if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
   const target = path === undefined ? '.' : plan.path(path)

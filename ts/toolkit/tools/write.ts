@@ -55,12 +55,7 @@ export async function writeFileTool(path: string, content: string): Promise<'ok'
   return writeFile(path, content, undefined, {})
 }
 
-async function writeFile(
-  path: string,
-  content: string,
-  ctx: ToolContext | undefined,
-  bound: ToolOptions,
-): Promise<'ok'> {
+async function writeFile(path: string, content: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<'ok'> {
   const plan = callPlan(ctx, bound, 'write')
   if (typeof content !== 'string') throw invalid('content must be a string.')
   // The size of the content is judged before the path is.
@@ -68,7 +63,8 @@ async function writeFile(
   const { maxOutputBytes, publish } = plan
   await callPatiently(
     plan.changeLimits(`write ${target}`),
-    (addon, cancel) => addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
+    (addon, cancel) =>
+      addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
     (addon, cancel) => addon.writeWaiting(grantedRoot(addon, plan), target, content, maxOutputBytes, publish, cancel),
   )
   return 'ok'

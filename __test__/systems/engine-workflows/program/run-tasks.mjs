@@ -37,10 +37,7 @@ export function scriptedAgent(tools, turns) {
  * `report` gives what else is reported, when the run has ended.
  */
 export async function runTasks(tasks, options = {}, report = () => ({})) {
-  const { Workflow, Task, smithers, outputs } = createSmithers(
-    { result: z.object({ done: z.boolean() }) },
-    { dbPath: resolve('run.db') },
-  )
+  const { Workflow, Task, smithers, outputs } = createSmithers({ result: z.object({ done: z.boolean() }) }, { dbPath: resolve('run.db') })
   const elements = tasks.map((task, index) =>
     createElement(
       Task,

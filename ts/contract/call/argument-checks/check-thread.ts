@@ -48,7 +48,8 @@ class CheckThread {
       if (message.ready === true) begun()
       else this.#answer(message)
     })
-    for (const event of ['error', 'messageerror', 'exit'] as const) this.#worker.on(event, () => this.#fail('the thread that compares them has ended'))
+    for (const event of ['error', 'messageerror', 'exit'] as const)
+      this.#worker.on(event, () => this.#fail('the thread that compares them has ended'))
   }
 
   async problems(schema: JsonSchema, args: unknown): Promise<string[]> {
@@ -57,7 +58,12 @@ class CheckThread {
     const failed = new Promise<never>((_, reject) => {
       this.#fail = (why) => {
         this.#end()
-        reject(new ContractFailure('invalid_arguments', `The arguments could not be compared with the tool's schema: ${why}. Give shorter ones, or use another tool.`))
+        reject(
+          new ContractFailure(
+            'invalid_arguments',
+            `The arguments could not be compared with the tool's schema: ${why}. Give shorter ones, or use another tool.`,
+          ),
+        )
       }
     })
     let timer = setTimeout(() => this.#fail(`the thread has not begun within ${START_MS} ms`), START_MS)

@@ -40,7 +40,21 @@ interface Found {
   unique: boolean
 }
 
-const branching = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'dependentSchemas', 'dependencies', 'unevaluatedProperties', 'unevaluatedItems']
+const branching = [
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'dependentSchemas',
+  'dependencies',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+]
 const leading = ['$ref', '$dynamicRef', '$recursiveRef']
 
 /** Counts also what is no schema, as in `properties` or `enum`: that is too much, and never too little. */

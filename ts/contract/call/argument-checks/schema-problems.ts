@@ -70,7 +70,8 @@ function tooMuchOf(schema: unknown, value: unknown, at: string, levels: number):
     return isTooLong ? `${at || '/'}: String is too long (${value.length} > ${maxLength})` : undefined
   }
   if (Array.isArray(value)) {
-    if (typeof maxItems === 'number' && value.length > maxItems) return `${at || '/'}: Array has too many items (${value.length} > ${maxItems})`
+    if (typeof maxItems === 'number' && value.length > maxItems)
+      return `${at || '/'}: Array has too many items (${value.length} > ${maxItems})`
     if (!isRecord(items)) return undefined
     return firstOf(value.entries(), ([index, one]) => tooMuchOf(items, one, `${at}/${index}`, levels - 1))
   }
@@ -81,7 +82,8 @@ function tooMuchInRecord(schema: Record<string, unknown>, value: Record<string, 
   const { maxProperties, properties: given, patternProperties, additionalProperties } = schema
   const properties = isRecord(given) ? given : {}
   const keys = Object.keys(value)
-  if (typeof maxProperties === 'number' && keys.length > maxProperties) return `${at || '/'}: there are too many properties (${keys.length} > ${maxProperties})`
+  if (typeof maxProperties === 'number' && keys.length > maxProperties)
+    return `${at || '/'}: there are too many properties (${keys.length} > ${maxProperties})`
   if (additionalProperties === false && patternProperties === undefined) {
     const unknown = keys.filter((key) => !Object.hasOwn(properties, key))
     if (unknown.length > MOST_UNKNOWN) return `${at}/${unknown[0]}: there is no such property, nor ${unknown.length - 1} others`

@@ -38,7 +38,9 @@ export function brave(options: BraveOptions): WebSearchProvider {
       // Without marks of HTML around the words that were found.
       url.searchParams.set('text_decorations', 'false')
       if (country !== undefined) url.searchParams.set('country', country)
-      const answer = (await askProvider({ id, url, headers: { 'x-subscription-token': key }, signal })) as { web?: { results?: unknown } | null } | null
+      const answer = (await askProvider({ id, url, headers: { 'x-subscription-token': key }, signal })) as {
+        web?: { results?: unknown } | null
+      } | null
       return resultsOf(id, answer?.web?.results).map(({ title, url: at, description }) => ({
         title: String(title ?? ''),
         url: String(at ?? ''),

@@ -36,7 +36,11 @@ export function searxng(options: SearxngOptions): WebSearchProvider {
       if (categories !== undefined) url.searchParams.set('categories', categories)
       if (language !== undefined) url.searchParams.set('language', language)
       const answer = (await askProvider({ id, url, signal })) as { results?: unknown } | null
-      return resultsOf(id, answer?.results).map(({ title, url: at, content }) => ({ title: String(title ?? ''), url: String(at ?? ''), snippet: String(content ?? '') }))
+      return resultsOf(id, answer?.results).map(({ title, url: at, content }) => ({
+        title: String(title ?? ''),
+        url: String(at ?? ''),
+        snippet: String(content ?? ''),
+      }))
     },
   }
 }

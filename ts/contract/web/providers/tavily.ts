@@ -20,7 +20,11 @@ const MAX_COUNT = 20
  * @throws {ToolError} INVALID_INPUT for a key or a baseUrl that is none.
  */
 export function tavily(options: TavilyOptions): WebSearchProvider {
-  const { apiKey, baseUrl = 'https://api.tavily.com', searchDepth = 'basic' } = givenOptions('tavily', options, ['apiKey', 'baseUrl', 'searchDepth'])
+  const {
+    apiKey,
+    baseUrl = 'https://api.tavily.com',
+    searchDepth = 'basic',
+  } = givenOptions('tavily', options, ['apiKey', 'baseUrl', 'searchDepth'])
   const id = 'tavily'
   const key = checkKey(apiKey, id)
   if (!['basic', 'advanced'].includes(searchDepth)) throw invalid("tavily: searchDepth must be 'basic' or 'advanced'.")
@@ -31,7 +35,9 @@ export function tavily(options: TavilyOptions): WebSearchProvider {
     async search(query, { max_results, signal }) {
       const url = new URL('search', base)
       const body = { query, max_results: Math.min(max_results, MAX_COUNT), search_depth: searchDepth }
-      const answer = (await askProvider({ id, url, headers: { authorization: `Bearer ${key}` }, body, signal })) as { results?: unknown } | null
+      const answer = (await askProvider({ id, url, headers: { authorization: `Bearer ${key}` }, body, signal })) as {
+        results?: unknown
+      } | null
       return resultsOf(id, answer?.results).map(({ title, url: at, content }) => ({
         title: String(title ?? ''),
         url: String(at ?? ''),

@@ -16,13 +16,11 @@ export const boundedArguments = (args: unknown): unknown => jsonCopy(args, limit
  *
  * @throws {SyntaxError} for what is no JSON.
  */
-export async function readArguments(
-  tool: AnyTool,
-  argumentsJson: string,
-): Promise<{ value: unknown } | { error: Issues }> {
+export async function readArguments(tool: AnyTool, argumentsJson: string): Promise<{ value: unknown } | { error: Issues }> {
   if (tool.args === null) return { value: isEmpty(argumentsJson) ? undefined : void JSON.parse(argumentsJson) }
   const tooMuch = (message: string) => ({ error: [{ path: [], message }] })
-  if (argumentsJson.length > 2 * limits.characters) return tooMuch(`there are more than ${2 * limits.characters} characters. Call again with less at once`)
+  if (argumentsJson.length > 2 * limits.characters)
+    return tooMuch(`there are more than ${2 * limits.characters} characters. Call again with less at once`)
   let given: unknown
   try {
     given = isEmpty(argumentsJson) ? {} : JSON.parse(argumentsJson)

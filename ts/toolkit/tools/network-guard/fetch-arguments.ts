@@ -39,8 +39,5 @@ export function fetchTargets(program: string, args: readonly string[]): string[]
 export function followsRedirects(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   const options = end === -1 ? args : args.slice(0, end)
-  return options.some(
-    (arg) =>
-      /^--(?:location|location-trusted|config)(?:=|$)/u.test(arg) || arg.startsWith('-K') || /^-[^-]*L/u.test(arg),
-  )
+  return options.some((arg) => /^--(?:location|location-trusted|config)(?:=|$)/u.test(arg) || arg.startsWith('-K') || /^-[^-]*L/u.test(arg))
 }

@@ -40,12 +40,7 @@ const kernelHoldsNetwork = process.platform === 'linux'
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
-export function guardNetwork(
-  guard: NetworkGuard,
-  cmd: string,
-  args: readonly string[],
-  place: GuardedPlace = nowhere,
-): GuardedCommand {
+export function guardNetwork(guard: NetworkGuard, cmd: string, args: readonly string[], place: GuardedPlace = nowhere): GuardedCommand {
   if (guard === 'commands') return guardCommands(cmd, args)
   if (guard === 'auto' && kernelHoldsNetwork) refuseNetworkOnly(cmd, args, place)
   else if (guard === 'tokens' || guard === 'auto') refuseTokens(cmd, args, place.scripts)

@@ -9,10 +9,6 @@ export function isLoopbackAddress(address: string): boolean {
   if (!URL.canParse(address)) return false
   const host = new URL(address).hostname.toLowerCase()
   return (
-    host === 'localhost' ||
-    host.endsWith('.localhost') ||
-    host === '[::1]' ||
-    host === '0.0.0.0' ||
-    /^127(?:\.\d{1,3}){3}$/u.test(host)
+    host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || host === '0.0.0.0' || /^127(?:\.\d{1,3}){3}$/u.test(host)
   )
 }

@@ -16,14 +16,7 @@ export function programName(path: string): string {
 export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh'])
 
 /** Options of git that stand before the subcommand and take the next argument. */
-const gitValueOptions: ReadonlySet<string> = new Set([
-  '-C',
-  '-c',
-  '--exec-path',
-  '--git-dir',
-  '--namespace',
-  '--work-tree',
-])
+const gitValueOptions: ReadonlySet<string> = new Set(['-C', '-c', '--exec-path', '--git-dir', '--namespace', '--work-tree'])
 
 /** The subcommand among git's arguments. */
 export function gitSubcommand(args: readonly string[]): string | undefined {

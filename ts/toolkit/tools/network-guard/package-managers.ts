@@ -27,9 +27,7 @@ const runners: Readonly<Record<string, ReadonlySet<string>>> = { npm: words('exe
 const runnerPrograms: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx'])
 
 /** With one of these a manager does without the network, or does nothing. */
-const localOptions: ReadonlySet<string> = new Set(
-  '--offline --no-index --no-install --no --dry-run --help -h --version -v'.split(' '),
-)
+const localOptions: ReadonlySet<string> = new Set('--offline --no-index --no-install --no --dry-run --help -h --version -v'.split(' '))
 
 /** A command that needs a registry: which one, and how it is called. */
 export interface RegistryNeed {
@@ -43,11 +41,7 @@ export interface RegistryNeed {
  * What of a package manager's command needs a registry, if anything: a subcommand that can do nothing without one, or a
  * program to run that is not installed.
  */
-export function registryNeed(
-  name: string,
-  args: readonly string[],
-  isInstalled: (program: string) => boolean,
-): RegistryNeed | undefined {
+export function registryNeed(name: string, args: readonly string[], isInstalled: (program: string) => boolean): RegistryNeed | undefined {
   const end = args.indexOf('--')
   if (args.slice(0, end === -1 ? args.length : end).some((arg) => localOptions.has(arg))) return undefined
   if (runnerPrograms.has(name)) return programNeed(name, args, isInstalled)
@@ -76,11 +70,7 @@ function pip(name: string, args: readonly string[]): [string, readonly string[]]
   return undefined
 }
 
-function programNeed(
-  called: string,
-  args: readonly string[],
-  isInstalled: (program: string) => boolean,
-): RegistryNeed | undefined {
+function programNeed(called: string, args: readonly string[], isInstalled: (program: string) => boolean): RegistryNeed | undefined {
   // `-p` and `--package` name what to install, and `-c` a script: nobody knows what it runs.
   if (args.some((arg) => /^(?:-[a-z]*[pc]|--package|--call|--from|--with)(?:=|$)/u.test(arg))) return undefined
   const program = args.find((arg) => !arg.startsWith('-'))

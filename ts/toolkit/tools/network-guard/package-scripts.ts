@@ -3,7 +3,14 @@ import { programName } from './names.js'
 /** The scripts of the package.json of the directory that a command runs in, by their names. */
 export type Scripts = () => Readonly<Record<string, unknown>>
 
-const scriptAliases: Readonly<Record<string, string>> = { t: 'test', tst: 'test', test: 'test', start: 'start', stop: 'stop', restart: 'restart' }
+const scriptAliases: Readonly<Record<string, string>> = {
+  t: 'test',
+  tst: 'test',
+  test: 'test',
+  start: 'start',
+  stop: 'stop',
+  restart: 'restart',
+}
 const runWords: ReadonlySet<string> = new Set(['run', 'run-script', 'rum', 'urn'])
 
 /** The name of the script that `npm …` or `bun …` would run. */
@@ -27,7 +34,13 @@ export function scriptInstead(
   const script = name === undefined ? undefined : scripts()[name]
   if (typeof script !== 'string' || script === '' || script.length > longest) return undefined
   const end = args.indexOf('--')
-  const given = end === -1 ? '' : args.slice(end + 1).map((arg) => ` ${quoted(arg)}`).join('')
+  const given =
+    end === -1
+      ? ''
+      : args
+          .slice(end + 1)
+          .map((arg) => ` ${quoted(arg)}`)
+          .join('')
   const line = `PATH=node_modules/.bin:$PATH; ${script}${given}`
   return isRefused('sh', ['-c', line]) ? undefined : `cmd "sh", args ${JSON.stringify(['-c', line])}`
 }

@@ -15,7 +15,10 @@ export function packagesRefusal(words: string): ToolError {
 
 /** The refusal of a program that would have to be fetched. */
 export function programRefusal(words: string, program: string): ToolError {
-  return networkRefusal(words, `\`${program}\` is not installed here, and it cannot be fetched. Use a program that is (see node_modules/.bin). ${sayIt}`)
+  return networkRefusal(
+    words,
+    `\`${program}\` is not installed here, and it cannot be fetched. Use a program that is (see node_modules/.bin). ${sayIt}`,
+  )
 }
 
 /** The refusal of a script of package.json that a guard of words does not tell from an installation. */
@@ -35,12 +38,7 @@ export function gitWordRefusal(token: string, word: string): ToolError {
   return refusal('TOOL_GIT_REMOTE_DISABLED', 'Git remote operations are disabled for the bash tool', token, hint)
 }
 
-function refusal(
-  code: 'TOOL_NETWORK_DISABLED' | 'TOOL_GIT_REMOTE_DISABLED',
-  summary: string,
-  matched: string,
-  hint: string,
-): ToolError {
+function refusal(code: 'TOOL_NETWORK_DISABLED' | 'TOOL_GIT_REMOTE_DISABLED', summary: string, matched: string, hint: string): ToolError {
   const longest = 200
   const token = matched.length > longest ? `${matched.slice(0, longest)}…` : matched
   return new ToolError({ code, summary, place: `${summary}: matched \`${token}\``, details: { token }, hint })

@@ -42,7 +42,7 @@ function scriptWords(script: string): Word[] | undefined {
     if (word !== undefined) words.push(word)
     word = undefined
   }
-  for (let at = 0; at < script.length; ) {
+  for (let at = 0; at < script.length;) {
     const rest = script.slice(at, at + 2)
     const [char = ''] = rest
     if (rest === '$(' || rest === '<<' || char === '`') return undefined

@@ -14,10 +14,10 @@ export default defineTool({
     assignee: z.string().optional().describe('User ID to assign to'),
   }),
   execute: async (state, args) => {
-    const ticket = await createTicket(args);
+    const ticket = await createTicket(args)
     return {
       status: 'success',
       result: `Created ticket #${ticket.id}: ${ticket.title}`,
-    };
+    }
   },
-});
+})

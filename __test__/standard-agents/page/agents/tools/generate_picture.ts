@@ -9,17 +9,19 @@ export default defineTool({
     prompt: z.string().describe('Text description of the image'),
   }),
   execute: async (state, args) => {
-    const image = await generateImage(args.prompt);
+    const image = await generateImage(args.prompt)
     return {
       status: 'success',
       result: `Generated image for: "${args.prompt}"`,
-      attachments: [{
-        name: `generated-${Date.now()}.png`,
-        mimeType: 'image/png',
-        data: image.base64,
-        width: 1024,
-        height: 1024,
-      }],
-    };
+      attachments: [
+        {
+          name: `generated-${Date.now()}.png`,
+          mimeType: 'image/png',
+          data: image.base64,
+          width: 1024,
+          height: 1024,
+        },
+      ],
+    }
   },
-});
+})

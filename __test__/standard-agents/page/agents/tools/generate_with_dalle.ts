@@ -9,8 +9,8 @@ export default defineTool({
   }),
   execute: async () => {
     // This won't be called - the provider handles execution
-    return { status: 'success', result: 'Handled by provider' };
+    return { status: 'success', result: 'Handled by provider' }
   },
   executionMode: 'provider',
   executionProvider: 'openai',
-});
+})

@@ -8,6 +8,6 @@ export default defineTool({
     return {
       status: 'success',
       result: new Date().toISOString(),
-    };
+    }
   },
-});
+})

@@ -10,10 +10,10 @@ export default defineTool({
     units: z.enum(['celsius', 'fahrenheit']).default('celsius'),
   }),
   execute: async (state, args) => {
-    const weather = await fetchWeather(args.location, args.units);
+    const weather = await fetchWeather(args.location, args.units)
     return {
       status: 'success',
       result: JSON.stringify(weather),
-    };
+    }
   },
-});
+})

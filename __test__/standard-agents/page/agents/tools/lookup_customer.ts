@@ -10,24 +10,22 @@ export default defineTool({
   }),
   execute: async (state, args) => {
     // Access environment bindings
-    const db = state.env.DB;
+    const db = state.env.DB
 
     // Access custom context
-    const userId = state.context.userId;
+    const userId = state.context.userId
 
     // Access storage
-    const cached = await state.storage.get(`customer:${args.customerId}`);
+    const cached = await state.storage.get(`customer:${args.customerId}`)
     if (cached) {
-      return { status: 'success', result: cached };
+      return { status: 'success', result: cached }
     }
 
-    const customer = await db.prepare(
-      'SELECT * FROM customers WHERE id = ?'
-    ).bind(args.customerId).first();
+    const customer = await db.prepare('SELECT * FROM customers WHERE id = ?').bind(args.customerId).first()
 
     return {
       status: 'success',
       result: JSON.stringify(customer),
-    };
+    }
   },
-});
+})

@@ -11,16 +11,16 @@ export default defineTool({
   }),
   execute: async (state, args) => {
     try {
-      const result = await processPayment(args.amount, args.currency);
+      const result = await processPayment(args.amount, args.currency)
       return {
         status: 'success',
         result: `Payment processed: ${result.transactionId}`,
-      };
+      }
     } catch (error) {
       return {
         status: 'error',
         error: `Payment failed: ${error.message}`,
-      };
+      }
     }
   },
-});
+})

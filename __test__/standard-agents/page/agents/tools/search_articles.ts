@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { searchArticles } from '../../services.ts'
 
 export default defineTool({
-  description: 'Search the knowledge base for product documentation, FAQs, and troubleshooting guides. Returns relevant articles sorted by relevance.',
+  description:
+    'Search the knowledge base for product documentation, FAQs, and troubleshooting guides. Returns relevant articles sorted by relevance.',
   args: z.object({
     query: z.string().describe('Natural language search query'),
     limit: z.number().min(1).max(20).default(5).describe('Max results'),
@@ -12,7 +13,7 @@ export default defineTool({
   }),
   execute: async (state, args) => {
     try {
-      const { results, total, offset, limit } = await searchArticles(args);
+      const { results, total, offset, limit } = await searchArticles(args)
       return {
         status: 'success',
         result: JSON.stringify({
@@ -20,13 +21,13 @@ export default defineTool({
           totalCount: total,
           hasMore: offset + limit < total,
         }),
-      };
+      }
     } catch (error) {
-      console.error('[Tool] Operation failed:', error);
+      console.error('[Tool] Operation failed:', error)
       return {
         status: 'error',
         error: `Failed to complete operation: ${error.message}`,
-      };
+      }
     }
   },
-});
+})

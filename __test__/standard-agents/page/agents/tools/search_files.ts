@@ -10,12 +10,12 @@ export default defineTool({
     maxResults: z.number().optional().default(5),
   }),
   execute: async (state, args) => {
-    const vectorStoreId = state.tenvs.vectorStoreId;
-    const results = await searchVectorStore(vectorStoreId, args.query, args.maxResults);
-    return { status: 'success', result: JSON.stringify(results) };
+    const vectorStoreId = state.tenvs.vectorStoreId
+    const results = await searchVectorStore(vectorStoreId, args.query, args.maxResults)
+    return { status: 'success', result: JSON.stringify(results) }
   },
   tenvs: z.object({
     vectorStoreId: z.string().describe('OpenAI Vector Store ID'),
     userLocation: z.string().optional().describe('User location for relevance'),
   }),
-});
+})

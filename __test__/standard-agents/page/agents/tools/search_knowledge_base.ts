@@ -9,10 +9,10 @@ export default defineTool({
     query: z.string().describe('Search query'),
   }),
   execute: async (state, args) => {
-    const results = await searchKnowledgeBase(args.query);
+    const results = await searchKnowledgeBase(args.query)
     return {
       status: 'success',
       result: JSON.stringify(results),
-    };
+    }
   },
-});
+})

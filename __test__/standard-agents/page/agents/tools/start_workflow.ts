@@ -12,16 +12,16 @@ export default defineTool({
     queueTool(state.rootState, 'execute_step', {
       workflowId: args.workflowId,
       step: 1,
-    });
+    })
 
     // Emit event to frontend
     await emitThreadEvent(state, 'workflow_started', {
       workflowId: args.workflowId,
-    });
+    })
 
     return {
       status: 'success',
       result: 'Workflow initiated',
-    };
+    }
   },
-});
+})
