@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi_derive::napi;
+use toolwright_core::voice::refusals::{Ending, explain, explain_program};
+use toolwright_core::voice::{self, Door};
 use toolwright_exec::{
     Cancel, ExecEnv, ExecError, ExecRequest, Exit, Finished, Output, Sandbox, Sink,
 };
 use toolwright_fs::{FsError, Granted, Located};
-use toolwright_sandbox::explain::{Ending, explain, explain_program};
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::{GrantError, Grants};
-use toolwright_sandbox::remedy::Reader;
 
 use crate::environment::EnvironmentOptions;
 use crate::error::NativeError;
@@ -210,7 +210,7 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
         Exit::Code(code) => network(command, plan, Ending::Code(*code)),
         Exit::Signal { .. } => None,
     };
-    if let Some(hint) = explain(&printed, plan, Reader::Tools).or_else(unsaid) {
+    if let Some(hint) = explain(&printed, plan, Door::Tools).or_else(unsaid) {
         native.message = format!("{}\n{hint}", native.message.trim_end());
         native.hint = hint;
     }
@@ -227,7 +227,7 @@ fn not_zero(command: &Command, plan: &Plan, exit: &Exit, printed: String) -> Nat
 }
 
 fn network(command: &Command, plan: &Plan, ending: Ending) -> Option<String> {
-    explain_program(&command.cmd, &command.args, ending, plan, Reader::Tools)
+    explain_program(&command.cmd, &command.args, ending, plan, Door::Tools)
 }
 
 fn failed(
@@ -238,7 +238,7 @@ fn failed(
     cwd: &Path,
     error: ExecError,
 ) -> NativeError {
-    let hint = error.hint(Reader::Tools);
+    let hint = voice::commands::hint(&error, Door::Tools).into_owned();
     // What it was run in is a descriptor of this process; what the caller knows is its path.
     let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
     let described = |native: NativeError| {
@@ -265,7 +265,7 @@ fn failed(
     }
     if let ExecError::Unconfined { missing, .. } = &error {
         let summary = format!("Cannot confine {}", command.cmd);
-        let place = format!("{summary}: {missing}");
+        let place = format!("{summary}: {}", voice::commands::missing(missing));
         return described(NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, &hint))
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());

@@ -9,14 +9,14 @@ use std::time::Instant;
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::voice::refusals::{Ending, explain, explain_line};
+use toolwright_core::voice::{self, Door};
 use toolwright_exec::{
     Cancel, ExecEnv, ExecError, ExecRequest, Exit, Finished, Head, Sandbox, Split, StoppedBy,
     Streams,
 };
-use toolwright_sandbox::explain::{Ending, explain, explain_line};
 use toolwright_sandbox::plan::{Granted, Plan};
 use toolwright_sandbox::policy::Resolved;
-use toolwright_sandbox::remedy::Reader;
 
 use super::file_error;
 use super::policy::{ContractGrants, Policy};
@@ -198,7 +198,7 @@ fn run(
         Some(Err(error)) => outcome.sidecar_failed = Some(error.message),
     }
     if outcome.exit_code != Some(0) {
-        let explain = |printed: &str| explain(printed, &plan, Reader::Session);
+        let explain = |printed: &str| explain(printed, &plan, Door::Session);
         let seen = explain(&stderr).or_else(|| explain(&stdout));
         outcome.hint = seen.or_else(|| network(&request.command, &outcome, &plan));
         outcome.hint = outcome.hint.take().or_else(|| open.missing());
@@ -211,7 +211,7 @@ fn run(
 fn network(line: &str, outcome: &ContractBashOutcome, plan: &Plan) -> Option<String> {
     let code = outcome.exit_code.map(Ending::Code);
     let ending = if outcome.timed_out { Ending::TimedOut } else { code? };
-    explain_line(line, ending, plan, Reader::Session)
+    explain_line(line, ending, plan, Door::Session)
 }
 
 /// What reads the line, and its arguments. No file of bash's own is read before it, and a line that
@@ -357,12 +357,12 @@ fn failed(
     cwd: &Path,
     error: &ExecError,
 ) -> NativeError {
-    let hint = error.hint(Reader::Session);
+    let hint = voice::commands::hint(error, Door::Session);
     // What it was run in is a descriptor of this process; what the caller knows is its path.
     let said = error.to_string().replace(&*directory.to_string_lossy(), &cwd.to_string_lossy());
     if let ExecError::Unconfined { missing, .. } = error {
         let summary = "Cannot confine the command".to_owned();
-        let place = format!("{summary}: {missing}");
+        let place = format!("{summary}: {}", voice::commands::missing(missing));
         return NativeError::new("TOOL_SANDBOX_UNAVAILABLE", summary, &place, &hint)
             .with("layer", missing.layer)
             .with("reason", missing.reason.as_str());

@@ -3,4 +3,16 @@
 //! A hint names a move that its reader can make. The tools of a session take no patch, and their
 //! host sets `limits`; so they get words of their own where the others would lead nowhere.
 
+pub mod commands;
 pub mod files;
+pub mod refusals;
+mod remedy;
+
+/// Where a model calls from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Tools whose host has the options of `createTools`.
+    Tools,
+    /// The tools of a session, whose host grants capabilities.
+    Session,
+}

@@ -5,15 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{fmt, io};
 
-use toolwright_sandbox::remedy::{Reader, Remedy};
-
 use crate::capture::Output;
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Streams};
 
 /// A command that was not run, or was not let run to its end.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ExecError {
     /// The request holds something that cannot be passed to a program.
     #[error("Cannot run `{}`: {what} {problem}", program.escape_debug())]
@@ -94,7 +91,6 @@ pub enum ExecError {
 /// Why a program could not be started. `posix_spawn` gives one error number for several causes, so
 /// this is found out by looking, after the failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum SpawnReason {
     /// There is no such program.
     NotFound,
@@ -164,73 +160,4 @@ impl ExecError {
         let (program, timeout) = (request.cmd.to_owned(), request.timeout);
         Self::TimedOut { program, output: Output::default(), stderr, timeout }
     }
-
-    /// The next move, in a sentence for a language model.
-    #[must_use]
-    pub fn hint(&self, reader: Reader) -> String {
-        match self {
-            Self::Spawn { reason: SpawnReason::Hidden, .. } => format!(
-                "Use a program of the system or below the root directory, or {}.",
-                Remedy::READABLE.words(reader)
-            ),
-            Self::Unconfined { missing, .. } => missing.remedy(reader),
-            _ => self.hint_for_all().to_owned(),
-        }
-    }
-
-    fn hint_for_all(&self) -> &'static str {
-        match self {
-            Self::InvalidInput { .. } => "Correct that part of the call.",
-            Self::Spawn { reason, program, .. } => match reason {
-                SpawnReason::NotFound => not_found(program),
-                SpawnReason::NotExecutable => {
-                    "Make the file executable, or pass it as an argument to its interpreter."
-                }
-                SpawnReason::UnknownFormat => {
-                    "Run it through its interpreter, for example `sh` with the file as argument."
-                }
-                SpawnReason::MissingInterpreter { .. } => {
-                    "Correct the first line of the script (a CR at its end counts too), or run it through an interpreter that is installed."
-                }
-                SpawnReason::BadCwd => "Pass a directory that exists, or leave `cwd` out.",
-                SpawnReason::TooLong => {
-                    "Pass less on the command line, for example through a file."
-                }
-                SpawnReason::PermissionDenied => "Use a program this user may run.",
-                SpawnReason::Resources => "Try again when other commands have ended.",
-                SpawnReason::Busy => "Try again when whatever writes the file has closed it.",
-                SpawnReason::Hidden | SpawnReason::Other => "See the system's words for the cause.",
-            },
-            Self::Unconfined { missing, .. } => missing.remedy,
-            Self::GrantChanged { .. } => {
-                "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
-            }
-            Self::TimedOut { .. } => {
-                "The command and its children were killed. Make it do less, or do it in several calls: only the host program can give it more time."
-            }
-            Self::Cancelled { .. } => {
-                "The caller stopped this command; repeat it only if asked to."
-            }
-            Self::Lost { .. } => "Check what the command did before repeating it.",
-        }
-    }
 }
-
-/// The next move where a program does not exist, by what its name looks like.
-fn not_found(name: &str) -> &'static str {
-    if BUILTINS.contains(&name) {
-        return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";
-    }
-    if name.contains(|char: char| char.is_whitespace() || "|&;<>()$`*?\"'".contains(char)) {
-        return "`cmd` is one program without arguments: put arguments into args; shell syntax needs `sh` with args [\"-c\", \"…\"].";
-    }
-    if name.contains('/') {
-        return "Check the path, which begins at the working directory.";
-    }
-    "Check the spelling, or use a program that is installed: `sh` with args [\"-c\", \"command -v NAME\"] tells."
-}
-
-const BUILTINS: [&str; 14] = [
-    "alias", "cd", "exit", "export", "set", "shopt", "source", "type", "ulimit", "umask", "unset",
-    "pushd", "popd", "command",
-];

@@ -63,7 +63,7 @@ pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
 pub use error::{ExecError, SpawnReason};
 pub use exit::Exit;
-pub use missing::Missing;
+pub use missing::{Missing, Requirement};
 pub use notice::Notice;
 pub use report::report;
 pub use request::{ExecEnv, ExecRequest, Sandbox, Streams};

@@ -14,11 +14,7 @@ use toolwright_exec::{ExecEnv, ExecError, Exit, SpawnReason};
 
 fn reason(result: Result<toolwright_exec::Finished, ExecError>) -> SpawnReason {
     match result {
-        Err(error @ ExecError::Spawn { .. }) => {
-            assert!(!error.hint(toolwright_sandbox::remedy::Reader::Tools).is_empty());
-            let ExecError::Spawn { reason, .. } = error else { unreachable!() };
-            reason
-        }
+        Err(ExecError::Spawn { reason, .. }) => reason,
         other => panic!("{other:?}"),
     }
 }

@@ -102,8 +102,10 @@ impl Layers {
     }
 }
 
-/// Whether a command is refused to write with EACCES, as by Landlock, and not with EROFS, as by a mount.
-pub(crate) fn refuses_without_mounts() -> bool {
+/// Whether the kernel refuses a command's write with EACCES, as Landlock does, and not with EROFS, as
+/// a mount does.
+#[must_use]
+pub fn refuses_without_mounts() -> bool {
     WITHOUT_MOUNTS.load(Ordering::Relaxed)
 }
 

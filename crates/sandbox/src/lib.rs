@@ -1,10 +1,8 @@
 //! Confines commands with the kernel's means.
 
-pub mod explain;
 pub mod layers;
 pub mod plan;
 pub mod policy;
-pub mod remedy;
 pub mod report;
 pub mod seatbelt;
 pub mod step;

@@ -10,9 +10,10 @@ use std::path::{Component, Path, PathBuf};
 
 pub use network::{Ending, explain_line, explain_program};
 
-use crate::layers::refuses_without_mounts;
-use crate::plan::{Files, Network, Plan};
-use crate::remedy::{Reader, Remedy};
+use crate::voice::Door;
+use crate::voice::remedy::Remedy;
+use toolwright_sandbox::layers::refuses_without_mounts;
+use toolwright_sandbox::plan::{Files, Network, Plan};
 
 /// Words of libc, of Node, Python, Go and of common programs, for a network that is not there.
 const NETWORK: [&str; 14] = [
@@ -48,12 +49,12 @@ const BUSY: [&str; 4] =
 
 /// A sentence for a model that explains what a failed command printed, if it was refused something.
 #[must_use]
-pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
+pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
     // What matters stands at the end, and a megabyte need not be searched.
     let start = printed.len().saturating_sub(16 << 10);
     let printed = String::from_utf8_lossy(&printed.as_bytes()[start..]).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| printed.contains(word));
-    let hint = |what: &str, move_of_host: Remedy| Some(sentence(what, move_of_host, reader));
+    let hint = |what: &str, move_of_host: Remedy| Some(sentence(what, move_of_host, door));
     if plan.network != Network::Open && says(&NETWORK) {
         return hint("the network is blocked; work without it, or", Remedy::NETWORK);
     }
@@ -109,8 +110,8 @@ pub fn explain(printed: &str, plan: &Plan, reader: Reader) -> Option<String> {
 }
 
 /// What may have been refused, and what the host can do about it.
-fn sentence(what: &str, move_of_host: Remedy, reader: Reader) -> String {
-    format!("This may be the sandbox: {what} {}.", move_of_host.words(reader))
+fn sentence(what: &str, move_of_host: Remedy, door: Door) -> String {
+    format!("This may be the sandbox: {what} {}.", move_of_host.words(door))
 }
 
 /// Whether a line that tells of a refusal names a path that commands do not write.
@@ -149,8 +150,8 @@ fn protected<'a>(printed: &str, plan: &'a Plan) -> Option<&'a Path> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::layers::{Layer, Layers};
-    use crate::plan::Limits;
+    use toolwright_sandbox::layers::{Layer, Layers};
+    use toolwright_sandbox::plan::Limits;
 
     pub(crate) fn plan(network: Network, files: Files) -> Plan {
         Plan {
@@ -187,11 +188,11 @@ pub(crate) mod tests {
             ("sh: fork: Resource temporarily unavailable", "sandbox.limits.processes"),
             ("cat: /home/u/.ssh/id: Permission denied", "sandbox.readable"),
         ] {
-            let explained = explain(printed, &confined, Reader::Tools).expect(printed);
+            let explained = explain(printed, &confined, Door::Tools).expect(printed);
             assert!(explained.contains(word), "{printed}: {explained}");
         }
-        assert_eq!(explain("Could not resolve host", &open, Reader::Tools), None);
-        assert_eq!(explain("Read-only file system", &open, Reader::Tools), None);
+        assert_eq!(explain("Could not resolve host", &open, Door::Tools), None);
+        assert_eq!(explain("Read-only file system", &open, Door::Tools), None);
         for printed in [
             "",
             "3 tests failed",
@@ -199,7 +200,7 @@ pub(crate) mod tests {
             "umount: /mnt: target is busy, EBUSY",
             &"é".repeat(20_000),
         ] {
-            assert_eq!(explain(printed, &confined, Reader::Tools), None);
+            assert_eq!(explain(printed, &confined, Door::Tools), None);
         }
     }
 
@@ -207,9 +208,9 @@ pub(crate) mod tests {
     fn a_socket_is_not_a_file_that_somebody_may_not_read() {
         let docker = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock";
         let confined = plan(Network::PrivateLoopback, Files::Confined);
-        let explained = explain(docker, &confined, Reader::Tools).expect("explained");
+        let explained = explain(docker, &confined, Door::Tools).expect("explained");
         assert!(explained.contains("unix sockets"), "{explained}");
-        assert_eq!(explain(docker, &plan(Network::Open, Files::Full), Reader::Tools), None);
+        assert_eq!(explain(docker, &plan(Network::Open, Files::Full), Door::Tools), None);
     }
 
     #[test]
@@ -221,15 +222,15 @@ pub(crate) mod tests {
         for printed in
             ["touch: cannot touch '/etc/x': Permission denied", "sh: ../x: Permission denied"]
         {
-            let explained = explain(printed, &confined, Reader::Tools).expect(printed);
+            let explained = explain(printed, &confined, Door::Tools).expect(printed);
             assert!(explained.contains("sandbox.writableRoots"), "{printed}: {explained}");
         }
         for printed in ["sh: ./script: Permission denied", "cat: /srv/root/x: Permission denied"] {
-            assert_eq!(explain(printed, &confined, Reader::Tools), None, "{printed}");
+            assert_eq!(explain(printed, &confined, Door::Tools), None, "{printed}");
         }
         let mounts = Layers { mount: Layer::Holds, ..landlock };
         mounts.note();
-        assert_eq!(explain("cat: /etc/x: Permission denied", &confined, Reader::Tools), None);
+        assert_eq!(explain("cat: /etc/x: Permission denied", &confined, Door::Tools), None);
     }
 
     /// A session has capabilities where tools have options, and no limits.
@@ -242,7 +243,7 @@ pub(crate) mod tests {
             ("sh: fork: Resource temporarily unavailable", "start fewer"),
             ("cat: /home/u/.ssh/id: Permission denied", "fs.read"),
         ] {
-            let explained = explain(printed, &confined, Reader::Session).expect(printed);
+            let explained = explain(printed, &confined, Door::Session).expect(printed);
             assert!(explained.contains(words), "{explained}");
             for option in ["allowNetwork", "writableRoots", "sandbox.readable", "sandbox.limits"] {
                 assert!(!explained.contains(option), "{explained}");

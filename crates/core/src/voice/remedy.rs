@@ -1,44 +1,37 @@
-//! What the host can do about a refusal, in the words of what the host has: options of tools, or the
-//! capabilities of a session. All hints take theirs from here.
+//! What the host can do about a refusal, in the words of what it has: options of tools, or the
+//! capabilities of a session.
 
-/// Who a hint is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    /// A model whose host has the options of `createTools`.
-    Tools,
-    /// A model whose host has a session of `toolwright/contract`.
-    Session,
-}
+use super::Door;
 
 /// A move of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remedy {
+pub(crate) struct Remedy {
     tools: &'static str,
     session: &'static str,
 }
 
 impl Remedy {
     /// Opens the network.
-    pub const NETWORK: Self = Self {
+    pub(crate) const NETWORK: Self = Self {
         tools: "have the host set allowNetwork",
         session: "have the host grant net.hosts ['*']; a narrower one opens web_fetch alone",
     };
     /// Adds a directory that commands may write.
-    pub const WRITABLE: Self = Self {
+    pub(crate) const WRITABLE: Self = Self {
         tools: "have the host add sandbox.writableRoots",
         session: "have the host grant fs.write for a whole directory (`dir/**`)",
     };
     /// Adds what commands may read.
-    pub const READABLE: Self = Self {
+    pub(crate) const READABLE: Self = Self {
         tools: "have the host add it to sandbox.readable",
         session: "have the host grant fs.read for it (`dir/**`)",
     };
     /// Opens the services of the host's own machine.
-    pub const LOOPBACK: Self = Self::same("have the host set sandbox.loopback to 'host'");
+    pub(crate) const LOOPBACK: Self = Self::same("have the host set sandbox.loopback to 'host'");
     /// Gives up the protection of a path.
-    pub const PROTECTED: Self = Self::same("have the host change sandbox.denyWrite");
+    pub(crate) const PROTECTED: Self = Self::same("have the host change sandbox.denyWrite");
     /// Lets more processes be.
-    pub const PROCESSES: Self = Self {
+    pub(crate) const PROCESSES: Self = Self {
         tools: "or have the host raise sandbox.limits.processes",
         session: "one after the other",
     };
@@ -48,11 +41,10 @@ impl Remedy {
     }
 
     /// A part of a sentence.
-    #[must_use]
-    pub fn words(self, reader: Reader) -> &'static str {
-        match reader {
-            Reader::Tools => self.tools,
-            Reader::Session => self.session,
+    pub(crate) fn words(self, door: Door) -> &'static str {
+        match door {
+            Door::Tools => self.tools,
+            Door::Session => self.session,
         }
     }
 }

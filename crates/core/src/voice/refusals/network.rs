@@ -1,8 +1,9 @@
 //! Commands that say nothing of the network they lack: they wait for it, or end with a number.
 
 use super::sentence;
-use crate::plan::{Network, Plan};
-use crate::remedy::{Reader, Remedy};
+use crate::voice::Door;
+use crate::voice::remedy::Remedy;
+use toolwright_sandbox::plan::{Network, Plan};
 
 /// How a command ended that did not say why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,19 +22,19 @@ pub fn explain_program(
     arguments: &[String],
     ending: Ending,
     plan: &Plan,
-    reader: Reader,
+    door: Door,
 ) -> Option<String> {
     if !SHELLS.contains(&name_of(program)) {
-        return explain_line(&format!("{program} {}", arguments.join(" ")), ending, plan, reader);
+        return explain_line(&format!("{program} {}", arguments.join(" ")), ending, plan, door);
     }
-    arguments.iter().find_map(|argument| explain_line(argument, ending, plan, reader))
+    arguments.iter().find_map(|argument| explain_line(argument, ending, plan, door))
 }
 
 const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
 
 /// The same for a command line.
 #[must_use]
-pub fn explain_line(line: &str, ending: Ending, plan: &Plan, reader: Reader) -> Option<String> {
+pub fn explain_line(line: &str, ending: Ending, plan: &Plan, door: Door) -> Option<String> {
     if plan.network == Network::Open {
         return None;
     }
@@ -44,20 +45,20 @@ pub fn explain_line(line: &str, ending: Ending, plan: &Plan, reader: Reader) -> 
                 let what = format!(
                     "`{name}` may be waiting for the network, which is blocked; work with what is installed, or"
                 );
-                return Some(sentence(&what, Remedy::NETWORK, reader));
+                return Some(sentence(&what, Remedy::NETWORK, door));
             }
             Ending::TimedOut => return None,
             Ending::Code(code) => failure(name, code)?,
         };
         if !arguments.iter().any(|argument| is_this_machine(argument)) {
             let what = format!("`{name}` {failure}, and the network is blocked; do without it, or");
-            return Some(sentence(&what, Remedy::NETWORK, reader));
+            return Some(sentence(&what, Remedy::NETWORK, door));
         }
         (plan.network != Network::HostLoopback).then(|| {
             let what = format!(
                 "`{name}` {failure}, and commands do not reach services of this machine; start the service in the same command line, or"
             );
-            sentence(&what, Remedy::LOOPBACK, reader)
+            sentence(&what, Remedy::LOOPBACK, door)
         })
     })
 }
@@ -144,11 +145,11 @@ const BEFORE: [&str; 8] = ["command", "do", "env", "exec", "nohup", "sudo", "the
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::tests::plan;
-    use crate::plan::Files;
+    use crate::voice::refusals::tests::plan;
+    use toolwright_sandbox::plan::Files;
 
     fn quiet(line: &str, ending: Ending, network: Network) -> Option<String> {
-        explain_line(line, ending, &plan(network, Files::Confined), Reader::Tools)
+        explain_line(line, ending, &plan(network, Files::Confined), Door::Tools)
     }
 
     #[test]
@@ -156,7 +157,7 @@ mod tests {
         let blocked = plan(Network::PrivateLoopback, Files::Confined);
         let of = |program: &str, arguments: &[&str]| {
             let arguments: Vec<String> = arguments.iter().map(|&one| one.to_owned()).collect();
-            explain_program(program, &arguments, Ending::TimedOut, &blocked, Reader::Tools)
+            explain_program(program, &arguments, Ending::TimedOut, &blocked, Door::Tools)
         };
         assert!(of("/bin/sh", &["-c", "cd x && npx y"]).is_some());
         assert!(of("sh", &["-c", "yarn"]).is_some());

@@ -1,0 +1,110 @@
+//! Next moves after commands that were not run, or not to their end.
+
+use std::borrow::Cow;
+
+use toolwright_exec::{ExecError, Missing, Requirement, SpawnReason};
+
+use super::Door;
+use super::remedy::Remedy;
+
+/// The next move.
+#[must_use]
+pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
+    Cow::Borrowed(match error {
+        ExecError::Spawn { reason: SpawnReason::Hidden, .. } => {
+            return format!(
+                "Use a program of the system or below the root directory, or {}.",
+                Remedy::READABLE.words(door)
+            )
+            .into();
+        }
+        ExecError::Unconfined { missing, .. } => return remedy(missing, door),
+        ExecError::InvalidInput { .. } => "Correct that part of the call.",
+        ExecError::Spawn { reason, program, .. } => match reason {
+            SpawnReason::NotFound => not_found(program),
+            SpawnReason::NotExecutable => {
+                "Make the file executable, or pass it as an argument to its interpreter."
+            }
+            SpawnReason::UnknownFormat => {
+                "Run it through its interpreter, for example `sh` with the file as argument."
+            }
+            SpawnReason::MissingInterpreter { .. } => {
+                "Correct the first line of the script (a CR at its end counts too), or run it through an interpreter that is installed."
+            }
+            SpawnReason::BadCwd => "Pass a directory that exists, or leave `cwd` out.",
+            SpawnReason::TooLong => "Pass less on the command line, for example through a file.",
+            SpawnReason::PermissionDenied => "Use a program this user may run.",
+            SpawnReason::Resources => "Try again when other commands have ended.",
+            SpawnReason::Busy => "Try again when whatever writes the file has closed it.",
+            SpawnReason::Hidden | SpawnReason::Other => "See the system's words for the cause.",
+        },
+        ExecError::GrantChanged { .. } => {
+            "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
+        }
+        ExecError::TimedOut { .. } => {
+            "The command and its children were killed. Make it do less, or do it in several calls: only the host program can give it more time."
+        }
+        ExecError::Cancelled { .. } => {
+            "The caller stopped this command; repeat it only if asked to."
+        }
+        ExecError::Lost { .. } => "Check what the command did before repeating it.",
+    })
+}
+
+/// What would make a layer available.
+fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {
+    Cow::Borrowed(match missing.requirement {
+        Requirement::BlockedNetwork => {
+            return format!(
+                "Allow the seccomp system call (a container profile may forbid it), or {}.",
+                Remedy::NETWORK.words(door)
+            )
+            .into();
+        }
+        Requirement::ProtectedPaths => {
+            "Allow user namespaces, set sandbox.denyWrite to [], or unset sandbox.required."
+        }
+        Requirement::ClosedPaths | Requirement::Promise(_) => {
+            "Use a kernel with Landlock, allow user namespaces, or unset sandbox.required."
+        }
+        Requirement::Program => {
+            "Let the process run programs of its own: files in memory (memfd), or a temporary directory that is not mounted noexec."
+        }
+        Requirement::Start => {
+            "See what the system or its container forbids: `npx toolwright doctor` tells what holds."
+        }
+    })
+}
+
+/// Which layer is missing, what needs it and why it is missing.
+#[must_use]
+pub fn missing(missing: &Missing) -> String {
+    let Missing { layer, requirement, reason } = missing;
+    let purpose = match requirement {
+        Requirement::BlockedNetwork => "blocking the network",
+        Requirement::ProtectedPaths => "sandbox.denyWrite",
+        Requirement::ClosedPaths => "closing credential stores and sandbox.denyRead",
+        Requirement::Promise(promise) => promise,
+        Requirement::Program | Requirement::Start => "confining commands",
+    };
+    format!("{layer} is missing, which {purpose} needs: {reason}")
+}
+
+/// The next move where a program does not exist, by what its name looks like.
+fn not_found(name: &str) -> &'static str {
+    if BUILTINS.contains(&name) {
+        return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";
+    }
+    if name.contains(|char: char| char.is_whitespace() || "|&;<>()$`*?\"'".contains(char)) {
+        return "`cmd` is one program without arguments: put arguments into args; shell syntax needs `sh` with args [\"-c\", \"…\"].";
+    }
+    if name.contains('/') {
+        return "Check the path, which begins at the working directory.";
+    }
+    "Check the spelling, or use a program that is installed: `sh` with args [\"-c\", \"command -v NAME\"] tells."
+}
+
+const BUILTINS: [&str; 14] = [
+    "alias", "cd", "exit", "export", "set", "shopt", "source", "type", "ulimit", "umask", "unset",
+    "pushd", "popd", "command",
+];
