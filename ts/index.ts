@@ -1,7 +1,7 @@
 /** `toolwright`: the built-in tools, `defineTool`, and what configures them. */
 export { createTools, type CreateToolsOptions, type StreamingToolwrightTools, type ToolwrightTools } from './toolkit/create-tools.js'
 export type { StreamingBashTool } from './toolkit/tools/bash.js'
-export type { NetworkGuard } from './toolkit/tools/network-guard/guard-network.js'
+export type { NetworkGuard } from './core/network-guard/guard-network.js'
 export { ToolError, toolErrorCodes, type ToolErrorCode, type ToolErrorOptions } from './core/errors.js'
 export { configureTools, type EnvironmentOption, type ToolOptions } from './toolkit/settings.js'
 export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'

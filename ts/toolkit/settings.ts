@@ -8,7 +8,7 @@ import { checked, checkNames, invalid, ownCopy, takenOptions } from '../core/opt
 import { checkEnvironment, checkLimits, checkOutputLimits, checkRootDir, checkSwitch, widest } from './setting-checks.js'
 import { checkSandbox, noSandboxOptions, type SandboxOptions } from '../core/sandbox.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, BASH_TOOL_MAX_TIMEOUT_MS } from './tools/bash-limits.js'
-import { type NetworkGuard, networkGuards } from './tools/network-guard/guard-network.js'
+import { type NetworkGuard, networkGuards } from '../core/network-guard/guard-network.js'
 
 /** Options of the built-in tools: of `createTools` for one set, of `configureTools` for all. */
 export interface ToolOptions {

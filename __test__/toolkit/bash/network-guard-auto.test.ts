@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { guardNetwork } from '../../../ts/toolkit/tools/network-guard/guard-network.js'
+import { guardNetwork } from '../../../ts/core/network-guard/guard-network.js'
 import { bash, configureTools, createTools, ToolError } from 'toolwright'
 import { makeSandbox } from '../../support/sandbox.ts'
 

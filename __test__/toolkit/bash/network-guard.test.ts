@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { guardNetwork, type NetworkGuard } from '../../../ts/toolkit/tools/network-guard/guard-network.js'
+import { guardNetwork, type NetworkGuard } from '../../../ts/core/network-guard/guard-network.js'
 import { bashTool, configureTools, createTools, ToolError, type ToolwrightTools } from 'toolwright'
 import { makeSandbox } from '../../support/sandbox.ts'
 

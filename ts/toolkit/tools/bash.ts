@@ -18,8 +18,8 @@ import { commandSettings } from './command-settings.js'
 import { LiveOutput } from './live-output.js'
 import { forModel } from './model-errors.js'
 import { type Toolkit, withNote } from './model-output.js'
-import { guardNetwork, noVariables } from './network-guard/guard-network.js'
-import { syntaxNote, withSyntaxNote } from './shell-syntax.js'
+import { guardNetwork, noVariables } from '../../core/network-guard/guard-network.js'
+import { syntaxNote, withSyntaxNote } from '../../core/shell-syntax.js'
 
 /** Input of the `bash` tool. */
 export interface BashInput {

@@ -1,6 +1,6 @@
-import { ToolError } from '../../core/errors.js'
+import { ToolError } from './errors.js'
 import { programName, shells } from './network-guard/names.js'
-import type { BashInput } from './bash.js'
+import type { BashInput } from '../toolkit/tools/bash.js'
 
 /** What a shell reads as an operator, where an argument is nothing else, or begins with a redirection. */
 const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u

@@ -1,4 +1,4 @@
-import { ToolError } from '../../../core/errors.js'
+import { ToolError } from '../errors.js'
 
 const sayIt = 'If the task cannot be done without the network, say so: the host program can allow it (allowNetwork: true).'
 const nextMove = `Work with what is on this machine. ${sayIt}`
