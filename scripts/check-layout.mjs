@@ -1,6 +1,7 @@
 // The rules of the repository's layout that a linter cannot express.
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
+import { importsAgainstTheOrder } from './checks/rooms.mjs'
 import { listTree, report } from './checks/tree.mjs'
 import { root } from './setup/paths.mjs'
 
@@ -65,6 +66,22 @@ function* cratesThatNameNapi() {
   }
 }
 
+/** rustfmt groups imports by module on nightly only, so the style is compared here. */
+function* splitImports() {
+  const USE = /^use ([\w:]+)::(?:\w+|\{[^}]*\});$/
+  for (const file of files) {
+    if (!/^(?:src|crates|fuzz|bench)\/.*\.rs$/.test(file)) continue
+    let before
+    let conditional = false
+    for (const line of read(file).split('\n')) {
+      const module = USE.exec(line.trim())?.[1]
+      if (module !== undefined && module === before && !conditional) yield `${file}: two imports from ${module}; write one`
+      before = module
+      conditional = line.trim().startsWith('#[')
+    }
+  }
+}
+
 function* versions() {
   const { version } = JSON.parse(read('package.json'))
   const crate = /^\[workspace\.package\][^[]*?^version = "([^"]+)"/ms.exec(read('Cargo.toml'))?.[1]
@@ -105,9 +122,11 @@ function* packagesWithoutHash() {
 report('layout', [
   ...vagueNames(),
   ...longFiles(),
+  ...importsAgainstTheOrder(files, read),
   ...addonImports(),
   ...toolsThatReachOut(),
   ...cratesThatNameNapi(),
+  ...splitImports(),
   ...versions(),
   ...lockfileGaps(),
   ...packagesWithoutHash(),

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 #[cfg(target_os = "linux")]
-use std::ffi::CStr;
-#[cfg(target_os = "linux")]
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,5 @@
 import { ToolError } from './errors.js'
 import { programName, shells } from './network-guard/names.js'
-import type { BashInput } from '../toolkit/tools/bash.js'
 
 /** What a shell reads as an operator, where an argument is nothing else, or begins with a redirection. */
 const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u
@@ -19,7 +18,7 @@ const takingPaths: ReadonlySet<string> = new Set(
  * What to say of shell syntax among the arguments of a program that is no shell: nothing has interpreted it. A model
  * means a pipe, and the program is given a `|`.
  */
-export function syntaxNote({ cmd, args }: BashInput): string | undefined {
+export function syntaxNote({ cmd, args }: { cmd: string; args?: readonly string[] | undefined }): string | undefined {
   if (typeof cmd !== 'string' || !Array.isArray(args) || shells.has(programName(cmd))) return undefined
   const takesPaths = takingPaths.has(programName(cmd))
   const found = args.find(
@@ -31,7 +30,7 @@ export function syntaxNote({ cmd, args }: BashInput): string | undefined {
 }
 
 /** A failure of a command with shell syntax among its arguments, which is then the likely reason. */
-export function withSyntaxNote(error: unknown, input: BashInput): unknown {
+export function withSyntaxNote(error: unknown, input: { cmd: string; args?: readonly string[] | undefined }): unknown {
   const syntax = ToolError.isInstance(error) && error.code === 'TOOL_COMMAND_FAILED' ? syntaxNote(input) : undefined
   if (syntax === undefined || !ToolError.isInstance(error)) return error
   const { code, summary, details, cause } = error

@@ -5,8 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::{NEVER, Tree};
 #[cfg(target_os = "linux")]
-use toolwright_fs::Granted;
-use toolwright_fs::{OpenTarget, Range, Roots};
+use toolwright_fs::{Granted, OpenTarget, Range, Roots};
 
 #[cfg(target_os = "linux")]
 fn granted(tree: &Tree) -> Granted {
