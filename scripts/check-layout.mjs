@@ -76,7 +76,7 @@ function* splitImports() {
     for (const line of read(file).split('\n')) {
       const module = USE.exec(line.trim())?.[1]
       if (module !== undefined && module === before && !conditional) yield `${file}: two imports from ${module}; write one`
-      before = module
+      before = conditional ? undefined : module
       conditional = line.trim().startsWith('#[')
     }
   }
