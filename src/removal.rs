@@ -16,7 +16,7 @@ use crate::{job, options};
 pub fn remove_directory(env: &Env, directory: String, limit_ms: f64) -> Result<Object<'_>> {
     job::long(env, move || {
         let directory = PathBuf::from(directory);
-        toolwright_exec::let_go(&directory);
+        toolwright_exec::release_directory(&directory);
         let removed = toolwright_fs::remove_tree(&directory, deadline(limit_ms));
         Outcome::done(removed.err().map(|error| error.to_string()))
     })

@@ -50,7 +50,7 @@ pub struct Cancel {
 
 /// Those of cancel flags that are gone, so that few are opened and closed.
 static SPARE: Mutex<Vec<Waker>> = Mutex::new(Vec::new());
-const MOST_SPARE: usize = 8;
+const MAX_SPARE: usize = 8;
 
 fn spare() -> MutexGuard<'static, Vec<Waker>> {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -95,7 +95,7 @@ impl Drop for Cancel {
             && let Some(waker) = self.waker.take()
         {
             let mut spare = spare();
-            if spare.len() < MOST_SPARE {
+            if spare.len() < MAX_SPARE {
                 spare.push(waker);
             }
         }
@@ -209,9 +209,9 @@ mod tests {
 
     #[test]
     fn few_descriptors_are_kept() {
-        let flags: Vec<Cancel> = (0..3 * MOST_SPARE).map(|_| Cancel::new()).collect();
+        let flags: Vec<Cancel> = (0..3 * MAX_SPARE).map(|_| Cancel::new()).collect();
         drop(flags);
-        assert!(spare().len() <= MOST_SPARE);
+        assert!(spare().len() <= MAX_SPARE);
     }
 
     #[test]

@@ -22,8 +22,8 @@ use std::path::Path;
 use std::time::Instant;
 
 pub(crate) use leader::ConfinedLeader;
-pub(crate) use pool::{Standing, standing, take_worker};
-pub(crate) use pools::{let_go, with_room};
+pub(crate) use pool::{Enforcement, probe, take_worker};
+pub(crate) use pools::{release_directory, with_room};
 use rustix::io::Errno;
 use toolwright_sandbox::wire::{Request, frame_length, run_frame};
 

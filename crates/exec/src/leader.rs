@@ -22,7 +22,7 @@ use toolwright_process::Descendants;
 const SEARCHED: bool = cfg!(target_os = "macos");
 
 /// How long the end of a killed leader is waited for. Only one stuck in the kernel takes longer.
-const DEATH: Duration = Duration::from_millis(100);
+const KILL_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) struct ChildLeader {
     /// `None` once it is reaped, or is known to have been reaped by somebody else.
@@ -124,7 +124,7 @@ impl ChildLeader {
     /// even so, and a thread waits for it from now on.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         self.kill();
-        let ended = self.wait_until(Instant::now() + DEATH);
+        let ended = self.wait_until(Instant::now() + KILL_TIMEOUT);
         // From here on there is no number to send a signal to.
         self.pid = None;
         let Some(mut child) = self.child.take() else {

@@ -44,15 +44,15 @@ mod confined;
 pub mod environment;
 mod error;
 mod exit;
-mod lane;
 mod leader;
 mod lookup;
 mod missing;
 mod notice;
+mod output_pipe;
 mod report;
 mod request;
 mod run;
-mod running;
+mod running_command;
 mod sink;
 mod spawn;
 mod split;
@@ -71,11 +71,11 @@ pub use run::{Finished, GRACE, run, run_streaming};
 pub use sink::{Chunk, Sink, Stream};
 pub use split::{Head, Overflow, Split, StoppedBy};
 
-/// Lets the processes go that wait for more commands of plans that grant something at `directory` or
-/// below it, before it is removed. Commands that still run end as they would have.
-pub fn let_go(directory: &std::path::Path) {
+/// Ends the processes that wait for more commands of plans that grant something at `directory` or below
+/// it, before it is removed. Commands that still run end as they would have.
+pub fn release_directory(directory: &std::path::Path) {
     #[cfg(target_os = "linux")]
-    confined::let_go(directory);
+    confined::release_directory(directory);
     #[cfg(not(target_os = "linux"))]
     let _ = directory;
 }

@@ -10,11 +10,11 @@ use crate::cancel::CancelSource;
 pub fn report(plan: &Plan, inherits: bool, cancel: &dyn CancelSource) -> Report {
     #[cfg(target_os = "linux")]
     {
-        match crate::confined::standing(plan, cancel) {
-            crate::confined::Standing::Layers(layers) => {
+        match crate::confined::probe(plan, cancel) {
+            crate::confined::Enforcement::Layers(layers) => {
                 toolwright_sandbox::report::report(plan, &layers, inherits)
             }
-            crate::confined::Standing::Nothing(reason) => nothing(&reason),
+            crate::confined::Enforcement::Unavailable(reason) => nothing(&reason),
         }
     }
     #[cfg(not(target_os = "linux"))]

@@ -12,9 +12,9 @@ use crate::cancel::CancelSource;
 use crate::capture::Output;
 use crate::error::ExecError;
 use crate::exit::Exit;
-use crate::lane::{Lanes, Others};
+use crate::output_pipe::{OtherEvents, OutputPipes};
 use crate::request::ExecRequest;
-use crate::running::{News, NotRun, Running};
+use crate::running_command::{CommandState, NotRun, RunningCommand};
 use crate::sink::Sink;
 use crate::spawn::{BUSY_PAUSES, not_started, spawn};
 
@@ -109,21 +109,21 @@ fn follow_one(
     let spawned = spawn(request, deadline)?;
     let mut session = Session {
         running: spawned.running,
-        lanes: Lanes::new(spawned.output, spawned.stderr, request.max_output_bytes, sink),
+        pipes: OutputPipes::new(spawned.output, spawned.stderr, request.max_output_bytes, sink),
     };
     let ended = session.follow(deadline, request.cancel);
     if let Ok(Ended::NotRun(not_run)) = ended {
         return Ok(Followed::NotRun(not_run, spawned.program));
     }
     let ended = ended.and_then(|ended| session.close(ended).map(|status| (ended, status)));
-    let Session { running, mut lanes } = session;
+    let Session { running, mut pipes } = session;
     let left_running = running.killed();
     if ended.is_err() {
         // The group is killed here, if not before, and what it wrote is kept if it can be had.
         drop(running);
-        let _ = lanes.read_rest();
+        let _ = pipes.read_rest();
     }
-    let (output, stderr) = lanes.finish();
+    let (output, stderr) = pipes.finish();
     match ended {
         Ok((Ended::Exited, Some(exit))) => {
             let duration = started.elapsed();
@@ -152,8 +152,8 @@ enum Ended {
 }
 
 struct Session<'s> {
-    running: Running,
-    lanes: Lanes<'s>,
+    running: RunningCommand,
+    pipes: OutputPipes<'s>,
 }
 
 impl Session<'_> {
@@ -173,13 +173,13 @@ impl Session<'_> {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 // An end that nobody has looked at yet is still an end.
-                return Ok(match self.running.news()? {
-                    News::Running => Ended::TimedOut,
-                    News::Ended => Ended::Exited,
-                    News::NotRun(reason) => Ended::NotRun(reason),
+                return Ok(match self.running.poll()? {
+                    CommandState::Running => Ended::TimedOut,
+                    CommandState::Ended => Ended::Exited,
+                    CommandState::NotRun(reason) => Ended::NotRun(reason),
                 });
             }
-            let flowing = self.lanes.is_flowing();
+            let flowing = self.pipes.is_flowing();
             let observable = self.running.descriptor().is_some();
             let tick = match self.running.descriptor() {
                 None => Some(TICK_WITHOUT_PIDFD),
@@ -187,36 +187,36 @@ impl Session<'_> {
                 Some(_) => None,
             };
             let others =
-                Others { process: self.running.descriptor(), waker: waker.map(AsFd::as_fd) };
-            let ready = self.lanes.wait(flowing, others, tick.into_iter().chain(left).min())?;
+                OtherEvents { process: self.running.descriptor(), waker: waker.map(AsFd::as_fd) };
+            let ready = self.pipes.wait(flowing, others, tick.into_iter().chain(left).min())?;
             if ready.waker
                 && let Some(waker) = waker
             {
                 waker.drain();
             }
             if ready.process || !observable {
-                match self.running.news()? {
-                    News::Running => {}
-                    News::Ended => return Ok(Ended::Exited),
-                    News::NotRun(reason) => return Ok(Ended::NotRun(reason)),
+                match self.running.poll()? {
+                    CommandState::Running => {}
+                    CommandState::Ended => return Ok(Ended::Exited),
+                    CommandState::NotRun(reason) => return Ok(Ended::NotRun(reason)),
                 }
                 if ready.process {
                     // A debugger has to take the end first, and `poll` does not sleep until then.
                     thread::sleep(TICK_WITHOUT_PIDFD);
                 }
             }
-            self.lanes.read(ready.pipes)?;
+            self.pipes.read(ready.pipes)?;
         }
     }
 
     /// Ends what is left of the group and takes what is left of its output.
     fn close(&mut self, ended: Ended) -> io::Result<Option<Exit>> {
         if ended == Ended::Exited {
-            self.lanes.read_until(Instant::now() + GRACE)?;
+            self.pipes.read_until(Instant::now() + GRACE)?;
         }
         let status = self.running.end();
         // What was in the pipes when the group was killed.
-        self.lanes.read_rest()?;
+        self.pipes.read_rest()?;
         Ok(status?.map(Exit::from_status))
     }
 }
@@ -235,10 +235,10 @@ mod tests {
         let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };
         let started = Instant::now();
         let spawned = spawn(&request, None).expect("sh starts");
-        let Running::Child(leader) = spawned.running else { panic!("it is a child") };
+        let RunningCommand::Child(leader) = spawned.running else { panic!("it is a child") };
         let mut session = Session {
-            running: Running::Child(leader.without_pidfd()),
-            lanes: Lanes::new(spawned.output, spawned.stderr, 100, None),
+            running: RunningCommand::Child(leader.without_pidfd()),
+            pipes: OutputPipes::new(spawned.output, spawned.stderr, 100, None),
         };
         let never = AtomicBool::new(false);
         let ended = session.follow(Some(started + timeout), &never).expect("followed");

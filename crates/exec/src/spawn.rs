@@ -20,7 +20,7 @@ use crate::leader::ChildLeader;
 use crate::lookup::{Lookup, lookup};
 use crate::missing::Missing;
 use crate::request::{ExecEnv, ExecRequest, Sandbox, Streams};
-use crate::running::Running;
+use crate::running_command::RunningCommand;
 
 /// A program that was just written may for a moment still be open for writing: in another child of
 /// the host, between its start and its `exec`. Tried again after these pauses.
@@ -34,7 +34,7 @@ pub(crate) const BUSY_PAUSES: [Duration; 5] = [
 
 /// A started command and the ends of its pipes, to which nobody else in the host holds a writer.
 pub(crate) struct Spawned {
-    pub(crate) running: Running,
+    pub(crate) running: RunningCommand,
     /// The file that is executed.
     pub(crate) program: PathBuf,
     pub(crate) output: PipeReader,
@@ -118,7 +118,7 @@ fn launch(
     let child = command.spawn()?;
     // With `command` the host's writers close here; one left open would hide the end of the stream.
     drop(command);
-    let running = Running::Child(ChildLeader::new(child));
+    let running = RunningCommand::Child(ChildLeader::new(child));
     Ok(Spawned { running, program: program.to_owned(), output, stderr })
 }
 
@@ -144,7 +144,7 @@ fn confine(
     let (stderr, stderr_writer) = stderr.unzip();
     let writers = [Some(stdout), stderr_writer].into_iter().flatten().collect();
     let leader = confined::start(sandbox, request, &program, writers, deadline)?;
-    Ok(Spawned { running: Running::Confined(leader), program, output, stderr })
+    Ok(Spawned { running: RunningCommand::Confined(leader), program, output, stderr })
 }
 
 /// The same by the system's own program for it.

@@ -52,13 +52,13 @@ impl Said {
         let inbox = Inbox::new(socket.into());
         let mut said = Self { supervisor, _socket: ours.into(), inbox, _place: place };
         drop(theirs);
-        assert!(matches!(said.hear(), Some(Reply::Ready(_))));
+        assert!(matches!(said.recv(), Some(Reply::Ready(_))));
         said.inbox.take_descriptor();
         said
     }
 
     /// The next word of the worker; `None`: it has left.
-    fn hear(&mut self) -> Option<Reply> {
+    fn recv(&mut self) -> Option<Reply> {
         let content = self.inbox.wait().expect("read");
         content.map(|content| Reply::read(&content).expect("a reply"))
     }
@@ -80,7 +80,7 @@ impl Said {
     fn says(&mut self, before: &[u8], script: &str) -> String {
         let mut out = String::new();
         self.run(before, script, &[]).read_to_string(&mut out).expect("text");
-        let done = self.hear();
+        let done = self.recv();
         assert_eq!(done, Some(Reply::Done(0, 0)));
         out
     }
@@ -124,7 +124,7 @@ fn it_leaves_when_nobody_wants_a_command() {
     for before in [Vec::new(), kill_frame(), shell("echo out")[..20].to_vec()] {
         let mut said = Said::new(60);
         said.say(&before, None);
-        assert_eq!(said.hear(), Some(Reply::Goodbye));
+        assert_eq!(said.recv(), Some(Reply::Goodbye));
         assert!(said.inbox.wait().map_or(true, |heard| heard.is_none()));
     }
 }
@@ -137,7 +137,7 @@ fn a_kill_and_a_command_in_one_piece() {
         assert_eq!(said.says(&kill_frame(), "echo out"), "out\n");
         // For this one, and before it runs.
         let _out = said.run(&[], "sleep 60", &kill_frame());
-        let reply = said.hear();
+        let reply = said.recv();
         assert!(was_killed(reply.as_ref()), "{reply:?}");
     }
     // A command that does not run leaves its kill to nobody.
@@ -145,7 +145,7 @@ fn a_kill_and_a_command_in_one_piece() {
     let frame = run_frame(&request, [&b"missing"[..]].into_iter(), std::iter::empty());
     let (_reader, writer) = pipe().expect("pipe");
     said.say(&[frame, kill_frame()].concat(), Some(vec![writer.into()]));
-    assert!(matches!(said.hear(), Some(Reply::NotRun(FailedStep::Execute, _))));
+    assert!(matches!(said.recv(), Some(Reply::NotRun(FailedStep::Execute, _))));
     assert_eq!(said.says(&[], "echo out"), "out\n");
 }
 
@@ -159,7 +159,7 @@ fn half_a_command_is_none() {
         said.say(&frame[..half.min(frame.len() - 1)], None);
         let (worker, said_inbox) = (said.worker(), said.inbox.as_fd());
         rustix::net::shutdown(said_inbox, rustix::net::Shutdown::Write).expect("shut");
-        assert_eq!(said.hear(), None);
+        assert_eq!(said.recv(), None);
         assert!(soon(|| !support::is_alive(worker)));
         assert!(!proof.exists());
     }
@@ -182,7 +182,7 @@ fn out_of_descriptors() {
         for _ in 0..2 {
             let mut out = String::new();
             let mut reader = said.run(&[], "echo out", &[]);
-            match said.hear() {
+            match said.recv() {
                 Some(Reply::Done(0, _)) => ran += 1,
                 Some(Reply::Done(..) | Reply::NotRun(..)) => failed += 1,
                 other => panic!("{other:?}"),
@@ -193,7 +193,7 @@ fn out_of_descriptors() {
         }
         limited(limit.current);
         let _ = said.run(&[], ":", &[]);
-        assert!(said.hear().is_some());
+        assert!(said.recv().is_some());
         assert_eq!(said.says(&[], "echo out"), "out\n", "after {most}");
     }
     assert!(ran > 0 && failed > 0, "{ran} ran, {failed} failed");
@@ -218,13 +218,13 @@ fn out_of_processes() {
     for too_late in [Vec::new(), kill_frame()] {
         limited(Some(1));
         let _ = said.run(&[], ":", &[]);
-        let reply = said.hear();
+        let reply = said.recv();
         assert!(matches!(reply, Some(Reply::Done(..) | Reply::NotRun(..))), "{reply:?}");
         assert!(soon(|| supervisors(worker).is_empty()));
         for _ in 0..3 {
             let mut out = String::new();
             let mut reader = said.run(&[], "echo out", &[]);
-            assert!(matches!(said.hear(), Some(Reply::NotRun(FailedStep::Fork, _))));
+            assert!(matches!(said.recv(), Some(Reply::NotRun(FailedStep::Fork, _))));
             // The worker has kept no end of it.
             reader.read_to_string(&mut out).expect("read");
             assert_eq!(out, "");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use support::place::{Place, supervisors};
 use support::{all_as_another_user, descriptors, done_alone, soon};
-use toolwright_exec::let_go;
+use toolwright_exec::release_directory;
 
 #[test]
 fn confined_as_another_user() {
@@ -18,8 +18,8 @@ fn confined_as_another_user() {
 }
 
 #[test]
-fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_let_go() {
-    let name = "five_hundred_plans_in_a_row_leave_nothing_when_they_are_let_go";
+fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_released() {
+    let name = "five_hundred_plans_in_a_row_leave_nothing_when_they_are_released";
     if done_alone(name, "") {
         return;
     }
@@ -27,7 +27,7 @@ fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_let_go() {
     let one = || {
         let place = Place::confined();
         assert_eq!(place.says("echo here"), "here");
-        let_go(&place.root);
+        release_directory(&place.root);
     };
     one();
     assert!(soon(|| supervisors(host).is_empty()));
@@ -40,7 +40,7 @@ fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_let_go() {
 }
 
 #[test]
-fn a_plan_that_is_let_go_ends_its_command_and_not_others() {
+fn a_released_plan_ends_its_command_and_not_others() {
     let (mut granting, other) = (Place::confined(), Place::confined());
     let kept = other.says(support::place::WORKER);
     let scratch = granting.root.join("scratch");
@@ -49,7 +49,7 @@ fn a_plan_that_is_let_go_ends_its_command_and_not_others() {
     thread::scope(|scope| {
         let long = scope.spawn(|| granting.says("touch started; sleep 0.5; echo ended"));
         assert!(soon(|| granting.root.join("started").exists()));
-        let_go(&scratch);
+        release_directory(&scratch);
         assert_eq!(long.join().expect("no panic"), "ended");
     });
     assert_eq!(other.says(support::place::WORKER), kept);

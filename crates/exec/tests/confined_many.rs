@@ -16,7 +16,7 @@ use support::{
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Streams, run};
 
 /// As many workers of a plan wait at most.
-const MOST_IDLE: usize = 16;
+const MAX_IDLE: usize = 16;
 
 #[test]
 fn confined_as_another_user() {
@@ -74,7 +74,7 @@ fn is_in_order(place: &Place) -> bool {
         pids(list.unwrap_or_default().replace(' ', "\n").as_bytes())
     });
     let zombies = zombies || dead.into_iter().any(is_zombie);
-    !zombies && supervisors.len() == 1 && workers.len() <= MOST_IDLE && place.processes().is_empty()
+    !zombies && supervisors.len() == 1 && workers.len() <= MAX_IDLE && place.processes().is_empty()
 }
 
 #[test]

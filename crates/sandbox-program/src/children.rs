@@ -1,58 +1,73 @@
-//! The supervisor's children: workers, and what is left of one that was killed.
+//! The supervisor's children: workers, and what a killed worker has left.
 //!
-//! A process namespace ends with its worker. Where there is none, what a command had started goes to the
-//! nearest reaper above, and that is the supervisor.
+//! A process namespace ends with its worker. Without one, the processes of a command become children of
+//! the nearest reaper above, which is the supervisor.
 
 use std::collections::HashMap;
 use std::fs;
 
-use crate::limits;
 use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 
-/// Workers, with their control groups, which go when they go.
+use crate::activity::Activity;
+use crate::limits;
+
+/// A worker, as its supervisor knows it.
+pub(crate) struct Child {
+    pub(crate) pid: i32,
+    /// Its control group, which is removed when the worker has ended.
+    pub(crate) group: limits::Group,
+    pub(crate) activity: Activity,
+}
+
+/// The workers of a supervisor.
 pub(crate) struct Children {
-    workers: HashMap<i32, limits::Group>,
-    /// Those of workers that have ended before what they had started.
+    workers: HashMap<i32, Child>,
+    /// The control groups of workers that have ended before what they had started.
     inhabited: Vec<limits::Group>,
 }
 
 impl Children {
     pub(crate) fn new() -> Self {
-        // Without it, what such a worker leaves goes to the host's reaper and lives on.
+        // Otherwise the host's reaper would inherit these processes, and they would live on.
         let _ = set_child_subreaper(Some(getpid()));
         Self { workers: HashMap::new(), inhabited: Vec::new() }
     }
 
-    pub(crate) fn are_none(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.workers.is_empty()
     }
 
-    pub(crate) fn add(&mut self, worker: i32, group: limits::Group) {
-        self.workers.insert(worker, group);
+    /// Whether a worker runs a command.
+    pub(crate) fn is_active(&self) -> bool {
+        self.workers.values().any(|worker| worker.activity.is_active())
     }
 
-    /// Whether a control group of one that has ended is still there.
-    pub(crate) fn have_left_groups(&self) -> bool {
+    pub(crate) fn add(&mut self, worker: Child) {
+        self.workers.insert(worker.pid, worker);
+    }
+
+    /// Whether the control group of a worker that has ended is still there.
+    pub(crate) fn has_inhabited_groups(&self) -> bool {
         !self.inhabited.is_empty()
     }
 
-    /// Collects those that have ended. Whether nobody is left.
+    /// Collects the children that have ended, and returns whether none is left.
     pub(crate) fn collect(&mut self) -> bool {
-        let nobody = self.collect_processes();
+        let is_empty = self.collect_processes();
         let inhabited = std::mem::take(&mut self.inhabited);
         self.inhabited = inhabited.into_iter().filter_map(limits::Group::remove).collect();
-        nobody
+        is_empty
     }
 
     fn collect_processes(&mut self) -> bool {
         loop {
-            // SAFETY: no memory is involved.
+            // SAFETY: the null pointer asks for no status, so the call writes nothing.
             let ended =
                 unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
             if ended <= 0 {
                 return ended < 0;
             }
-            self.inhabited.extend(self.workers.remove(&ended));
+            self.inhabited.extend(self.workers.remove(&ended).map(|worker| worker.group));
             self.kill_orphans();
         }
     }
@@ -64,7 +79,8 @@ impl Children {
         }
     }
 
-    /// Whoever is a child and no worker is left of one. What it leaves in turn comes here next.
+    /// A child that is no worker was left by one. Its own children become children of this process in
+    /// turn.
     fn kill_orphans(&self) {
         let own = getpid().as_raw_nonzero();
         let Ok(children) = fs::read_to_string(format!("/proc/{own}/task/{own}/children")) else {

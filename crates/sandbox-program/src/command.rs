@@ -15,7 +15,7 @@ use crate::signals::forget_signals;
 use crate::worker::Worker;
 
 /// How long what was killed may take to be gone, where it might not all be this command's group.
-const STUBBORN: Duration = Duration::from_millis(500);
+const KILL_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Command<'w> {
     worker: &'w Worker,
@@ -30,13 +30,13 @@ pub(crate) struct Command<'w> {
 }
 
 /// What ended the wait for a command.
-pub(crate) enum Heard {
-    /// The leader ended so. Whether nobody else is left.
-    End(c_int, bool),
-    /// The host wants it killed.
+pub(crate) enum Event {
+    /// The leader has ended, and perhaps every other process of the command too.
+    Exited { status: c_int, is_all_gone: bool },
+    /// The host asks for the end of the command.
     Kill,
     /// The host is gone.
-    Nobody,
+    HostGone,
 }
 
 impl<'w> Command<'w> {
@@ -48,11 +48,11 @@ impl<'w> Command<'w> {
     }
 
     /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
-    pub(crate) fn follow(&mut self, inbox: &mut Inbox) -> io::Result<Heard> {
+    pub(crate) fn wait_for_event(&mut self, inbox: &mut Inbox) -> io::Result<Event> {
         loop {
             // It may have come in one piece with what started the command.
             if inbox.take().map_err(io::Error::other)?.is_some() {
-                return Ok(Heard::Kill);
+                return Ok(Event::Kill);
             }
             let mut fds = vec![
                 PollFd::new(&self.worker.children, PollFlags::IN),
@@ -77,16 +77,16 @@ impl<'w> Command<'w> {
                 forget_signals(&self.worker.children);
                 let is_all_gone = self.is_all_gone();
                 if let Some(status) = self.status {
-                    return Ok(Heard::End(status, is_all_gone));
+                    return Ok(Event::Exited { status, is_all_gone });
                 }
             }
             if host {
                 match inbox.fill(false)? {
                     Progress::Nothing => {}
-                    Progress::Closed => return Ok(Heard::Nobody),
+                    Progress::Closed => return Ok(Event::HostGone),
                     // There is only one thing to say while a command runs.
                     Progress::More => {
-                        return Ok(inbox.wait()?.map_or(Heard::Nobody, |_| Heard::Kill));
+                        return Ok(inbox.wait()?.map_or(Event::HostGone, |_| Event::Kill));
                     }
                 }
             }
@@ -100,7 +100,7 @@ impl<'w> Command<'w> {
             match self.collect(libc::WNOHANG) {
                 Collected::One => {}
                 Collected::NoneYet => return false,
-                Collected::Nobody => return true,
+                Collected::NoChild => return true,
             }
         }
     }
@@ -117,7 +117,7 @@ impl<'w> Command<'w> {
             self.kill();
             if self.worker.alone {
                 self.collect(0);
-            } else if started.elapsed() > STUBBORN {
+            } else if started.elapsed() > KILL_TIMEOUT {
                 // Something has left the group in spite of the pin.
                 break;
             } else {
@@ -144,7 +144,7 @@ impl<'w> Command<'w> {
         let pid = unsafe { libc::waitpid(-1, &raw mut status, options | libc::__WALL) };
         match pid {
             0 => Collected::NoneYet,
-            -1 => Collected::Nobody,
+            -1 => Collected::NoChild,
             pid => {
                 if pid == self.leader.as_raw_pid() && self.status.is_none() {
                     self.status = Some(status);
@@ -165,7 +165,7 @@ fn is_killed(status: c_int) -> bool {
 enum Collected {
     One,
     NoneYet,
-    Nobody,
+    NoChild,
 }
 
 /// Waits until there is something to read, or the time is over: `false`.

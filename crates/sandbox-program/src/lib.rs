@@ -5,6 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod activity;
 pub mod broker;
 mod children;
 mod command;

@@ -18,7 +18,7 @@ mod score;
 
 use std::io;
 
-pub use self::group::{Group, Groups, Held};
+pub use self::group::{Group, GroupLimits, Groups};
 use self::resource::Bounds;
 pub use self::score::Expendable;
 use self::score::Score;
@@ -42,7 +42,7 @@ pub struct Prepared {
 /// To be called when the worker has its own `/proc`, and before that is made read-only, capabilities
 /// are given up, and the worker stops being dumpable, by which its files in `/proc` become root's.
 #[must_use]
-pub fn prepare(limits: &Limits, layers: &Layers, group: Held) -> Prepared {
+pub fn prepare(limits: &Limits, layers: &Layers, group: GroupLimits) -> Prepared {
     resource::keep_no_memory();
     let mut bounds = Bounds::new(limits);
     let processes = match limits.processes {

@@ -11,7 +11,7 @@ mod worker;
 
 use std::fs;
 
-pub use capabilities::{Kept, drop_capabilities};
+pub use capabilities::{RetainedCapabilities, drop_capabilities};
 use holder::Holder;
 use rustix::io::Errno;
 use rustix::process::geteuid;

@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use toolwright_sandbox::step::FailedStep;
-use toolwright_sandbox::wire::{Inbox, Progress, Told, read_request_frame};
+use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, read_request_frame};
 
 use crate::command::wait_for;
 use crate::start::{Start, confine, execute, last_errno};
@@ -44,17 +44,17 @@ impl Stack {
 
 /// What has become of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Became {
+pub(crate) enum ForkOutcome {
     /// The command, which runs.
     Command(Pid),
     /// Nothing: this failed.
     Failed(FailedStep, i32),
-    /// Nothing yet: there was no process, and nobody asked for a command.
-    Nothing,
-    /// Nobody wanted a command for as long as told.
+    /// There was no process for a command, and none was asked for. It may be tried again.
+    Retry,
+    /// No command was asked for within the time to wait.
     Idle,
     /// The host is gone.
-    Unwanted,
+    HostGone,
     /// The tree is no longer what the plan asks for.
     Stale,
 }
@@ -79,7 +79,7 @@ enum Stage {
     Waiting,
     Executing,
     /// It ends, because of this.
-    Over(Became),
+    Over(ForkOutcome),
 }
 
 /// Waits for a command to be asked for and starts it.
@@ -87,7 +87,7 @@ pub(crate) fn wait_for_command(
     worker: &Worker,
     inbox: &mut Inbox,
     idle_ms: u32,
-) -> io::Result<Became> {
+) -> io::Result<ForkOutcome> {
     let expendable = worker.limits.expendable();
     let mut shared = Shared {
         worker,
@@ -101,7 +101,7 @@ pub(crate) fn wait_for_command(
     let (pid, executing) = match make_process(&mut shared) {
         Ok(made) => made,
         // There may be room for a process when one is needed.
-        Err(_) if !wait_for(shared.inbox.as_fd(), idle_ms.into())? => return Ok(Became::Idle),
+        Err(_) if !wait_for(shared.inbox.as_fd(), idle_ms.into())? => return Ok(ForkOutcome::Idle),
         Err(_) => match make_process(&mut shared) {
             Ok(made) => made,
             Err(errno) => return refuse(shared.inbox, errno),
@@ -118,11 +118,11 @@ pub(crate) fn wait_for_command(
     let stage = unsafe { (&raw const shared.stage).read_volatile() };
     drop(expendable);
     if stage == Stage::Executing {
-        return Ok(Became::Command(pid));
+        return Ok(ForkOutcome::Command(pid));
     }
     let _ = waitpid(Some(pid), WaitOptions::empty());
     match stage {
-        Stage::Over(became) => Ok(became),
+        Stage::Over(outcome) => Ok(outcome),
         Stage::Waiting | Stage::Executing => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
@@ -143,34 +143,34 @@ fn make_process(shared: &mut Shared<'_>) -> Result<(Pid, OwnedFd), i32> {
 }
 
 /// Takes the request that cannot be met.
-fn refuse(inbox: &mut Inbox, errno: i32) -> io::Result<Became> {
+fn refuse(inbox: &mut Inbox, errno: i32) -> io::Result<ForkOutcome> {
     let mut content = inbox.wait()?;
-    while let Some(said) = content {
-        if let Told::Run(_) = read_request_frame(&said).map_err(io::Error::other)? {
+    while let Some(message) = content {
+        if let HostMessage::Run(_) = read_request_frame(&message).map_err(io::Error::other)? {
             while inbox.take_descriptor().is_some() {}
-            return Ok(Became::Failed(FailedStep::Fork, errno));
+            return Ok(ForkOutcome::Failed(FailedStep::Fork, errno));
         }
         // It came too late for the command before this. There may be room by the next one.
         content = inbox.take().map_err(io::Error::other)?;
         if content.is_none() {
-            return Ok(Became::Nothing);
+            return Ok(ForkOutcome::Retry);
         }
     }
-    Ok(Became::Unwanted)
+    Ok(ForkOutcome::HostGone)
 }
 
 extern "C" fn in_process(shared: *mut c_void) -> c_int {
     // SAFETY: `make_process` passes this, and the worker sleeps until this process has left it.
     let shared: &mut Shared<'_> = unsafe { &mut *shared.cast() };
-    if let Ok(became) = become_command(shared) {
-        shared.stage = Stage::Over(became);
+    if let Ok(outcome) = become_command(shared) {
+        shared.stage = Stage::Over(outcome);
     }
     // SAFETY: ends this process, and runs nothing of what the worker has registered for its end.
     unsafe { libc::_exit(127) }
 }
 
 /// Comes back only if it has not become one.
-fn become_command(shared: &mut Shared<'_>) -> io::Result<Became> {
+fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
     let worker = shared.worker;
     let confined = confine(worker);
     let frame = loop {
@@ -178,16 +178,16 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<Became> {
         if let Some(content) = shared.inbox.take().map_err(io::Error::other)? {
             shared.content = content;
             match read_request_frame(&shared.content).map_err(io::Error::other)? {
-                Told::Run(frame) => break frame,
+                HostMessage::Run(frame) => break frame,
                 // It came too late for the command before this.
-                Told::Kill => continue,
+                HostMessage::Kill => continue,
             }
         }
         if !wait_for(shared.inbox.as_fd(), shared.idle_ms.into())? {
-            return Ok(Became::Idle);
+            return Ok(ForkOutcome::Idle);
         }
         if shared.inbox.fill(false)? == Progress::Closed {
-            return Ok(Became::Unwanted);
+            return Ok(ForkOutcome::HostGone);
         }
     };
     let stdout = shared.inbox.take_descriptor();
@@ -195,13 +195,15 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<Became> {
     // Descriptors are not shared: their numbers mean something else to the worker.
     while shared.inbox.take_descriptor().is_some() {}
     if let Err((step, errno)) = confined {
-        return Ok(Became::Failed(step, errno));
+        return Ok(ForkOutcome::Failed(step, errno));
     }
+    // Set before the tree is looked at, so that the supervisor covers again what is lost after that.
+    worker.activity.set(true);
     if worker.is_stale()? {
-        return Ok(Became::Stale);
+        return Ok(ForkOutcome::Stale);
     }
     let Some(stdout) = stdout else {
-        return Ok(Became::Failed(FailedStep::Other, libc::EINVAL));
+        return Ok(ForkOutcome::Failed(FailedStep::Other, libc::EINVAL));
     };
     let words = &mut shared.words;
     words.reserve(frame.count + 3);
@@ -234,5 +236,5 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<Became> {
     // set it again.
     unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing) };
     let (step, errno) = execute(worker, &start);
-    Ok(Became::Failed(step, errno))
+    Ok(ForkOutcome::Failed(step, errno))
 }

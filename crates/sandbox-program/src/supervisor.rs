@@ -13,10 +13,11 @@ use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Inbox, Order, Progress, Reply, WORKER, read_order, send};
 
-use crate::children::Children;
+use crate::activity::Activity;
+use crate::children::{Child, Children};
 use crate::signals::{child_signals, forget_signals};
 use crate::temporary::Temporary;
-use crate::worker::{About, work};
+use crate::worker::{WorkerSetup, run_worker};
 
 /// How long a supervisor without workers waits to be asked for one.
 const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
@@ -29,15 +30,15 @@ const IDLE_VISIBLE_MS: u32 = 1_000;
 const LAST_SIGNAL: libc::c_int = 64;
 
 /// How long a program may take to remove a file and write another in its place.
-const SAVING: Duration = Duration::from_millis(10);
-const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+const SAVE_TIME: Duration = Duration::from_millis(10);
+const SAVE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 /// How long workers may take to end after their host, and how often that is looked at.
-const LAST_WORD: Duration = Duration::from_millis(200);
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+const WORKER_GRACE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// What stands around the workers.
-struct Standing {
+struct Environment {
     layers: Layers,
     /// How long workers wait for their next command.
     idle_ms: u32,
@@ -54,7 +55,7 @@ struct Standing {
     failed: Option<Reply>,
 }
 
-impl Standing {
+impl Environment {
     /// Becomes ready when a path may have lost its cover.
     fn changes(&self) -> Option<PollFd<'_>> {
         let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
@@ -63,10 +64,10 @@ impl Standing {
 
     /// Covers again what the host has put a new file over. Whether something is missing that was there: for
     /// a moment only, most likely, but no longer than that.
-    fn keep_covered(&mut self) -> bool {
+    fn renew_covers(&mut self) -> bool {
         let Some(tree) = &mut self.tree else { return false };
         let since = self.missing_since;
-        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVING));
+        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVE_TIME));
         self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
         is_missing
     }
@@ -74,26 +75,26 @@ impl Standing {
     /// How long to wait before what is missing is looked at again.
     fn pause(&self) -> Option<&'static Timespec> {
         let since = self.missing_since?;
-        Some(if since.elapsed() > SAVING { &LOOK } else { &GLANCE })
+        Some(if since.elapsed() > SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
     }
 }
 
 /// Runs until the host closes its socket, or has had no use for a worker for a while.
 pub fn supervise() -> io::Result<()> {
     let host = getppid();
-    let socket = take_over()?;
+    let socket = detach()?;
     let mut inbox = Inbox::new(socket);
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
     let ended = child_signals()?;
     let mut workers = Children::new();
     // From here on there is something to remove.
-    let mut standing = stand(&order, host);
-    let outcome = serve(&mut inbox, &ended, &order, &mut standing, &mut workers);
+    let mut environment = prepare(&order, host);
+    let outcome = serve(&mut inbox, &ended, &order, &mut environment, &mut workers);
     drop(inbox);
-    wait_for_workers(&mut workers, &ended, &mut standing, host);
+    wait_for_workers(&mut workers, &ended, &mut environment, host);
     drop(workers);
-    if let Some(tree) = standing.tree {
+    if let Some(tree) = environment.tree {
         tree.remove_placeholders();
     }
     outcome
@@ -105,7 +106,7 @@ pub fn supervise() -> io::Result<()> {
 fn wait_for_workers(
     workers: &mut Children,
     ended: &OwnedFd,
-    standing: &mut Standing,
+    environment: &mut Environment,
     host: Option<Pid>,
 ) {
     let (mut alone_since, mut ended_since) = (None, None);
@@ -113,27 +114,29 @@ fn wait_for_workers(
         if workers.collect() {
             // The kernel may count a process for a moment after it was collected.
             let since = *ended_since.get_or_insert_with(Instant::now);
-            if !workers.have_left_groups() || since.elapsed() > LAST_WORD {
+            if !workers.has_inhabited_groups() || since.elapsed() > WORKER_GRACE {
                 return;
             }
         }
         // Its children are given to somebody else when a process ends.
         if getppid() != host {
             let since = *alone_since.get_or_insert_with(Instant::now);
-            if since.elapsed() > LAST_WORD {
+            if since.elapsed() > WORKER_GRACE {
                 workers.kill();
             }
         }
-        standing.keep_covered();
+        if workers.is_active() {
+            environment.renew_covers();
+        }
         let mut fds = vec![PollFd::new(ended, PollFlags::IN)];
-        fds.extend(standing.changes());
-        let _ = poll(&mut fds, standing.pause().or(Some(&LOOK)));
+        fds.extend(environment.changes());
+        let _ = poll(&mut fds, environment.pause().or(Some(&POLL_INTERVAL)));
         forget_signals(ended);
     }
 }
 
 /// Makes this process independent of what it was started from, and takes the socket.
-fn take_over() -> io::Result<OwnedFd> {
+fn detach() -> io::Result<OwnedFd> {
     // SAFETY: a process that has just begun, with one thread; descriptor 0 is the host's socket and
     // is replaced at once, all above 2 were the host's and are nobody's here.
     unsafe {
@@ -167,7 +170,7 @@ fn close_one_by_one() {
     }
 }
 
-fn stand(order: &Order, host: Option<Pid>) -> Standing {
+fn prepare(order: &Order, host: Option<Pid>) -> Environment {
     let mut layers = Layers::default();
     let (mut tree, mut watch) = (None, None);
     let mut idle_ms = order.idle_ms;
@@ -212,14 +215,14 @@ fn stand(order: &Order, host: Option<Pid>) -> Standing {
     let wanted = failed.is_none() && !layers.mount.holds();
     let temporary =
         (wanted && order.plan.files == Files::Confined).then(|| Temporary::make().ok()).flatten();
-    Standing { layers, idle_ms, groups, tree, watch, temporary, missing_since: None, failed }
+    Environment { layers, idle_ms, groups, tree, watch, temporary, missing_since: None, failed }
 }
 
 fn serve(
     inbox: &mut Inbox,
     ended: &OwnedFd,
     order: &Order,
-    standing: &mut Standing,
+    environment: &mut Environment,
     workers: &mut Children,
 ) -> io::Result<()> {
     loop {
@@ -228,64 +231,71 @@ fn serve(
                 return Err(io::ErrorKind::InvalidData.into());
             };
             let is_stale = |watch: &mounts::Watch| watch.has_changed().unwrap_or(true);
-            if let Some(failed) = &standing.failed {
+            if let Some(failed) = &environment.failed {
                 let _ = send(&socket, &failed.frame(), &[]);
-            } else if standing.watch.as_ref().is_some_and(is_stale) {
+            } else if environment.watch.as_ref().is_some_and(is_stale) {
                 let _ = send(&socket, &Reply::Stale.frame(), &[]);
                 return Ok(());
-            } else if let Some((worker, group)) = make_worker(order, standing, inbox, socket) {
-                workers.add(worker, group);
+            } else if let Some(worker) = make_worker(order, environment, inbox, socket) {
+                workers.add(worker);
             }
         }
-        // Nobody can write to what is not covered while no command runs, and commands have workers.
-        let is_missing = !workers.are_none() && standing.keep_covered();
+        // While no command runs, the host may remove the tree without anything coming back in it.
+        let is_missing = workers.is_active() && environment.renew_covers();
         let mut fds = vec![PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        fds.extend(standing.changes());
-        let wait = if is_missing { standing.pause() } else { workers.are_none().then_some(&IDLE) };
+        fds.extend(environment.changes());
+        let wait =
+            if is_missing { environment.pause() } else { workers.is_empty().then_some(&IDLE) };
         match poll(&mut fds, wait) {
             Ok(0) if !is_missing => return Ok(()),
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let [said, ended_one] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
-        if ended_one {
+        let [has_message, has_ended] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
+        if has_ended {
             forget_signals(ended);
             workers.collect();
         }
-        if said && inbox.fill(false)? == Progress::Closed {
+        if has_message && inbox.fill(false)? == Progress::Closed {
             return Ok(());
         }
     }
 }
 
+/// Makes a worker. `None` means that there is none, and that the host has been sent the reason.
 fn make_worker(
     order: &Order,
-    standing: &mut Standing,
+    environment: &mut Environment,
     inbox: &Inbox,
     socket: OwnedFd,
-) -> Option<(i32, limits::Group)> {
+) -> Option<Child> {
     // The first worker finds out whether there can be process namespaces, in which a control group
     // is hardly ever needed.
-    let mut expected = standing.layers;
+    let mut expected = environment.layers;
     if expected.pid == Layer::Unused {
         expected.pid = Layer::Holds;
     }
-    let group = standing.groups.make(&expected);
-    match namespaces::make_worker(&mut standing.layers) {
-        Ok(namespaces::Forked::Parent(worker)) => Some((worker, group)),
-        Ok(namespaces::Forked::Child) => {
-            // SAFETY: the child leaves without going back, so nobody uses the descriptor after this.
+    let group = environment.groups.make(&expected);
+    let forked = Activity::new().and_then(|activity| {
+        namespaces::make_worker(&mut environment.layers).map(|forked| (forked, activity))
+    });
+    match forked {
+        Ok((namespaces::Forked::Parent(pid), activity)) => Some(Child { pid, group, activity }),
+        Ok((namespaces::Forked::Child, activity)) => {
+            // SAFETY: the child ends below without returning, so nothing uses the descriptor again.
             unsafe { libc::close(inbox.as_fd().as_raw_fd()) };
-            let temporary = standing.temporary.as_ref().map(|temporary| temporary.path.as_path());
-            let about = About {
+            let temporary =
+                environment.temporary.as_ref().map(|temporary| temporary.path.as_path());
+            let setup = WorkerSetup {
                 order,
                 group: &group,
-                tree: standing.tree.as_ref(),
+                tree: environment.tree.as_ref(),
                 temporary,
-                idle_ms: standing.idle_ms,
+                idle_ms: environment.idle_ms,
             };
-            work(&about, standing.layers, socket);
-            // SAFETY: ends the process, and leaves what the supervisor has made alone.
+            run_worker(&setup, activity, environment.layers, socket);
+            // SAFETY: `_exit` ends the process without running the destructors of the supervisor's
+            // values, which would remove what the supervisor has made.
             unsafe { libc::_exit(0) }
         }
         Err(error) => {

@@ -1,5 +1,6 @@
 //! A worker: one command at a time, in a process namespace of its own where there is one.
 
+use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,8 +13,9 @@ use toolwright_sandbox::plan::{FileIdentity, Files, Network};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Inbox, Order, Reply, send};
 
-use crate::command::{Command, Heard};
-use crate::prefork::{Became, Stack, wait_for_command};
+use crate::activity::Activity;
+use crate::command::{Command, Event};
+use crate::prefork::{ForkOutcome, Stack, wait_for_command};
 use crate::scheduling::Scheduling;
 use crate::signals::child_signals;
 use crate::temporary::Variables;
@@ -24,6 +26,8 @@ type Failure = (FailedStep, io::Error);
 /// What all commands of a worker have in common.
 pub(crate) struct Worker {
     pub(crate) pid: Pid,
+    /// Set while a command runs.
+    pub(crate) activity: Activity,
     /// Whether everything in this process namespace, but for the worker, is the command's.
     pub(crate) alone: bool,
     pub(crate) root: OwnedFd,
@@ -33,7 +37,7 @@ pub(crate) struct Worker {
     pub(crate) rules: rules::Ruleset,
     pub(crate) limits: limits::Prepared,
     pub(crate) scheduling: Scheduling,
-    pub(crate) capabilities: namespaces::Kept,
+    pub(crate) capabilities: namespaces::RetainedCapabilities,
     pub(crate) pin: filter::Program,
     pub(crate) temporary: Variables,
     /// What makes connections to the host's loopback for a command, where the plan has that.
@@ -43,7 +47,7 @@ pub(crate) struct Worker {
 }
 
 /// What a worker is made for.
-pub(crate) struct About<'a> {
+pub(crate) struct WorkerSetup<'a> {
     pub(crate) order: &'a Order,
     /// The control group to move to.
     pub(crate) group: &'a limits::Group,
@@ -56,8 +60,13 @@ pub(crate) struct About<'a> {
 }
 
 /// Becomes a worker. Comes back when it is no longer wanted.
-pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
-    match Worker::new(about, &mut layers) {
+pub(crate) fn run_worker(
+    setup: &WorkerSetup<'_>,
+    activity: Activity,
+    mut layers: Layers,
+    socket: OwnedFd,
+) {
+    match Worker::new(setup, activity, &mut layers) {
         Ok(worker) => {
             // Without it the host has only the socket to end this process by.
             let own = pidfd_open(getpid(), PidfdFlags::empty()).ok();
@@ -65,7 +74,7 @@ pub(crate) fn work(about: &About<'_>, mut layers: Layers, socket: OwnedFd) {
             if send(&socket, &Reply::Ready(layers).frame(), &beside).is_ok() {
                 drop(beside);
                 drop(own);
-                worker.serve(&mut Inbox::new(socket), about.idle_ms);
+                worker.serve(&mut Inbox::new(socket), setup.idle_ms);
             }
         }
         Err((step, error)) => {
@@ -82,8 +91,12 @@ pub(crate) struct Brokered {
 }
 
 impl Worker {
-    fn new(about: &About<'_>, layers: &mut Layers) -> Result<Self, Failure> {
-        let About { order, group, tree, temporary, .. } = *about;
+    fn new(
+        setup: &WorkerSetup<'_>,
+        activity: Activity,
+        layers: &mut Layers,
+    ) -> Result<Self, Failure> {
+        let WorkerSetup { order, group, tree, temporary, .. } = *setup;
         let plan = &order.plan;
         let at = |step: FailedStep| move |error: io::Error| (step, error);
         let alone = layers.pid.holds();
@@ -165,6 +178,7 @@ impl Worker {
         };
         Ok(Self {
             pid: getpid(),
+            activity,
             alone,
             watch,
             temporary,
@@ -189,40 +203,25 @@ impl Worker {
         while let Ok(true) = self.serve_one(inbox, idle_ms) {}
     }
 
-    /// Waits for one command and runs it; `false` when there is nobody to run commands for.
+    /// Waits for one command and runs it. Returns `false` when the worker has to end.
     fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
         let leader = match wait_for_command(self, inbox, idle_ms)? {
-            Became::Command(leader) => leader,
-            other => {
-                if let Some(brokered) = &self.brokered {
-                    // The listener of a command that failed is not for the next one.
-                    let _ = brokered.channel.take();
-                }
-                let (reply, goes_on) = match other {
-                    Became::Failed(step, errno) => (Reply::NotRun(step, errno), true),
-                    Became::Stale => (Reply::Stale, false),
-                    Became::Idle => (Reply::Goodbye, false),
-                    Became::Nothing => return Ok(true),
-                    Became::Unwanted | Became::Command(_) => return Ok(false),
-                };
-                send(&*inbox, &reply.frame(), &[])?;
-                return Ok(goes_on);
-            }
+            ForkOutcome::Command(leader) => leader,
+            other => return self.report_no_command(inbox, other),
         };
         let mut command = Command::new(self, leader);
-        match command.follow(inbox)? {
-            Heard::Kill => {}
-            Heard::Nobody => {
+        match command.wait_for_event(inbox)? {
+            Event::Kill => {}
+            Event::HostGone => {
                 command.end();
                 return Ok(false);
             }
-            Heard::End(status, true) => {
-                send(&*inbox, &Reply::Done(status, 0).frame(), &[])?;
-                return Ok(true);
+            Event::Exited { status, is_all_gone: true } => {
+                return self.report_end(inbox, status, 0);
             }
-            Heard::End(status, false) => {
+            Event::Exited { status, is_all_gone: false } => {
                 send(&*inbox, &Reply::Ended(status).frame(), &[])?;
-                // The host reads what late writers write, and then says so.
+                // The host reads what late writers write, and then asks for the end.
                 if inbox.wait()?.is_none() {
                     command.end();
                     return Ok(false);
@@ -230,8 +229,31 @@ impl Worker {
             }
         }
         let (status, killed) = command.end();
-        send(&*inbox, &Reply::Done(status, killed).frame(), &[])?;
+        self.report_end(inbox, status, killed)
+    }
+
+    /// The flag is cleared first: as soon as the host knows, it may remove the tree.
+    fn report_end(&self, inbox: &Inbox, status: c_int, killed: u32) -> io::Result<bool> {
+        self.activity.set(false);
+        send(inbox, &Reply::Done(status, killed).frame(), &[])?;
         Ok(true)
+    }
+
+    fn report_no_command(&self, inbox: &Inbox, outcome: ForkOutcome) -> io::Result<bool> {
+        self.activity.set(false);
+        if let Some(brokered) = &self.brokered {
+            // The listener of a command that failed is not for the next one.
+            let _ = brokered.channel.take();
+        }
+        let (reply, continues) = match outcome {
+            ForkOutcome::Failed(step, errno) => (Reply::NotRun(step, errno), true),
+            ForkOutcome::Stale => (Reply::Stale, false),
+            ForkOutcome::Idle => (Reply::Goodbye, false),
+            ForkOutcome::Retry => return Ok(true),
+            ForkOutcome::HostGone | ForkOutcome::Command(_) => return Ok(false),
+        };
+        send(inbox, &reply.frame(), &[])?;
+        Ok(continues)
     }
 }
 

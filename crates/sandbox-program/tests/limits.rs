@@ -17,7 +17,7 @@ use child::{User, in_child, users};
 use command::command;
 use toolwright_sandbox::layers::{Bound, Layers};
 use toolwright_sandbox::plan::Limits;
-use toolwright_sandbox_program::limits::{Groups, Held, Prepared, prepare};
+use toolwright_sandbox_program::limits::{GroupLimits, Groups, Prepared, prepare};
 use user::{as_user, become_user};
 use worker::{Namespaces, in_namespaces};
 
@@ -115,7 +115,8 @@ fn the_process_namespace_bounds_processes() {
                 let host = fs::read("/proc/sys/kernel/pid_max").expect("number");
                 let namespaces = Namespaces { user: with_user, pid: true };
                 in_namespaces(namespaces, || {
-                    let prepared = prepare(&processes(), &namespaces.layers(), Held::default());
+                    let prepared =
+                        prepare(&processes(), &namespaces.layers(), GroupLimits::default());
                     if prepared.processes != Bound::Namespace {
                         let release = rustix::system::uname();
                         panic!("{:?} on {:?}", prepared.processes, release.release());
@@ -146,7 +147,7 @@ fn a_bomb_of_forks_stays_bounded_and_the_worker_alive() {
             }
             let namespaces = Namespaces { user: true, pid: true };
             in_namespaces(namespaces, || {
-                let prepared = prepare(&processes(), &namespaces.layers(), Held::default());
+                let prepared = prepare(&processes(), &namespaces.layers(), GroupLimits::default());
                 assert_eq!(prepared.processes, Bound::Namespace);
                 // SAFETY: this process has one thread.
                 let pid = unsafe { libc::fork() };
@@ -187,7 +188,8 @@ fn a_resource_limit_bounds_processes_of_all_but_root() {
                     if user == User::Root {
                         become_user(user);
                     }
-                    let prepared = prepare(&processes(), &namespaces.layers(), Held::default());
+                    let prepared =
+                        prepare(&processes(), &namespaces.layers(), GroupLimits::default());
                     if user == User::Root {
                         // The kernel does not count those of the system's root.
                         assert_eq!(prepared.processes, Bound::Nothing);
@@ -286,7 +288,7 @@ fn a_control_group_bounds_the_memory_of_all_together() {
 fn a_resource_limit_bounds_the_memory_of_each() {
     for user in users() {
         as_user(user, || {
-            let prepared = prepare(&memory(), &Layers::default(), Held::default());
+            let prepared = prepare(&memory(), &Layers::default(), GroupLimits::default());
             assert_eq!(prepared.memory, Bound::ResourceLimit);
             assert_eq!(command(&prepared, || use_memory(16 << 20)).exit_status(), Some(0));
             assert_eq!(command(&prepared, hog).exit_status(), Some(1), "refused");

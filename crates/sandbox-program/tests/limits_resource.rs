@@ -15,7 +15,7 @@ use child::{in_child, users};
 use command::command;
 use toolwright_sandbox::layers::{Bound, Layers};
 use toolwright_sandbox::plan::Limits;
-use toolwright_sandbox_program::limits::{Held, prepare};
+use toolwright_sandbox_program::limits::{GroupLimits, prepare};
 use user::as_user;
 
 #[test]
@@ -23,7 +23,7 @@ fn processor_time() {
     for user in users() {
         as_user(user, || {
             let limits = Limits { cpu_seconds: Some(1), ..Limits::default() };
-            let prepared = prepare(&limits, &Layers::default(), Held::default());
+            let prepared = prepare(&limits, &Layers::default(), GroupLimits::default());
             let spin = || -> u64 {
                 loop {
                     std::hint::black_box(());
@@ -47,7 +47,7 @@ fn file_size() {
     for user in users() {
         as_user(user, || {
             let limits = Limits { file_size_bytes: Some(4096), ..Limits::default() };
-            let prepared = prepare(&limits, &Layers::default(), Held::default());
+            let prepared = prepare(&limits, &Layers::default(), GroupLimits::default());
             let write = |bytes: u64| {
                 let file = rustix::fs::memfd_create("file", rustix::fs::MemfdFlags::CLOEXEC);
                 let mut file = fs::File::from(file.expect("file"));
@@ -78,7 +78,7 @@ fn no_core_and_first_to_be_killed_for_memory() {
                 text.trim().parse().expect("number")
             };
             let before = score();
-            let prepared = prepare(&Limits::default(), &Layers::default(), Held::default());
+            let prepared = prepare(&Limits::default(), &Layers::default(), GroupLimits::default());
             assert_eq!((prepared.processes, prepared.memory), (Bound::Unused, Bound::Unused));
             // As the worker does; from then on its files in `/proc` are root's.
             let not = rustix::process::DumpableBehavior::NotDumpable;
@@ -118,7 +118,7 @@ fn nothing_is_ever_raised() {
             .expect("limit");
             for (asked, expected) in [(500, "500 500"), (1500, "1000 1500"), (9000, "1000 2000")] {
                 let limits = Limits { file_size_bytes: Some(asked), ..Limits::default() };
-                let prepared = prepare(&limits, &Layers::default(), Held::default());
+                let prepared = prepare(&limits, &Layers::default(), GroupLimits::default());
                 in_child(|| {
                     prepared.apply_in_child().expect("limits");
                     let text = fs::read_to_string("/proc/self/limits").expect("limits");

@@ -12,7 +12,7 @@ mod reader;
 
 pub use frames::{Inbox, Progress, send};
 pub use message::{
-    FRAME_HEADER, Reply, Request, RequestFrame, Told, WORKER, frame_length, kill_frame,
+    FRAME_HEADER, HostMessage, Reply, Request, RequestFrame, WORKER, frame_length, kill_frame,
     plain_frame, read_request_frame, run_frame,
 };
 pub use plan::{Order, read_order, write_order};

@@ -17,7 +17,7 @@ use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    FRAME_HEADER, Inbox, Order, Progress, Reply, Request, Told, kill_frame, plain_frame,
+    FRAME_HEADER, HostMessage, Inbox, Order, Progress, Reply, Request, kill_frame, plain_frame,
     read_order, read_request_frame, run_frame, send, write_order,
 };
 
@@ -126,7 +126,7 @@ proptest! {
             arguments.iter().map(Vec::as_slice),
             variables.iter().map(|(name, value)| (name.as_slice(), value.as_slice())),
         );
-        let Ok(Told::Run(read)) = read_request_frame(&frame[FRAME_HEADER..]) else {
+        let Ok(HostMessage::Run(read)) = read_request_frame(&frame[FRAME_HEADER..]) else {
             panic!("not a request");
         };
         let ended = |word: &[u8]| [word, b"\0"].concat();
@@ -143,7 +143,7 @@ proptest! {
     fn nothing_that_is_read_panics(content in vec(any::<u8>(), 0..300)) {
         let _ = read_order(&content);
         let _ = Reply::read(&content);
-        if let Ok(Told::Run(frame)) = read_request_frame(&content) {
+        if let Ok(HostMessage::Run(frame)) = read_request_frame(&content) {
             // As many ends as it says, so that nobody looks past the last.
             prop_assert_eq!(frame.words.split(|byte| *byte == 0).count() - 1, frame.count);
             prop_assert!(frame.arguments <= frame.count && frame.arguments > 0);
@@ -182,7 +182,7 @@ fn frames_arrive_whole_whatever_the_pieces_and_descriptors_in_their_order() {
         assert_eq!(inbox.wait().expect("read").as_deref(), Some(content));
     }
     let kill = inbox.wait().expect("read").expect("a frame");
-    assert!(matches!(read_request_frame(&kill), Ok(Told::Kill)));
+    assert!(matches!(read_request_frame(&kill), Ok(HostMessage::Kill)));
     assert!(inbox.take_descriptor().is_some() && inbox.take_descriptor().is_some());
     assert!(inbox.take_descriptor().is_none());
     writer.join().expect("sent");

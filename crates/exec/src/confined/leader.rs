@@ -11,10 +11,10 @@ use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Reply, kill_frame, send};
 
 use super::pool::Lease;
-use crate::running::{News, NotRun};
+use crate::running_command::{CommandState, NotRun};
 
 /// How long a worker may take to kill a command. One that takes longer is killed itself.
-const DEATH: Duration = Duration::from_secs(1);
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct ConfinedLeader {
     lease: Lease,
@@ -22,21 +22,21 @@ pub(crate) struct ConfinedLeader {
     /// is no news, and would wake who follows the command while that still needs the processor.
     writers: Vec<PipeWriter>,
     /// Why the worker could not be told.
-    untold: Option<NotRun>,
+    send_error: Option<NotRun>,
     ended: Option<ExitStatus>,
     /// How many processes that it had started were killed.
     killed: u32,
     /// Nothing of it is left, and the worker is free.
     done: bool,
     /// The worker does not answer.
-    given_up: bool,
+    is_unresponsive: bool,
 }
 
 impl ConfinedLeader {
     /// That the worker cannot be told is news, too.
     pub(crate) fn start(lease: Lease, frame: &[u8], writers: Vec<PipeWriter>) -> Self {
         let pipes: Vec<_> = writers.iter().map(AsFd::as_fd).collect();
-        let untold = send(lease.worker(), frame, &pipes).err().map(|error| {
+        let send_error = send(lease.worker(), frame, &pipes).err().map(|error| {
             lease.worker().kill();
             match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(errno) if errno == Errno::NOMEM || errno == Errno::TOOMANYREFS => {
@@ -46,49 +46,59 @@ impl ConfinedLeader {
                 _ => NotRun::Left,
             }
         });
-        Self { lease, writers, untold, ended: None, killed: 0, done: false, given_up: false }
+        Self {
+            lease,
+            writers,
+            send_error,
+            ended: None,
+            killed: 0,
+            done: false,
+            is_unresponsive: false,
+        }
     }
 
-    pub(crate) fn news(&mut self) -> io::Result<News> {
-        let news = self.hear();
-        if !matches!(news, Ok(News::Running)) {
+    pub(crate) fn poll(&mut self) -> io::Result<CommandState> {
+        let news = self.recv();
+        if !matches!(news, Ok(CommandState::Running)) {
             self.writers.clear();
         }
         news
     }
 
-    fn hear(&mut self) -> io::Result<News> {
-        if let Some(reason) = self.untold {
-            return Ok(News::NotRun(reason));
+    fn recv(&mut self) -> io::Result<CommandState> {
+        if let Some(reason) = self.send_error {
+            return Ok(CommandState::NotRun(reason));
         }
         if self.ended.is_some() {
-            return Ok(News::Ended);
+            return Ok(CommandState::Ended);
         }
-        let heard = match self.lease.worker_mut().hear(Duration::ZERO) {
+        let reply = match self.lease.worker_mut().recv(Duration::ZERO) {
             // It ended while it waited for a command, and never knew this one.
-            Err(_) if self.lease.worker().has_not_heard() => return Ok(News::NotRun(NotRun::Left)),
-            heard => heard?,
+            Err(_) if self.lease.worker().left_unread() => {
+                return Ok(CommandState::NotRun(NotRun::Left));
+            }
+            reply => reply?,
         };
-        match heard {
-            None => Ok(News::Running),
+        match reply {
+            None => Ok(CommandState::Running),
             Some(Reply::Ended(status)) => {
                 self.ended = Some(ExitStatus::from_raw(status));
-                Ok(News::Ended)
+                Ok(CommandState::Ended)
             }
             Some(Reply::Done(status, killed)) => {
                 self.ended = Some(ExitStatus::from_raw(status));
                 self.killed = killed;
                 self.done = true;
-                Ok(News::Ended)
+                Ok(CommandState::Ended)
             }
             Some(Reply::NotRun(step, errno)) => {
                 self.done = true;
-                Ok(News::NotRun(NotRun::Failed(step, errno)))
+                Ok(CommandState::NotRun(NotRun::Failed(step, errno)))
             }
-            Some(Reply::Goodbye) => Ok(News::NotRun(NotRun::Left)),
+            Some(Reply::Goodbye) => Ok(CommandState::NotRun(NotRun::Left)),
             Some(Reply::Stale) => {
                 self.lease.retire();
-                Ok(News::NotRun(NotRun::Stale))
+                Ok(CommandState::NotRun(NotRun::Stale))
             }
             Some(Reply::Ready(_) | Reply::Failed(..)) => Err(io::ErrorKind::InvalidData.into()),
         }
@@ -97,9 +107,9 @@ impl ConfinedLeader {
     /// Kills what is left of it. `None`: not even the worker could be made to say how it ended.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         self.writers.clear();
-        if !self.done && !self.given_up && self.untold.is_none() {
+        if !self.done && !self.is_unresponsive && self.send_error.is_none() {
             match self.kill() {
-                Ok(done) => (self.done, self.given_up) = (done, !done),
+                Ok(done) => (self.done, self.is_unresponsive) = (done, !done),
                 // Whoever killed the worker killed what was left.
                 Err(_) if self.ended.is_some() => self.lease.worker().kill(),
                 Err(error) => return Err(error),
@@ -116,7 +126,7 @@ impl ConfinedLeader {
     fn kill(&mut self) -> io::Result<bool> {
         send(self.lease.worker(), &kill_frame(), &[])?;
         loop {
-            match self.lease.worker_mut().hear(DEATH)? {
+            match self.lease.worker_mut().recv(KILL_TIMEOUT)? {
                 Some(Reply::Done(status, killed)) => {
                     self.ended = Some(ExitStatus::from_raw(status));
                     self.killed = killed;
@@ -145,7 +155,7 @@ impl Drop for ConfinedLeader {
             self.lease.worker().kill();
         }
         if self.done {
-            self.lease.give_back();
+            self.lease.release();
         }
     }
 }

@@ -13,7 +13,7 @@ use toolwright_sandbox::wire::Order;
 
 use super::identity::Identities;
 use super::supervisor::Supervisor;
-use super::worker::{LONGEST, NoWorker, Worker};
+use super::worker::{MAX_START_TIME, NoWorker, Worker};
 use super::{needed, pools};
 use crate::cancel::CancelSource;
 use crate::error::{ExecError, SpawnReason};
@@ -23,7 +23,7 @@ use crate::request::{ExecRequest, Sandbox};
 /// How long a worker waits for its next command before it leaves. A test cannot wait for as long.
 const IDLE_MS: u32 = if cfg!(test) { 500 } else { 30_000 };
 /// How many workers of a plan wait; one more is made when it is needed.
-const MOST_IDLE: usize = 16;
+const MAX_IDLE: usize = 16;
 /// A supervisor may leave, unused, in the moment it is asked for a worker.
 const TRIES: usize = 3;
 
@@ -53,14 +53,14 @@ pub(super) struct State {
 pub(crate) struct Lease {
     /// `None` once it has been given back.
     worker: Option<Worker>,
-    home: Home,
+    origin: Origin,
 }
 
 #[derive(Debug)]
-enum Home {
+enum Origin {
     Pool(Arc<Pool>, u64),
     /// It has a supervisor for itself, which ends with the command.
-    Own {
+    Isolated {
         _supervisor: Supervisor,
     },
 }
@@ -78,7 +78,7 @@ impl Lease {
 
     /// Its supervisor is of no more use.
     pub(crate) fn retire(&self) {
-        if let Home::Pool(pool, generation) = &self.home {
+        if let Origin::Pool(pool, generation) = &self.origin {
             let mut state = pool.lock();
             if state.generation == *generation {
                 state.retire();
@@ -86,12 +86,12 @@ impl Lease {
         }
     }
 
-    pub(crate) fn give_back(&mut self) {
-        let Home::Pool(pool, generation) = &self.home else { return };
+    pub(crate) fn release(&mut self) {
+        let Origin::Pool(pool, generation) = &self.origin else { return };
         let Some(worker) = self.worker.take() else { return };
         let mut state = pool.lock();
         if state.generation == *generation {
-            state.take_back(worker);
+            state.put_back(worker);
         }
     }
 }
@@ -102,24 +102,24 @@ impl Pool {
     }
 }
 
-/// What holds around commands of a plan.
+/// What enforces a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Enforcement {
     /// These layers.
     Layers(Layers),
-    /// The sandbox program could not be run at all, because of this.
-    Nothing(String),
+    /// Nothing: the sandbox program could not be run, for this reason.
+    Unavailable(String),
 }
 
 /// Finds out what holds, by making a worker.
-pub(crate) fn standing(plan: &Plan, cancel: &dyn CancelSource) -> Standing {
+pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
     match worker_of_pool(plan, cancel, None) {
         Ok((worker, pool, generation)) => {
             let layers = worker.layers;
-            Lease { worker: Some(worker), home: Home::Pool(pool, generation) }.give_back();
-            Standing::Layers(layers)
+            Lease { worker: Some(worker), origin: Origin::Pool(pool, generation) }.release();
+            Enforcement::Layers(layers)
         }
-        Err(reason) => Standing::Nothing(describe(&reason)),
+        Err(reason) => Enforcement::Unavailable(describe(&reason)),
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn take_worker(
         isolated(sandbox.plan, request.cancel, deadline)
     } else {
         worker_of_pool(sandbox.plan, request.cancel, deadline).map(|(worker, pool, generation)| {
-            Lease { worker: Some(worker), home: Home::Pool(pool, generation) }
+            Lease { worker: Some(worker), origin: Origin::Pool(pool, generation) }
         })
     };
     let not_started = |reason: SpawnReason, source: io::Error| ExecError::Spawn {
@@ -152,7 +152,7 @@ pub(crate) fn take_worker(
             }
             Some(missing) => {
                 let mut lease = lease;
-                lease.give_back();
+                lease.release();
                 Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
             }
         },
@@ -183,7 +183,7 @@ fn describe(reason: &NoWorker) -> String {
             format!("{step:?}: {what} ({})", io::Error::from_raw_os_error(*errno))
         }
         NoWorker::Gone => "the sandbox program ended at once".to_owned(),
-        NoWorker::TooLong => format!("no answer within {} s", LONGEST.as_secs()),
+        NoWorker::TooLong => format!("no answer within {} s", MAX_START_TIME.as_secs()),
         NoWorker::Cancelled => "cancelled".to_owned(),
         NoWorker::TimedOut => "timed out".to_owned(),
         NoWorker::Io(error) => error.to_string(),
@@ -204,8 +204,8 @@ fn isolated(
         let socket = asked.map_err(NoWorker::Io)?;
         match Worker::wait_for(socket, cancel, deadline) {
             Ok(worker) => {
-                let home = Home::Own { _supervisor: supervisor };
-                return Ok(Lease { worker: Some(worker), home });
+                let origin = Origin::Isolated { _supervisor: supervisor };
+                return Ok(Lease { worker: Some(worker), origin });
             }
             Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
                 if without_mounts.is_none() && !is_shortage(errno) && plan.root.is_dir() =>
@@ -240,7 +240,7 @@ fn worker_of_pool(
         let mut asked = state.ask_for_worker(plan, &pool);
         let (mut without_mounts, mut generation) = (state.without_mounts, state.generation);
         drop(state);
-        if asked.as_ref().is_err_and(pools::is_full) && pools::give_back() {
+        if asked.as_ref().is_err_and(pools::is_full) && pools::release() {
             let mut state = pool.lock();
             asked = state.ask_for_worker(plan, &pool);
             (without_mounts, generation) = (state.without_mounts, state.generation);
@@ -268,7 +268,7 @@ fn worker_of_pool(
         match made {
             Ok(worker) if !current || state.is_as_seen(plan) => {
                 drop(state);
-                pools::keep_to_share(&pool);
+                pools::enforce_share(&pool);
                 return Ok((worker, pool, generation));
             }
             Ok(_) | Err(NoWorker::Gone) if tries > 0 => tries -= 1,
@@ -303,7 +303,7 @@ impl State {
     fn idle_worker(&mut self, plan: &Plan) -> Option<Worker> {
         self.used = Some(Instant::now());
         let is_outdated = || self.is_ready && self.seen != Identities::now(plan);
-        if self.supervisor.is_some() && (self.silent >= LONGEST || is_outdated()) {
+        if self.supervisor.is_some() && (self.silent >= MAX_START_TIME || is_outdated()) {
             self.retire();
         }
         while let Some((mut worker, _)) = self.idle.pop() {
@@ -340,14 +340,14 @@ impl State {
     }
 
     /// Those that have waited for longer than they do have left, and are forgotten.
-    fn take_back(&mut self, worker: Worker) {
+    fn put_back(&mut self, worker: Worker) {
         let now = Instant::now();
         let waits = |(_, since): &(Worker, Instant)| {
             now.duration_since(*since) <= Duration::from_millis(IDLE_MS.into())
         };
         let left = self.idle.iter().position(waits).unwrap_or(self.idle.len());
         self.idle.drain(..left);
-        if self.idle.len() < MOST_IDLE {
+        if self.idle.len() < MAX_IDLE {
             self.idle.push((worker, now));
         }
     }
@@ -358,7 +358,7 @@ impl State {
     }
 
     /// Lets those go that wait, and tells how many descriptors that gave.
-    pub(super) fn give_back(&mut self) -> usize {
+    pub(super) fn release(&mut self) -> usize {
         let kept = self.descriptors();
         if kept > 0 {
             self.retire();
@@ -366,11 +366,18 @@ impl State {
         kept
     }
 
+    /// Retires the supervisor, for the caller to end.
+    pub(super) fn take_supervisor(&mut self) -> Option<Supervisor> {
+        let supervisor = self.supervisor.take();
+        self.retire();
+        supervisor
+    }
+
     /// Lets the supervisor go. Commands that still run lose it and go on: it is not needed any more.
     /// What kept it from having a tree of its own may be over for the next one.
     pub(super) fn retire(&mut self) {
         if let Some(supervisor) = self.supervisor.take()
-            && self.silent >= LONGEST
+            && self.silent >= MAX_START_TIME
         {
             supervisor.kill();
         }

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -15,9 +16,12 @@ use toolwright_sandbox::plan::Plan;
 use super::pool::Pool;
 
 /// How many supervisors are kept; of more, those unused for longest go when a new one comes.
-const MOST_SUPERVISORS: usize = 32;
+const MAX_SUPERVISORS: usize = 32;
 /// Which part of the descriptors that the host may have open those that wait may take.
 const SHARE: usize = 4;
+
+/// How long the end of supervisors without commands is waited for. It takes a few milliseconds.
+const END_TIMEOUT: Duration = Duration::from_millis(200);
 
 static POOLS: Mutex<Option<HashMap<Plan, Arc<Pool>>>> = Mutex::new(None);
 
@@ -33,11 +37,12 @@ pub(super) fn of(plan: &Plan) -> Arc<Pool> {
         if let Some(pool) = pools.get(plan) {
             return Arc::clone(pool);
         }
-        if pools.len() >= MOST_SUPERVISORS
+        if pools.len() >= MAX_SUPERVISORS
             && let Some(plan) = unused_for_longest(pools, |_| true)
         {
             pools.remove(&plan);
         }
+        end_all_at_exit();
         Arc::clone(pools.entry(plan.clone()).or_default())
     })
 }
@@ -68,25 +73,68 @@ pub(super) fn ended(plan: &Plan, pool: &Weak<Pool>, generation: u64) {
     });
 }
 
-/// Lets the workers of all plans go that grant something at `directory` or below it, which is about to
-/// be removed. Commands that still run end as they would have.
-pub(crate) fn let_go(directory: &Path) {
+/// Retires the pools of all plans that grant something at `directory` or below it, which is about to be
+/// removed. Commands that still run end as they would have.
+pub(crate) fn release_directory(directory: &Path) {
     let is_concerned = |plan: &Plan| {
-        let mut named = plan.writable.iter().chain(&plan.readable).chain([&plan.root]);
-        named.any(|path| path.starts_with(directory))
+        let mut granted = plan.writable.iter().chain(&plan.readable).chain([&plan.root]);
+        granted.any(|path| path.starts_with(directory))
     };
-    with(|pools| pools.retain(|plan, pool| !is_concerned(plan) || keep_nothing(pool)));
+    end_idle(|plan| is_concerned(plan));
+}
+
+/// Retires all pools at the end of this process. A caller that removes the root of a plan right after
+/// that end does not meet a supervisor that removes its placeholders.
+extern "C" fn end_all() {
+    end_idle(|_| true);
+}
+
+/// Retires these pools, and waits for the supervisors that have no command to run.
+fn end_idle(is_meant: impl Fn(&Plan) -> bool) {
+    let mut idle = Vec::new();
+    with(|pools| {
+        pools.retain(|plan, pool| {
+            if !is_meant(plan) {
+                return true;
+            }
+            let supervisor = pool.lock().take_supervisor();
+            // A command that runs has a lease, which refers to its pool.
+            idle.extend(supervisor.filter(|_| Arc::strong_count(pool) == 1));
+            false
+        });
+    });
+    let deadline = Instant::now() + END_TIMEOUT;
+    for supervisor in idle {
+        supervisor.end(deadline);
+    }
+}
+
+/// Has [`end_all`] run when this process exits, however the host's runtime does that.
+fn end_all_at_exit() {
+    unsafe extern "C" {
+        fn at_quick_exit(function: extern "C" fn()) -> std::ffi::c_int;
+        fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // SAFETY: both functions of the C library only register the handler, which takes nothing, may
+        // run at any time on any thread, and does not unwind.
+        unsafe {
+            atexit(end_all);
+            at_quick_exit(end_all);
+        }
+    });
 }
 
 /// Retires a pool that others may still hold on to.
-fn keep_nothing(pool: &Pool) -> bool {
+fn retire(pool: &Pool) -> bool {
     pool.lock().retire();
     false
 }
 
 /// Gives back what waits, but for that of `pool`, until the rest is within its share. Called when there
 /// is a worker more, which takes milliseconds anyhow.
-pub(super) fn keep_to_share(pool: &Arc<Pool>) {
+pub(super) fn enforce_share(pool: &Arc<Pool>) {
     let most = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
     let Some(share) = most.map(|most| most / SHARE) else { return };
     with(|pools| {
@@ -96,15 +144,15 @@ pub(super) fn keep_to_share(pool: &Arc<Pool>) {
             let Some(plan) = unused_for_longest(pools, others) else { return };
             let Some(unused) = pools.remove(&plan) else { return };
             kept -= unused.lock().descriptors();
-            keep_nothing(&unused);
+            retire(&unused);
         }
     });
 }
 
 /// Gives back all that waits. False: nothing did.
-pub(crate) fn give_back() -> bool {
+pub(crate) fn release() -> bool {
     with(|pools| {
-        let gave: usize = pools.values().map(|pool| pool.lock().give_back()).sum();
+        let gave: usize = pools.values().map(|pool| pool.lock().release()).sum();
         gave > 0
     })
 }
@@ -112,7 +160,7 @@ pub(crate) fn give_back() -> bool {
 /// Does it once more when there was no descriptor left, and there is one now.
 pub(crate) fn with_room<T>(mut try_it: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match try_it() {
-        Err(error) if is_full(&error) && give_back() => try_it(),
+        Err(error) if is_full(&error) && release() => try_it(),
         done => done,
     }
 }

@@ -4,9 +4,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use toolwright_sandbox::wire::{Order, WORKER, plain_frame, send, write_order};
@@ -15,7 +17,7 @@ use super::program;
 
 /// How long one that is told something may take to read it. Only one that has been stopped takes
 /// any time: what is said is hardly ever longer than what the kernel holds for it.
-const DEAF: Duration = Duration::from_millis(500);
+const SEND_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A supervisor, which ends when this is dropped, as soon as its workers have ended.
 #[derive(Debug)]
@@ -60,6 +62,16 @@ impl Supervisor {
         Ok(ours)
     }
 
+    /// Ends one whose workers are idle, and waits until it has removed what it made on the host's disk.
+    pub(crate) fn end(self, deadline: Instant) {
+        let Self { socket, process } = self;
+        drop(socket);
+        let Some(process) = process else { return };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
+        let _ = retry_on_intr(|| poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)));
+    }
+
     /// Ends one that does not answer. What its workers run goes on.
     pub(crate) fn kill(&self) {
         if let Some(process) = &self.process {
@@ -71,6 +83,6 @@ impl Supervisor {
 /// A socket of this process, and one for the other end.
 fn pair() -> io::Result<(OwnedFd, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
-    set_socket_timeout(&ours, Timeout::Send, Some(DEAF))?;
+    set_socket_timeout(&ours, Timeout::Send, Some(SEND_TIMEOUT))?;
     Ok((ours.into(), theirs))
 }

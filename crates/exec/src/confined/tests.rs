@@ -62,8 +62,8 @@ fn idle_workers_and_then_their_supervisor_leave() {
     let (mut one, mut other) = (worker(&supervisor), worker(&supervisor));
     assert!(one.is_idle() && other.is_idle());
     for worker in [&mut one, &mut other] {
-        assert_eq!(worker.hear(LONG).expect("it speaks"), Some(Reply::Goodbye));
-        assert!(worker.hear(LONG).is_err(), "it is gone");
+        assert_eq!(worker.recv(LONG).expect("it speaks"), Some(Reply::Goodbye));
+        assert!(worker.recv(LONG).is_err(), "it is gone");
         assert!(!worker.is_idle());
     }
     // Asking keeps it, so it is left alone before.
@@ -76,14 +76,14 @@ fn idle_workers_and_then_their_supervisor_leave() {
 
 /// What its workers do goes on, and then it is gone with them.
 #[test]
-fn a_supervisor_that_is_let_go_stays_for_its_workers() {
+fn a_retired_supervisor_stays_for_its_workers() {
     let supervisor = Supervisor::start(&order(60_000), || ()).expect("started");
     let mut worker = worker(&supervisor);
     drop(supervisor);
-    assert_eq!(worker.hear(Duration::from_millis(50)).expect("it is there"), None);
+    assert_eq!(worker.recv(Duration::from_millis(50)).expect("it is there"), None);
     assert!(worker.is_idle());
     worker.kill();
-    assert!(worker.hear(LONG).is_err());
+    assert!(worker.recv(LONG).is_err());
 }
 
 /// Nobody asks for these plans again: what waits gives all back by itself.
@@ -105,7 +105,7 @@ fn descriptors_come_back_when_workers_have_left() {
         let leases: Vec<_> =
             (0..16).map(|_| take_worker(&sandbox, &request, None).expect("a worker")).collect();
         for mut lease in leases {
-            lease.give_back();
+            lease.release();
         }
     }
     let started = Instant::now();

@@ -16,7 +16,7 @@ use crate::cancel::CancelSource;
 /// How often a cancel flag without a waker is looked at.
 const TICK: Duration = Duration::from_millis(10);
 /// How long making a worker may take.
-pub(super) const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const MAX_START_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Worker {
@@ -63,7 +63,7 @@ impl Worker {
         deadline: Option<Instant>,
     ) -> Result<Self, NoWorker> {
         let mut inbox = Inbox::new(socket);
-        let longest = Instant::now() + LONGEST;
+        let longest = Instant::now() + MAX_START_TIME;
         loop {
             if let Some(content) = inbox.take().map_err(io_error)? {
                 return match Reply::read(&content).map_err(io_error)? {
@@ -95,7 +95,7 @@ impl Worker {
     }
 
     /// What it has said, if it has said something; waits for it as long as told.
-    pub(crate) fn hear(&mut self, limit: Duration) -> io::Result<Option<Reply>> {
+    pub(crate) fn recv(&mut self, limit: Duration) -> io::Result<Option<Reply>> {
         let deadline = Instant::now() + limit;
         loop {
             if let Some(content) = self.inbox.take().map_err(io::Error::other)? {
@@ -115,13 +115,13 @@ impl Worker {
     }
 
     /// Whether it ended without having read all that it was told.
-    pub(crate) fn has_not_heard(&self) -> bool {
+    pub(crate) fn left_unread(&self) -> bool {
         self.inbox.was_left_unread()
     }
 
     /// Whether it can be given a command.
     pub(crate) fn is_idle(&mut self) -> bool {
-        matches!(self.hear(Duration::ZERO), Ok(None))
+        matches!(self.recv(Duration::ZERO), Ok(None))
     }
 
     /// Kills it, and with it everything in its process namespace.

@@ -10,7 +10,7 @@ use toolwright_process::ProcessInfo;
 
 use crate::leader::ChildLeader;
 use crate::request::ExecRequest;
-use crate::running::Running;
+use crate::running_command::RunningCommand;
 use crate::spawn::{Spawned, spawn};
 
 /// After this time the next question scans the process table.
@@ -31,7 +31,7 @@ fn start(script: &str, numbers: usize) -> (ChildLeader, Vec<i32>) {
     let spawned = spawn(&ExecRequest::new("sh", &args), None).expect("sh starts");
     let Spawned { running, output, .. } = spawned;
     #[cfg_attr(not(target_os = "linux"), expect(irrefutable_let_patterns, reason = "no other"))]
-    let Running::Child(leader) = running else { panic!("it is a child") };
+    let RunningCommand::Child(leader) = running else { panic!("it is a child") };
     let lines = BufReader::new(output).lines().take(numbers);
     let pids = lines.map(|line| line.expect("text").trim().parse().expect("a number")).collect();
     (leader.searched(), pids)

@@ -19,7 +19,7 @@ use super::timer::Timer;
 const AT_ONCE: usize = 8;
 
 /// How many callers may wait for a connection. Each costs the worker a descriptor.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 // What is told apart when a descriptor is ready. Waiting callers count from `FIRST_WAITING`.
 const LISTENER: u64 = 0;
@@ -112,10 +112,10 @@ impl Broker {
     }
 
     fn keep(&mut self, waiting: Waiting) -> Result<(), Errno> {
-        if self.waiting.len() >= MOST_WAITING {
+        if self.waiting.len() >= MAX_WAITING {
             self.forget_the_dead();
         }
-        if self.waiting.len() >= MOST_WAITING {
+        if self.waiting.len() >= MAX_WAITING {
             return Err(Errno::AGAIN);
         }
         let name = self.next;

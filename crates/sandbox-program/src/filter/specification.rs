@@ -21,9 +21,9 @@ const I386: u32 = 0x4000_0003;
 const ARM: u32 = 0x4000_0028;
 
 /// The longest program there may be. It is installed once for each worker.
-const MOST_INSTRUCTIONS: usize = 170;
+const MAX_INSTRUCTIONS: usize = 170;
 /// The longest way through it.
-const MOST_STEPS: usize = 24;
+const MAX_STEPS: usize = 24;
 
 use Answer::{Allow, Errno, Kill};
 pub(crate) use machine::{Answer, Request, int, run};
@@ -306,12 +306,12 @@ fn the_program_is_short() {
     for arch in BOTH {
         for plan in plans() {
             let program = worker_filter_on(arch, plan).unwrap();
-            assert!(program.len() <= MOST_INSTRUCTIONS, "{} for {plan:?}", program.len());
+            assert!(program.len() <= MAX_INSTRUCTIONS, "{} for {plan:?}", program.len());
             let steps = |number| {
                 run(&program, &Request { arch: arch.audit_number(), number, args: [0; 6] }).1
             };
             let most = (0..=470).map(steps).max().unwrap();
-            assert!(most <= MOST_STEPS, "{most} steps for {plan:?}");
+            assert!(most <= MAX_STEPS, "{most} steps for {plan:?}");
         }
     }
 }

@@ -31,7 +31,7 @@ const DELEGATED: &str = "user.delegate";
 
 /// What of the limits a group holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Held {
+pub struct GroupLimits {
     /// The number of processes.
     pub processes: bool,
     /// Memory.
@@ -49,7 +49,7 @@ pub struct Groups {
 struct Place {
     version: Version,
     dir: OwnedFd,
-    holds: Held,
+    holds: GroupLimits,
 }
 
 /// The control group of one worker. Removed when dropped, if it is empty by then.
@@ -64,7 +64,7 @@ struct Part {
     entrance: OwnedFd,
     /// Locked as long as it is open.
     _dir: OwnedFd,
-    holds: Held,
+    holds: GroupLimits,
     /// Its name may be another's now.
     removed: bool,
 }
@@ -84,7 +84,8 @@ impl Groups {
         let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
         for controller in [processes, memory].into_iter().flatten() {
             let Some((version, path)) = own_group(controller, &own, &mounts) else { continue };
-            let holds = Held { processes: controller == "pids", memory: controller == "memory" };
+            let holds =
+                GroupLimits { processes: controller == "pids", memory: controller == "memory" };
             match groups.places.iter_mut().find(|place| place.version == version) {
                 Some(place)
                     if version == Version::Two && has_controller(&place.dir, controller) =>
@@ -115,8 +116,8 @@ impl Groups {
 impl Group {
     /// Moves the calling process into the group; its children start there.
     #[must_use]
-    pub fn enter(&self) -> Held {
-        let mut held = Held::default();
+    pub fn enter(&self) -> GroupLimits {
+        let mut held = GroupLimits::default();
         for part in &self.0 {
             // Zero is the one who writes, in whatever namespace.
             if write(&part.entrance, b"0") == Ok(1) {

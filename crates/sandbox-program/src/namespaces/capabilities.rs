@@ -23,9 +23,9 @@ const USERS: CapabilitySet =
 
 /// The capabilities commands keep.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept(CapabilitySet);
+pub struct RetainedCapabilities(CapabilitySet);
 
-impl Kept {
+impl RetainedCapabilities {
     /// Gives up all others, for good. Allocates nothing, so that a child that shares its parent's
     /// memory may call it.
     pub fn apply_in_child(self) -> io::Result<()> {
@@ -39,7 +39,7 @@ impl Kept {
 }
 
 /// Gives up all capabilities but those that commands keep. In the worker, once it is set up.
-pub fn drop_capabilities(layers: &Layers) -> io::Result<Kept> {
+pub fn drop_capabilities(layers: &Layers) -> io::Result<RetainedCapabilities> {
     let mut kept = CapabilitySet::empty();
     if geteuid().is_root() {
         kept |= FILES;
@@ -48,7 +48,7 @@ pub fn drop_capabilities(layers: &Layers) -> io::Result<Kept> {
             kept |= USERS;
         }
     }
-    let kept = Kept(capabilities(None)?.permitted & kept);
+    let kept = RetainedCapabilities(capabilities(None)?.permitted & kept);
     // Kernels without ambient capabilities have none to clear.
     let _ = clear_ambient_capability_set();
     kept.apply_in_child()?;

@@ -15,13 +15,13 @@ use super::message::{FRAME_HEADER, frame_length};
 use super::reader::Malformed;
 
 /// No message carries more: the pipes of a command.
-const MOST_DESCRIPTORS: usize = 2;
+const MAX_DESCRIPTORS: usize = 2;
 /// One read; a request with a usual environment fits.
 const BLOCK: usize = 16 << 10;
 
 /// Sends a whole frame, and with its first byte the descriptors.
 pub fn send(socket: impl AsFd, frame: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -71,7 +71,7 @@ impl Inbox {
 
     /// Reads once, and waits for something if asked to.
     pub fn fill(&mut self, wait: bool) -> io::Result<Progress> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);
         let flags =
             RecvFlags::CMSG_CLOEXEC | if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };

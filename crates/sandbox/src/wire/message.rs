@@ -7,7 +7,7 @@ use crate::step::FailedStep;
 /// The bytes of a frame's length.
 pub const FRAME_HEADER: usize = 4;
 /// No frame is longer: the kernel takes no more for arguments and environment than a few megabytes.
-const LONGEST: u32 = 64 << 20;
+const MAX_FRAME: u32 = 64 << 20;
 
 /// One command, as a host asks for it. The ends of its pipes come with the frame.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub struct RequestFrame<'m> {
 
 /// What a host tells a worker.
 #[derive(Debug)]
-pub enum Told<'m> {
+pub enum HostMessage<'m> {
     /// Run this.
     Run(RequestFrame<'m>),
     /// Kill what is left of the command and say how it ended.
@@ -106,18 +106,18 @@ fn framed(mut frame: Vec<u8>) -> Vec<u8> {
 /// How long the content of the frame is that begins with `header`.
 pub fn frame_length(header: [u8; FRAME_HEADER]) -> Result<usize, Malformed> {
     match u32::from_le_bytes(header) {
-        length @ 1..=LONGEST => usize::try_from(length).map_err(|_| Malformed),
+        length @ 1..=MAX_FRAME => usize::try_from(length).map_err(|_| Malformed),
         _ => Err(Malformed),
     }
 }
 
 /// Reads the content of a frame to a worker.
-pub fn read_request_frame(content: &[u8]) -> Result<Told<'_>, Malformed> {
+pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> {
     let mut from = Reader(content);
     match from.byte()? {
         KILL => {
             from.end()?;
-            Ok(Told::Kill)
+            Ok(HostMessage::Kill)
         }
         RUN => {
             let stderr_apart = from.byte()? != 0;
@@ -135,7 +135,7 @@ pub fn read_request_frame(content: &[u8]) -> Result<Told<'_>, Malformed> {
                 return Err(Malformed);
             }
             let request = Request { program, cwd, stderr_apart };
-            Ok(Told::Run(RequestFrame { request, arguments, count, words }))
+            Ok(HostMessage::Run(RequestFrame { request, arguments, count, words }))
         }
         _ => Err(Malformed),
     }

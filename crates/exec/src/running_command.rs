@@ -11,7 +11,7 @@ use crate::confined::ConfinedLeader;
 use crate::leader::ChildLeader;
 
 /// The command and all it has started.
-pub(crate) enum Running {
+pub(crate) enum RunningCommand {
     /// A child of this process, and its process group.
     Child(ChildLeader),
     /// Run by a worker of the sandbox program.
@@ -21,7 +21,7 @@ pub(crate) enum Running {
 
 /// What is known of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum CommandState {
     /// It runs.
     Running,
     /// It has ended; some of its processes may be left.
@@ -43,7 +43,7 @@ pub(crate) enum NotRun {
     Failed(FailedStep, i32),
 }
 
-impl Running {
+impl RunningCommand {
     /// What becomes readable when there is news.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         use std::os::fd::AsFd;
@@ -55,13 +55,13 @@ impl Running {
     }
 
     /// Never waits, and collects nothing.
-    pub(crate) fn news(&mut self) -> io::Result<News> {
+    pub(crate) fn poll(&mut self) -> io::Result<CommandState> {
         match self {
             Self::Child(leader) => {
-                Ok(if leader.has_ended()? { News::Ended } else { News::Running })
+                Ok(if leader.has_ended()? { CommandState::Ended } else { CommandState::Running })
             }
             #[cfg(target_os = "linux")]
-            Self::Confined(leader) => leader.news(),
+            Self::Confined(leader) => leader.poll(),
         }
     }
 
