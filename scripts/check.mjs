@@ -9,7 +9,7 @@ import { environment } from './setup/run-command.mjs'
 
 const HELP = `Usage: npm run check -- [--only STEP] [--verbose]
 
-Runs what CI runs: formatting, lints, types, layout, docs and their code blocks, the packages'
+Runs what CI runs: formatting, lints, types, layout, docs, requirements and code blocks, the packages'
 metadata, the native surface, the tests and the packages. All steps run, also after one has
 failed, but none when the setup fails.
 
@@ -29,6 +29,7 @@ const steps = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.check.json'] },
   { name: 'layout', command: ['node', 'scripts/check-layout.mjs'] },
   { name: 'docs', command: ['node', 'scripts/check-docs.mjs'] },
+  { name: 'requirements', command: ['node', 'scripts/check-requirements.mjs'] },
   { name: 'code-blocks', command: ['node', 'scripts/check-code-blocks.mjs'] },
   { name: 'metadata', command: ['node', 'scripts/check-metadata.mjs'] },
   { name: 'surface', command: ['node', 'scripts/check-surface.mjs'] },
