@@ -168,6 +168,12 @@ function main(work) {
     expect(dead.length === 0, dead.join('\n'))
   })
 
+  check('publint finds nothing', () => capture(join(binDir, 'publint'), [published.tarball, '--strict'], { cwd: root }))
+  // What requires the package does so on Node 22 and later, which give it the ES module.
+  check('types resolve wherever ES modules do', () =>
+    capture(join(binDir, 'attw'), [published.tarball, '--profile', 'esm-only'], { cwd: root }),
+  )
+
   const packages = { toolwright: `file:${published.tarball}`, [platform.name]: `file:${platform.tarball}` }
   const projects = [
     { ai: 'ai', zod: 'zod', mock: 'MockLanguageModelV4', on: runtimes },
