@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { ToolError, toolErrorCodes } from 'toolwright'
+import { withHint } from '../../ts/core/errors.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -56,6 +57,18 @@ describe('error codes', () => {
 })
 
 describe('ToolError', () => {
+  test('another hint takes the place of the first; a message without its hint is kept whole', () => {
+    const error = new ToolError({ code: 'TOOL_FILE_NOT_FOUND', summary: 'No such file', hint: 'Check the path.' })
+    expect(withHint(error, 'List the directory.').message).toBe('No such file [TOOL_FILE_NOT_FOUND] List the directory.')
+    const rendered = new ToolError({
+      code: 'TOOL_FILE_NOT_FOUND',
+      summary: 'No such file',
+      hint: 'Check the path.',
+      message: 'It is gone!',
+    })
+    expect(withHint(rendered, 'List the directory.').message).toBe('It is gone! List the directory.')
+  })
+
   test('the message is what, where, code and next move; without a link', () => {
     const error = new ToolError({
       code: 'TOOL_GREP_FAILED',

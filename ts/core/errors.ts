@@ -150,7 +150,8 @@ export class ToolError extends Error {
 /** The same error with another next move. */
 export function withHint(error: ToolError, hint: string): ToolError {
   const { code, summary, details, cause, message } = error
-  const text = error.hint === '' ? message : message.slice(0, message.lastIndexOf(error.hint)).trimEnd()
+  const at = error.hint === '' ? -1 : message.lastIndexOf(error.hint)
+  const text = at === -1 ? message : message.slice(0, at).trimEnd()
   return new ToolError({ code, summary, details, cause, hint, message: `${text} ${hint}` })
 }
 

@@ -6,7 +6,7 @@ import { makeSandbox } from '../../support/sandbox.ts'
 
 type Verdict = 'ok' | 'network' | 'git'
 
-/** In a directory where vitest is installed, and where there is another repository. */
+/** In a directory where vitest is installed, and which holds a directory "sub". */
 function judge([cmd = '', ...args]: string[]): Verdict {
   const box = makeSandbox()
   box.put('node_modules/.bin/vitest', '')
@@ -70,7 +70,9 @@ const runs: string[][] = [
   ['git', 'clone', '../other', 'copy'],
   ['git', 'clone', 'file:///srv/x'],
   ['git', 'push', '/srv/backup.git', 'main'],
-  ['git', 'fetch', 'sub'],
+  ['git', 'clone', 'missing'],
+  ['git', 'clone', '--depth', '1', 'sub/repository'],
+  ['git', 'fetch', './sub'],
   ['git', 'push', '--help'],
   sh('npm test && npm run build'),
   sh('git commit -m "a; git push"'),
@@ -135,6 +137,10 @@ const git: string[][] = [
   ['git', 'pull', '--rebase'],
   ['git', 'fetch', '--all'],
   ['git', '-C', 'sub', 'fetch'],
+  // A directory of that name makes it no path: the guard looks for none.
+  ['git', 'fetch', 'sub'],
+  ['git', 'clone', 'example.org:x/y.git'],
+  ['git', 'clone', '--recursive'],
   ['git', 'clone', 'https://example.org/x.git', './sub'],
   ['git', 'clone', 'git@example.org:x/y.git'],
   ['git', 'ls-remote', 'origin'],

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { createTools, read } from 'toolwright'
@@ -83,6 +84,41 @@ describe('read of createTools', () => {
     expect(await refusal(createTools({ rootDir: box.root }).read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_BINARY' })
     const small = createTools({ rootDir: box.root, limits: { image: 50 } })
     expect(await refusal(small.read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_TOO_LARGE' })
+  })
+})
+
+describe('notes of calls, where a provider uses an id again', () => {
+  const shown = async (tool: unknown, input: object, output: string): Promise<unknown> =>
+    (tool as { toModelOutput(request: object): { value: unknown } }).toModelOutput({ toolCallId: 'call_0', input, output }).value
+  const options = { toolCallId: 'call_0' }
+
+  test('another path shows neither the image nor the sentence of the first', async () => {
+    const box = makeSandbox()
+    box.put('img.png', png)
+    box.put('a', 'one\ntwo\n')
+    const tools = createTools({ rootDir: box.root, limits: { image: 1_000 } })
+    const image = await tools.read.execute({ path: 'img.png' }, options)
+    const text = await tools.read.execute({ path: 'a' }, options)
+    expect(await shown(tools.read, { path: 'a' }, text)).toBe('one\ntwo\n')
+    // The messages of the conversation may be built again: the first call still has its image.
+    expect(await shown(tools.read, { path: 'img.png' }, image)).toMatchObject([{ type: 'text' }, { type: 'file' }])
+    const printed = await tools.bash.execute({ cmd: 'cat', args: ['a'] }, options)
+    expect(await shown(tools.bash, { cmd: 'cat', args: ['a'] }, printed)).toBe('one\ntwo\n')
+  })
+
+  test('a second call of the same path begins without the note of the first', async () => {
+    const box = makeSandbox()
+    box.put('img.png', png)
+    const tools = createTools({ rootDir: box.root, limits: { image: 1_000 } })
+    await tools.read.execute({ path: 'img.png' }, options)
+    box.put('img.png', 'no image any more\n')
+    const text = await tools.read.execute({ path: 'img.png' }, options)
+    expect(await shown(tools.read, { path: 'img.png' }, text)).toBe('no image any more\n')
+    box.put('img.png', png)
+    await tools.read.execute({ path: 'img.png' }, options)
+    rmSync(`${box.root}/img.png`)
+    expect(await refusal(tools.read.execute({ path: 'img.png' }, options))).toMatchObject({ code: 'TOOL_FILE_NOT_FOUND' })
+    expect(await shown(tools.read, { path: 'img.png' }, 'as before')).toBe('as before')
   })
 })
 

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { fetchTargets } from './fetch-arguments.js'
 import { isInstalled } from './installed-programs.js'
 import { isLocalPath } from './local-path.js'
@@ -17,8 +15,8 @@ const remoteOperations: ReadonlySet<string> = new Set(['push', 'pull', 'fetch', 
 
 /** Where a command runs. */
 export interface CommandPlace {
-  /** An absolute path. */
-  directory: string
+  /** An absolute path; `undefined` where it is not known which programs are installed. */
+  directory: string | undefined
   /** The directories that programs are looked up in, as `PATH` has them. */
   path: string | undefined
 }
@@ -36,14 +34,14 @@ export function refuseNetworkOnly(cmd: string, args: readonly string[], place: C
   if (!shells.has(name)) return refuseCommand(name, rest, place)
   const at = rest.findIndex((arg) => /^-[a-z]*c$/u.test(arg))
   const commands = at === -1 ? [] : scriptCommands(rest[at + 1] ?? '')
-  // After `cd` nobody knows which programs are installed where the next command runs.
+  // After `cd` it is not known which programs are installed where the next command runs.
   const moves = commands.some(([first]) => first === 'cd' || first === 'pushd')
   for (const [first = '', ...others] of commands) {
-    refuseCommand(programName(first), others, moves ? undefined : place)
+    refuseCommand(programName(first), others, moves ? { ...place, directory: undefined } : place)
   }
 }
 
-function refuseCommand(name: string, args: readonly string[], place: CommandPlace | undefined): void {
+function refuseCommand(name: string, args: readonly string[], { directory, path }: CommandPlace): void {
   if (fetchPrograms.has(name)) {
     const targets = fetchTargets(name, args)
     if (targets.length > 0 && !targets.some(mayBeHere)) throw networkRefusal(name)
@@ -51,9 +49,9 @@ function refuseCommand(name: string, args: readonly string[], place: CommandPlac
     const operation = gitSubcommand(args)
     if (operation === undefined || !remoteOperations.has(operation)) return
     const after = args.slice(args.indexOf(operation) + 1)
-    if (!reachesHere(after, place?.directory)) throw gitRemoteRefusal(`git ${operation}`)
+    if (!isLocalRemote(operation, after)) throw gitRemoteRefusal(`git ${operation}`)
   } else {
-    const need = registryNeed(name, args, (program) => place === undefined || isInstalled(program, place.directory, place.path))
+    const need = registryNeed(name, args, (program) => directory === undefined || isInstalled(program, directory, path))
     if (need === undefined) return
     throw need.program === undefined ? packagesRefusal(need.matched) : programRefusal(need.matched, need.program)
   }
@@ -65,9 +63,14 @@ function mayBeHere(target: string): boolean {
   return isLoopbackAddress(/^[a-z][\w+.-]*:\/\//iu.test(target) ? target : `http://${target}`)
 }
 
-/** Whether what stands behind a remote operation of git may be all on this machine. */
-function reachesHere(args: readonly string[], directory: string | undefined): boolean {
+/**
+ * Whether the remote of a git command may be on this machine. Only the words are judged: looking for a path would tell
+ * what exists outside the root.
+ */
+function isLocalRemote(operation: string, args: readonly string[]): boolean {
   if (args.some((arg) => arg === '--help' || arg === '-h' || arg.includes('$'))) return true
   if (args.some((arg) => /^(?!file:)[a-z][\w+.-]*:\/\/|^[^/]+@[^/]+:/iu.test(arg))) return false
-  return args.some((arg) => isLocalPath(arg) || (directory !== undefined && existsSync(join(directory, arg))))
+  if (args.some(isLocalPath)) return true
+  // `clone` takes no names of remotes: whatever is neither an address nor `host:path` is a path.
+  return operation === 'clone' && args.some((arg) => !arg.startsWith('-') && !/^[^/]*:/u.test(arg))
 }

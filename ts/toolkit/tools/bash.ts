@@ -88,7 +88,8 @@ function views(toolkit: Toolkit | undefined): BuiltInViews<BashInput> {
   if (toolkit === undefined) return {}
   return {
     toModelOutput: ({ toolCallId, input, output }) => {
-      const { value } = withNote(toolkit, toolCallId, output, '(no output)')
+      const note = toolkit.notes.get({ toolCallId, tool: 'bash', subject: input.cmd })
+      const { value } = withNote(note, output, '(no output)')
       const syntax = syntaxNote(input)
       return { type: 'text', value: syntax === undefined ? value : `${value}${value.endsWith('\n') ? '' : '\n'}(${syntax})` }
     },
@@ -111,10 +112,12 @@ export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: stri
 const STUCK_MS = 5_000
 
 async function runCommand(input: BashInput, ctx: DefinedToolContext | undefined, bound: ToolOptions, toolkit?: Toolkit): Promise<string> {
+  const noted = { toolCallId: ctx?.toolCallId, tool: 'bash', subject: input.cmd } as const
+  toolkit?.notes.clear(noted)
   const { settings, command, limits } = planCommand(input, ctx, bound)
   const onAborted = ctx === undefined ? undefined : (printed: string) => void partialOutputs.set(ctx, printed)
   const { output, leftRunning = 0 } = await call({ ...limits, onAborted }, (addon, cancel) => addon.bash(settings(addon), command, cancel))
-  toolkit?.notes.set(ctx?.toolCallId, { text: leftRunningNote(leftRunning) })
+  toolkit?.notes.set(noted, { text: leftRunningNote(leftRunning) })
   return output ?? ''
 }
 
@@ -128,6 +131,8 @@ async function* streamCommand(
   bound: ToolOptions,
   toolkit: Toolkit | undefined,
 ): AsyncGenerator<string, void, undefined> {
+  const noted = { toolCallId: ctx.toolCallId, tool: 'bash', subject: input.cmd } as const
+  toolkit?.notes.clear(noted)
   const { settings, command, limits } = planCommand(input, ctx, bound)
   const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel))
   const live = new LiveOutput()
@@ -140,7 +145,7 @@ async function* streamCommand(
         yield (shown = live.take(performance.now()))
       } else if (event.done === true) {
         const { output: whole = '', leftRunning = 0 } = event.value
-        toolkit?.notes.set(ctx.toolCallId, { text: leftRunningNote(leftRunning) })
+        toolkit?.notes.set(noted, { text: leftRunningNote(leftRunning) })
         if (whole !== shown || whole === '') yield whole
         return
       } else {
@@ -179,7 +184,7 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
   checkBashLimits(plan)
   const guard = plan.allowNetwork ? 'off' : plan.networkGuard
   const guarded = guardNetwork(guard, cmd, args, {
-    directory: resolve(plan.rootDir, cwd),
+    directory: directoryWithin(plan.rootDir, cwd),
     path: (plan.env === 'inherit' ? undefined : plan.env.set?.['PATH']) ?? process.env['PATH'],
     scripts: () => packageScripts(plan, cwd),
   })
@@ -191,6 +196,13 @@ function planCommand(input: BashInput, ctx: ToolContext | undefined, bound: Tool
     command,
     limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + STUCK_MS),
   }
+}
+
+/** Where the command runs; `undefined` outside the root, where the guard looks for nothing and the addon refuses the command. */
+function directoryWithin(rootDir: string, cwd: string): string | undefined {
+  const directory = resolve(rootDir, cwd)
+  const isWithin = directory === rootDir || directory.startsWith(rootDir.endsWith('/') ? rootDir : `${rootDir}/`)
+  return isWithin ? directory : undefined
 }
 
 /** The scripts of the package.json where the command runs. Only looked at to say what else can be run. */

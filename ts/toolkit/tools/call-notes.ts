@@ -4,42 +4,57 @@ export interface ReadImage {
   bytes: Uint8Array
 }
 
-/** What there is to say to a model of one call, besides its result. */
+/** What a model is shown of one call besides its result. */
 export interface CallNote {
   /** Sentences that follow the result. */
   text?: string | undefined
   image?: ReadImage | undefined
 }
 
-const mostNotes = 1_000
-const mostImageBytes = 64_000_000
+/** The call that a note belongs to. Providers reuse ids, so tool and subject are part of the key. */
+export interface NotedCall {
+  toolCallId: string | undefined
+  tool: 'read' | 'edit' | 'bash'
+  /** The path, or the program that runs. */
+  subject: string
+}
+
+const MAX_NOTES = 1_000
+const MAX_IMAGE_BYTES = 64_000_000
 
 /**
- * What the calls of one set of tools have to say besides their results, by the ids of the calls: results keep the shape
- * that the documents give them. The SDK asks when it makes the messages of a step, and again when it makes messages of
- * a stored conversation. Of calls that are long over, and of other processes, nothing is known any more.
+ * The notes of the calls of one set of tools, kept apart from the results, whose shape is documented. The AI SDK asks
+ * for them when it builds the messages of a step, and again when it builds the messages of a stored conversation. The
+ * oldest notes are dropped first; notes of other processes are unknown.
  */
 export class CallNotes {
   readonly #notes = new Map<string, CallNote>()
   #imageBytes = 0
 
-  set(toolCallId: string | undefined, note: CallNote): void {
-    if (toolCallId === undefined) return
-    this.#drop(toolCallId)
-    this.#notes.set(toolCallId, note)
+  set(call: NotedCall, note: CallNote): void {
+    if (call.toolCallId === undefined) return
+    this.clear(call)
+    this.#notes.set(keyOf(call), note)
     this.#imageBytes += note.image?.bytes.byteLength ?? 0
     for (const oldest of this.#notes.keys()) {
-      if (this.#notes.size <= mostNotes && this.#imageBytes <= mostImageBytes) break
+      if (this.#notes.size <= MAX_NOTES && this.#imageBytes <= MAX_IMAGE_BYTES) break
       this.#drop(oldest)
     }
   }
 
-  get(toolCallId: string): CallNote {
-    return this.#notes.get(toolCallId) ?? {}
+  get(call: NotedCall): CallNote {
+    return this.#notes.get(keyOf(call)) ?? {}
   }
 
-  #drop(toolCallId: string): void {
-    this.#imageBytes -= this.#notes.get(toolCallId)?.image?.bytes.byteLength ?? 0
-    this.#notes.delete(toolCallId)
+  /** Forgets what an earlier call with the same key has left. Every call begins with this. */
+  clear(call: NotedCall): void {
+    this.#drop(keyOf(call))
+  }
+
+  #drop(key: string): void {
+    this.#imageBytes -= this.#notes.get(key)?.image?.bytes.byteLength ?? 0
+    this.#notes.delete(key)
   }
 }
+
+const keyOf = ({ toolCallId, tool, subject }: NotedCall): string => JSON.stringify([toolCallId, tool, subject])

@@ -37,8 +37,9 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
       execute: async ({ path, patch }: EditInput, ctx: DefinedToolContext): Promise<'ok'> => {
         if (toolkit === undefined) await editFile(path, patch, ctx, bound, false)
         else {
-          const text = await forModel('edit', bound, () => editFile(path, patch, ctx, bound, true))
-          toolkit.notes.set(ctx.toolCallId, { text })
+          const noted = { toolCallId: ctx.toolCallId, tool: 'edit', subject: path } as const
+          toolkit.notes.clear(noted)
+          toolkit.notes.set(noted, { text: await forModel('edit', bound, () => editFile(path, patch, ctx, bound, true)) })
         }
         return 'ok'
       },
@@ -46,7 +47,9 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
     bound,
     {
       recordedInput: ({ path, patch }) => recordedChange(path, 'patch', patch),
-      toModelOutput: toolkit && (({ toolCallId, output }) => withNote(toolkit, toolCallId, output, 'ok')),
+      toModelOutput:
+        toolkit &&
+        (({ toolCallId, input, output }) => withNote(toolkit.notes.get({ toolCallId, tool: 'edit', subject: input.path }), output, 'ok')),
     },
   )
 }

@@ -41,7 +41,7 @@ export function createGrepTool(bound: BoundToolOptions, description: string, too
     },
     bound,
     {
-      toModelOutput: toolkit && (({ toolCallId, input, output }) => withNote(toolkit, toolCallId, output, noMatches(input))),
+      toModelOutput: toolkit && (({ input, output }) => withNote({}, output, noMatches(input))),
     },
   )
 }

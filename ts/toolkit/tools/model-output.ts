@@ -1,5 +1,5 @@
 import type { ToolCallOptions } from '../run-call.js'
-import type { CallNotes } from './call-notes.js'
+import type { CallNote, CallNotes } from './call-notes.js'
 import { imagePart } from './images.js'
 import type { ToolkitReadInput } from './read.js'
 
@@ -23,9 +23,8 @@ export interface ModelText {
   value: string
 }
 
-/** A result, what stands for an empty one, and what there is to say of the call. */
-export function withNote(toolkit: Toolkit, toolCallId: string, output: string, empty: string): ModelText {
-  const { text } = toolkit.notes.get(toolCallId)
+/** A result, or what stands for an empty one, followed by the note of the call. */
+export function withNote({ text }: CallNote, output: string, empty: string): ModelText {
   const shown = output === '' ? empty : output
   if (text === undefined) return { type: 'text', value: shown }
   return { type: 'text', value: `${shown}${shown.endsWith('\n') ? '' : '\n'}${text}` }
@@ -33,7 +32,7 @@ export function withNote(toolkit: Toolkit, toolCallId: string, output: string, e
 
 /** What a model reads of `read`: a text, with numbers if the host wants them, or the image itself. */
 export function readOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutputRequest<ToolkitReadInput>): ModelText {
-  const { text, image } = toolkit.notes.get(toolCallId)
+  const { text, image } = toolkit.notes.get({ toolCallId, tool: 'read', subject: input.path })
   if (image !== undefined) {
     // The type of a text, as both versions of the SDK have types of their own for parts.
     return { type: 'content', value: [{ type: 'text', text: output }, imagePart(image)] } as unknown as ModelText

@@ -93,15 +93,21 @@ async function readForModel(
   bound: ToolOptions,
   toolkit: Toolkit,
 ): Promise<string> {
+  const noted = { toolCallId: ctx.toolCallId, tool: 'read', subject: path } as const
+  toolkit.notes.clear(noted)
   checkLine('offset', offset)
   checkLine('limit', limit)
   const plan = callPlan(ctx, bound, 'read')
   const target = plan.path(path)
-  if (offset !== undefined || limit !== undefined) return readLines(plan, target, { offset, limit }, ctx, toolkit)
+  if (offset !== undefined || limit !== undefined) {
+    const { lines, note } = await readLines(plan, target, { offset, limit })
+    toolkit.notes.set(noted, { text: note })
+    return lines
+  }
   if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
     const image = await readImage(plan, target)
     if (image !== undefined) {
-      toolkit.notes.set(ctx.toolCallId, { image })
+      toolkit.notes.set(noted, { image })
       return `${image.mediaType}, ${image.bytes.byteLength} bytes`
     }
   }
@@ -115,9 +121,7 @@ async function readLines(
   plan: CallPlan,
   target: string,
   { offset = 1, limit = Number.MAX_SAFE_INTEGER }: { offset?: number | undefined; limit?: number | undefined },
-  ctx: DefinedToolContext,
-  toolkit: Toolkit,
-): Promise<string> {
+): Promise<{ lines: string; note: string | undefined }> {
   const wanted = { first: offset, count: limit, limitBytes: plan.maxOutputBytes }
   const lines = await call(plan.limits(`read ${target}`), (addon, cancel) =>
     addon.readLines(grantedRoot(addon, plan), target, wanted, cancel),
@@ -128,8 +132,7 @@ async function readLines(
   if (isCut) parts.push(`(Line ${last} is longer than ${plan.maxOutputBytes} bytes: this is its beginning.)`)
   if (hasMore) parts.push(`(There are more lines: go on with offset ${last + 1}.)`)
   else if (count === 0) parts.push(total === 0 ? '(empty file)' : `(There is no line ${offset}: the file has ${total ?? 0}.)`)
-  toolkit.notes.set(ctx.toolCallId, { text: parts.length === 0 ? undefined : parts.join('\n') })
-  return textOf(lines)
+  return { lines: textOf(lines), note: parts.length === 0 ? undefined : parts.join('\n') }
 }
 
 /** The image at a path, where it is one and no larger than the host lets models see. */
