@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi_derive::napi;
+use toolwright_core::failure::files;
 use toolwright_core::voice::refusals::{Ending, explain, explain_program};
 use toolwright_core::voice::{self, Door};
 use toolwright_exec::{
@@ -287,13 +288,8 @@ fn ungranted(error: &GrantError) -> BashOutcome {
 
 /// The working directory cannot be had.
 fn refused(error: &FsError) -> BashOutcome {
-    if let FsError::NotFound { path } = error {
-        let place = format!("Directory not found: `{path}`");
-        let hint = "Check `opts.cwd`, or leave it out to run in the root directory.";
-        let native = NativeError::new(error.code(), "Directory not found".to_owned(), &place, hint);
-        return BashOutcome::failed(native.with("path", path.as_str()));
-    }
-    let native = error::from_fs(error);
+    let hint = "Check `opts.cwd`, or leave it out to run in the root directory.";
+    let native = error::to_error(files::working_directory(error, hint));
     BashOutcome { cancelled: native.is_none(), error: native, ..BashOutcome::default() }
 }
 

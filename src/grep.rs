@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::voice;
 use toolwright_fs::{FsError, Located, Root};
 use toolwright_search::{GrepError, GrepRequest};
 
@@ -94,7 +95,7 @@ impl Search<'_> {
 }
 
 fn failed(error: GrepError, pattern: &str, limit: usize, timeout: Duration) -> NativeError {
-    let hint = error.hint();
+    let hint = voice::searches::hint(&error);
     let said = error.to_string();
     match error {
         GrepError::TimedOut { partial, .. } => {
@@ -129,7 +130,12 @@ fn not_found(error: &FsError) -> GrepOutcome {
     if let FsError::NotFound { path } | FsError::NotADirectory { path } = error {
         let missing = GrepError::Missing { path: PathBuf::from(path) };
         let said = missing.to_string();
-        let native = NativeError::new("TOOL_GREP_FAILED", said.clone(), &said, missing.hint());
+        let native = NativeError::new(
+            "TOOL_GREP_FAILED",
+            said.clone(),
+            &said,
+            voice::searches::hint(&missing),
+        );
         return GrepOutcome::failed(native.with("path", path.as_str()));
     }
     let native = error::from_fs(error);

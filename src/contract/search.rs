@@ -13,6 +13,7 @@ use std::time::Instant;
 use napi::bindgen_prelude::{ClassInstance, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::voice;
 use toolwright_fs::{FsError, Opener, TargetKind};
 use toolwright_policy::{Access, Action, Decided, Rules};
 use toolwright_search::{Found, GrepError, Hit, Named, Scope, Unsearched};
@@ -126,7 +127,7 @@ impl Failed {
             Self::Search(GrepError::Cancelled { .. }) => return None,
             Self::Search(error) => error,
         };
-        let (hint, said) = (error.hint(), error.to_string());
+        let (hint, said) = (voice::searches::hint(&error), error.to_string());
         if let GrepError::TimedOut { partial, .. } = error {
             let ms = options::milliseconds(timeout_ms).as_millis();
             let summary = format!("Search timed out after {ms}ms");

@@ -20,10 +20,24 @@ pub struct Failure {
     pub place: String,
     /// The next move; empty where there is none.
     pub hint: Cow<'static, str>,
-    /// The next move for a tool of a session, where the other would lead nowhere.
-    pub session_hint: Option<Box<str>>,
     /// Facts for programs, by name.
     pub details: Map<String, Value>,
+    extra: Option<Box<Extra>>,
+}
+
+/// What few failures have.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Extra {
+    /// The next move for a tool of a session, where the other would lead nowhere.
+    session_hint: Option<Cow<'static, str>>,
+    output: Option<Output>,
+}
+
+/// What was printed or found before the failure. A model sees nothing but the message.
+#[derive(Debug, Clone, PartialEq)]
+enum Output {
+    BeforeHint(String),
+    AfterHint(String),
 }
 
 impl Failure {
@@ -35,8 +49,8 @@ impl Failure {
             summary: summary.into(),
             place: place.into(),
             hint: Cow::Borrowed(""),
-            session_hint: None,
             details: Map::new(),
+            extra: None,
         }
     }
 
@@ -51,24 +65,44 @@ impl Failure {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = hint.into();
-        self.session_hint = None;
+        if let Some(extra) = &mut self.extra {
+            extra.session_hint = None;
+        }
         self
     }
 
     /// The same with another next move for the tools of a session.
     #[must_use]
-    pub fn with_session_hint(mut self, hint: impl Into<Box<str>>) -> Self {
-        self.session_hint = Some(hint.into());
+    pub fn with_session_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.extra().session_hint = Some(hint.into());
         self
     }
 
     /// The same in the words for the tools of a session.
     #[must_use]
     pub fn for_session(mut self) -> Self {
-        if let Some(hint) = self.session_hint.take() {
-            self.hint = Cow::Owned(hint.into());
+        if let Some(hint) = self.extra.as_mut().and_then(|extra| extra.session_hint.take()) {
+            self.hint = hint;
         }
         self
+    }
+
+    /// The same with what a command printed: it explains the failure, so it precedes the hint.
+    #[must_use]
+    pub fn with_output(mut self, output: impl Into<String>) -> Self {
+        self.extra().output = Some(Output::BeforeHint(output.into()));
+        self
+    }
+
+    /// The same with what was printed or found until the call was stopped, after the hint.
+    #[must_use]
+    pub fn with_partial_output(mut self, output: impl Into<String>) -> Self {
+        self.extra().output = Some(Output::AfterHint(output.into()));
+        self
+    }
+
+    fn extra(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_default()
     }
 
     /// The same with one more fact.
@@ -82,11 +116,25 @@ impl Failure {
     #[must_use]
     pub fn message(&self) -> String {
         let Self { place, code, hint, .. } = self;
-        if hint.is_empty() {
-            format!("{place} [{code}]")
-        } else {
-            format!("{place} [{code}] {hint}")
+        let output = self.extra.as_ref().and_then(|extra| extra.output.as_ref());
+        let mut message = format!("{place} [{code}]");
+        if let Some(Output::BeforeHint(output)) = output {
+            message.push(' ');
+            message.push_str(output);
+            if !hint.is_empty() {
+                message.truncate(message.trim_end().len());
+                message.push('\n');
+                message.push_str(hint);
+            }
+            return message;
         }
+        for part in [Some(&**hint), output.map(Output::text)].into_iter().flatten() {
+            if !part.is_empty() {
+                message.push(' ');
+                message.push_str(part);
+            }
+        }
+        message
     }
 
     /// A panic in native work: a defect of toolwright, reported without ending the process.
@@ -100,6 +148,13 @@ impl Failure {
         let summary = format!("Internal error in native code ({message})");
         Self::without_place(Code::InternalError, summary)
             .with_hint("This is a defect of toolwright, not of the call; please report it.")
+    }
+}
+
+impl Output {
+    fn text(&self) -> &str {
+        let (Self::BeforeHint(text) | Self::AfterHint(text)) = self;
+        text
     }
 }
 
@@ -146,6 +201,20 @@ mod tests {
         let failure = failure.with_hint("Look elsewhere.").with("path", "a");
         assert_eq!(failure.message(), "File not found: `a` [TOOL_FILE_NOT_FOUND] Look elsewhere.");
         assert_eq!(failure.details["path"], "a");
+    }
+
+    #[test]
+    fn output_explains_a_failure_or_shows_how_far_it_came() {
+        let failure =
+            Failure::new(Code::CommandFailed, "Exit", "Exit: `x`").with_output("Output:\nno\n");
+        assert_eq!(failure.message(), "Exit: `x` [TOOL_COMMAND_FAILED] Output:\nno\n");
+        let failure = failure.with_hint("Do less.");
+        assert_eq!(failure.message(), "Exit: `x` [TOOL_COMMAND_FAILED] Output:\nno\nDo less.");
+        let failure = failure.with_partial_output("Output until then:\nno\n");
+        assert_eq!(
+            failure.message(),
+            "Exit: `x` [TOOL_COMMAND_FAILED] Do less. Output until then:\nno\n"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod files;
 pub mod refusals;
 mod remedy;
+pub mod searches;
 
 /// Where a model calls from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

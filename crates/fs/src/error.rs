@@ -1,4 +1,4 @@
-//! The one error type of this crate: what happened, to which path, and what to do next.
+//! The one error type of this crate: what happened, and to which path.
 
 use std::io;
 use std::time::Duration;
@@ -9,10 +9,12 @@ use crate::errno::{errno_name, reason_of};
 use crate::file_kind::FileKind;
 use crate::granted::Replaced;
 
-/// The operation that can fail with the old content half overwritten.
-pub(crate) const IN_PLACE: &str = "writing in place";
-/// The operation that can fail with the new content already in its place.
-pub(crate) const AFTER_PUBLISHING: &str = "syncing the directory";
+/// The operation of [`FsError::Io`] that can fail with the old content half overwritten.
+pub const WRITE_IN_PLACE: &str = "writing in place";
+/// The operation of [`FsError::Io`] that can fail with the new content already in its place.
+pub const SYNC_DIRECTORY: &str = "syncing the directory";
+/// The operation of [`FsError::Io`] that fails where `/proc` is not mounted.
+pub const NAME_DESCRIPTOR: &str = "asking for the name of what is open";
 
 /// Why a file cannot be replaced atomically although its bytes could be overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +43,8 @@ impl Refusal {
 /// Everything that can go wrong with a file below a root.
 ///
 /// `path` is always the path as the caller wrote it. Nothing is changed on disk when one of these
-/// is returned, with two exceptions that [`FsError::hint`] tells: writing in place (which has to be
-/// allowed) may fail half-way, and syncing a directory may fail after the new content is there.
+/// is returned, with two exceptions, which [`FsError::Io`] names: [`WRITE_IN_PLACE`] (which has to
+/// be allowed) may fail half-way, and [`SYNC_DIRECTORY`] may fail after the new content is there.
 #[derive(Debug, thiserror::Error)]
 pub enum FsError {
     /// The path is empty, holds a NUL byte, is too long, or names a directory by its form.
@@ -175,28 +177,6 @@ pub enum FsError {
 }
 
 impl FsError {
-    /// The public error code.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::PathInvalid { .. } => "TOOL_PATH_INVALID",
-            Self::Escape { .. } => "TOOL_PATH_ESCAPE",
-            Self::Protected { .. } | Self::Reserved { .. } => "TOOL_PATH_PROTECTED",
-            Self::NotFound { .. } => "TOOL_FILE_NOT_FOUND",
-            Self::NotAFile { .. } => "TOOL_NOT_A_FILE",
-            Self::NotADirectory { .. } => "TOOL_NOT_A_DIRECTORY",
-            Self::Permission { .. } => "TOOL_PERMISSION_DENIED",
-            Self::TooLarge { .. } => "TOOL_FILE_TOO_LARGE",
-            Self::Conflict { .. } => "TOOL_EDIT_CONFLICT",
-            Self::Busy { .. } => "TOOL_FILE_BUSY",
-            Self::NotReplaceable { .. } => "TOOL_REPLACE_REFUSED",
-            Self::Root { .. } => "TOOL_ROOT_INVALID",
-            Self::RootChanged { .. } => "TOOL_ROOT_CHANGED",
-            Self::Io { .. } => "TOOL_IO_FAILED",
-            Self::Cancelled => "CANCELLED",
-        }
-    }
-
     /// What happened, beginning with the words the documents use, without the path.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -220,7 +200,7 @@ impl FsError {
             Self::Root { source, .. } => {
                 format!("Root directory cannot be opened ({})", reason_of(source))
             }
-            Self::Io { operation, .. } if *operation == WITHOUT_PROC => {
+            Self::Io { operation, .. } if *operation == NAME_DESCRIPTOR => {
                 "The file system /proc is not mounted".to_owned()
             }
             Self::RootChanged { .. } => "A granted directory was replaced".to_owned(),
@@ -249,76 +229,6 @@ impl FsError {
             | Self::RootChanged { path, .. }
             | Self::Io { path, .. } => Some(path),
             Self::Cancelled => None,
-        }
-    }
-
-    /// The next move, in one sentence.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::PathInvalid { .. } => "Give the path of a file below the root directory.",
-            Self::Escape { .. } => {
-                "Use a path that stays below the root directory at every step; `..` and links may not lead out of it."
-            }
-            Self::Protected { .. } => "Leave it as it is; the host can change sandbox.denyWrite.",
-            Self::Reserved { .. } => {
-                "Do without it: only the host reads and writes it, and its tools and commands do not."
-            }
-            Self::NotFound { .. } => {
-                "Check the spelling, list the directory, or create the file with the write tool."
-            }
-            Self::NotAFile { kind: FileKind::Directory, .. } => "Name a file inside it.",
-            Self::NotAFile { .. } => "Only regular files can be read, written or edited.",
-            Self::NotADirectory { .. } => {
-                "A part of the path before its end is a file; check the path."
-            }
-            Self::Permission { .. } => {
-                "The user running the agent lacks the right; choose another path or have the permission changed."
-            }
-            Self::TooLarge { result: true, .. } => {
-                "The edited file would be over the limit; split it; the limit is the host's."
-            }
-            Self::TooLarge { .. } => {
-                "Search it with grep or print a part of it with bash (`sed -n`); the limit is the host's."
-            }
-            Self::Conflict { .. } => {
-                "Nothing was changed. Read the file again and make a new patch."
-            }
-            Self::Busy { .. } => "Try again when the other calls on this file have finished.",
-            Self::NotReplaceable { .. } => {
-                "Nothing was changed. Write to another path, or say so: the host can fix the cause, or allow overwriting in place (allowInPlace)."
-            }
-            Self::Root { .. } => {
-                "No call can mend this: the host sets the root directory, which has to exist."
-            }
-            Self::RootChanged { .. } => {
-                "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
-            }
-            Self::Io { operation, .. } if *operation == IN_PLACE => {
-                "The file may now hold parts of the old and the new content: fix the cause, then write the whole file again."
-            }
-            Self::Io { operation, .. } if *operation == WITHOUT_PROC => {
-                "Have the host mount /proc where it runs; no path is at fault."
-            }
-            Self::Io { operation, .. } if *operation == AFTER_PUBLISHING => {
-                "The new content is in its place, but may not survive a loss of power; check the disk."
-            }
-            Self::Io { source, .. } => match Errno::from_io_error(source) {
-                Some(Errno::NOSPC | Errno::DQUOT) => {
-                    "Nothing was changed. Free some disk space and try again."
-                }
-                Some(Errno::MFILE | Errno::NFILE) => {
-                    "Too many files are open; make fewer calls at once and try again."
-                }
-                Some(Errno::FBIG) => {
-                    "Nothing was changed. The file would be over the size limit of the process or the file system; write less."
-                }
-                Some(Errno::AGAIN) => {
-                    "The file gives nothing now, or is being replaced all the time; try again later."
-                }
-                _ => "Nothing was changed. Try again; if it persists, check the disk.",
-            },
-            Self::Cancelled => "",
         }
     }
 
@@ -353,9 +263,6 @@ impl FsError {
         }
     }
 }
-
-/// What fails where `/proc` is not mounted.
-pub(crate) const WITHOUT_PROC: &str = "asking for the name of what is open";
 
 /// Long paths are quoted by their beginning only.
 pub(crate) fn shortened(path: &str) -> String {

@@ -60,7 +60,7 @@ mod walk;
 mod write;
 
 pub use cached::try_read_cached;
-pub use error::{FsError, Refusal};
+pub use error::{FsError, NAME_DESCRIPTOR, Refusal, SYNC_DIRECTORY, WRITE_IN_PLACE};
 pub use file_kind::FileKind;
 pub use granted::{Granted, Keeping, Replaced, led_out_of};
 pub use identity::FileIdentity;

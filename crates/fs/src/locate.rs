@@ -104,7 +104,7 @@ pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
     match errno {
         Errno::NOENT => FsError::Io {
             path: path.to_owned(),
-            operation: crate::error::WITHOUT_PROC,
+            operation: crate::error::NAME_DESCRIPTOR,
             source: errno.into(),
         },
         errno => FsError::at(path, "looking at it", errno),

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::error::{AFTER_PUBLISHING, IN_PLACE};
+use crate::error::{SYNC_DIRECTORY, WRITE_IN_PLACE};
 use crate::{Durability, FsError, replaced};
 
 /// Bytes written between two looks at the cancel flag.
@@ -115,7 +115,7 @@ pub(crate) fn overwrite(
         .and_then(|()| file.set_len(bytes.len() as u64))
         .map_err(|source| FsError::Io {
             path: display_path.to_owned(),
-            operation: IN_PLACE,
+            operation: WRITE_IN_PLACE,
             source,
         })?;
     match durability {
@@ -215,7 +215,7 @@ impl OpenDirectory {
             (Some(directory), Durability::Fsync) => {
                 rustix::fs::fsync(directory).map_err(|errno| FsError::Io {
                     path: display_path.to_owned(),
-                    operation: AFTER_PUBLISHING,
+                    operation: SYNC_DIRECTORY,
                     source: errno.into(),
                 })
             }

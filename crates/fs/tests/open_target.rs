@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use support::{NEVER, RESOLVERS, Tree, fifo, is_root};
+use support::{NEVER, RESOLVERS, Tree, fifo, is_root, kind};
 use toolwright_fs::{
     FsError, OpenTarget, Range, Resolver, Roots, TargetKind, UpdateError, WriteOptions,
 };
@@ -134,17 +134,17 @@ fn r24_missing_directories_and_special_files_are_told_apart() {
     let tree = Tree::new();
     tree.put("dir/file", "x");
     fifo(&tree.root.join("pipe"));
-    let code = |path: &str| open(&tree, path).check_readable().unwrap_err().code();
-    assert_eq!(code("none"), "TOOL_FILE_NOT_FOUND");
-    assert_eq!(code("none/none"), "TOOL_FILE_NOT_FOUND");
-    assert_eq!(code("dir"), "TOOL_NOT_A_FILE");
-    assert_eq!(code("pipe"), "TOOL_NOT_A_FILE");
-    assert_eq!(code("dir/file/x"), "TOOL_NOT_A_DIRECTORY");
+    let kind = |path: &str| kind(&open(&tree, path).check_readable().unwrap_err());
+    assert_eq!(kind("none"), "NotFound");
+    assert_eq!(kind("none/none"), "NotFound");
+    assert_eq!(kind("dir"), "NotAFile");
+    assert_eq!(kind("pipe"), "NotAFile");
+    assert_eq!(kind("dir/file/x"), "NotADirectory");
     if !is_root() {
         tree.put("closed", "x");
         let closed = std::os::unix::fs::PermissionsExt::from_mode(0o000);
         std::fs::set_permissions(tree.root.join("closed"), closed).unwrap();
-        assert_eq!(code("closed"), "TOOL_PERMISSION_DENIED");
+        assert_eq!(kind("closed"), "Permission");
     }
     let roots = Roots::open(&[PathBuf::from("/nowhere")], &[]);
     assert!(matches!(roots, Err(FsError::Root { .. })));

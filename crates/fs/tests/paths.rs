@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use support::{NEVER, RESOLVERS, Tree};
+use support::{NEVER, RESOLVERS, Tree, kind};
 use toolwright_fs::{FileKind, FsError, Root, WriteOptions, read, write};
 
 fn read_text(root: &Root, path: &str) -> Result<String, FsError> {
@@ -297,7 +297,7 @@ proptest! {
                     prop_assert_eq!(&text, "inside");
                     "ok"
                 }
-                Err(error) => error.code(),
+                Err(error) => kind(&error),
             });
         }
         prop_assert_eq!(answers[0], answers[1], "the resolvers disagree about {}", path);

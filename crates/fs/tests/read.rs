@@ -24,8 +24,6 @@ fn assert_too_large(answer: Result<Vec<u8>, FsError>, want: impl Fn(u64) -> bool
         error.to_string().starts_with(&format!("File too large ({bytes} bytes): `")),
         "{error}"
     );
-    assert!(error.hint().contains("grep"), "{}", error.hint());
-    assert_eq!(error.code(), "TOOL_FILE_TOO_LARGE");
 }
 
 #[test]

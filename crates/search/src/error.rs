@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 /// A search that could not be made, or did not come to its end.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum GrepError {
     /// The pattern is not a regular expression this search can run; `message` is ripgrep's.
     #[error("{message}")]
@@ -60,43 +59,4 @@ pub enum GrepError {
         /// Where the search was.
         path: PathBuf,
     },
-}
-
-impl GrepError {
-    /// The next move, in a sentence for a language model.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Pattern { message, .. } if message.contains("not allowed in a regex") => {
-                "The search works line by line and takes no flags: search for one line of the text."
-            }
-            Self::Pattern { message, .. }
-                if message.contains("is not supported")
-                    || message.contains("are not supported") =>
-            {
-                "Write the pattern without look-around and backreferences; no flags can be passed."
-            }
-            Self::Pattern { message, .. } if message.contains("size limit") => {
-                "Use smaller repetition counts in the pattern."
-            }
-            Self::Pattern { .. } => {
-                "Correct the pattern; to search for literal text, put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\."
-            }
-            Self::Glob { .. } => {
-                "Correct the pattern; put a backslash before a [ or { that stands for itself."
-            }
-            Self::Missing { path } if path.to_string_lossy().contains(['*', '?', '{']) => {
-                "The path takes no wildcards: give a directory or a file, or leave it out to search everything."
-            }
-            Self::Missing { .. } => {
-                "Check the path, which is relative to the root, or leave it out to search everything."
-            }
-            Self::Unreadable { .. } => "Search another path, or make this one readable first.",
-            Self::NotSearchable { .. } => "Pass a regular file or a directory.",
-            Self::TimedOut { .. } => {
-                "Pass a narrower path or a more specific pattern; the lines found so far are in the output."
-            }
-            Self::Cancelled { .. } => "The caller stopped this search; repeat it only if asked to.",
-        }
-    }
 }

@@ -266,7 +266,7 @@ fn a_start_that_is_no_place_to_search() {
     };
     let error = go("nope", "hit");
     assert_eq!(error.to_string(), "nope: No such file or directory (os error 2)");
-    assert!(matches!(error, GrepError::Missing { .. }) && !error.hint().is_empty());
+    assert!(matches!(error, GrepError::Missing { .. }));
     assert!(matches!(go("a/b", "hit"), GrepError::Missing { .. }));
     assert!(matches!(go("pipe", "hit"), GrepError::NotSearchable { .. }));
     let error = go("nope", "(");

@@ -122,10 +122,7 @@ impl ThreadError {
     /// The public error code.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Export(error) => error.code(),
-            _ => self.words().0,
-        }
+        self.words().0
     }
 
     /// What happened, in a few words, without the place.
@@ -137,10 +134,7 @@ impl ThreadError {
     /// The next move, in one sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Export(error) => error.hint(),
-            _ => self.words().2,
-        }
+        self.words().2
     }
 
     /// The file concerned.

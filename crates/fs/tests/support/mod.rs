@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
-use toolwright_fs::{Resolver, Root};
+use toolwright_fs::{FsError, Resolver, Root};
 
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -24,6 +24,27 @@ pub fn tenth_of(full: usize) -> usize {
         .and_then(|text| text.parse().ok())
         .unwrap_or(1);
     (full / 10).max(1) * factor
+}
+
+/// What kind of failure it is. One word for both kinds of protected files.
+pub fn kind(error: &FsError) -> &'static str {
+    match error {
+        FsError::PathInvalid { .. } => "PathInvalid",
+        FsError::Escape { .. } => "Escape",
+        FsError::Protected { .. } | FsError::Reserved { .. } => "Protected",
+        FsError::NotFound { .. } => "NotFound",
+        FsError::NotAFile { .. } => "NotAFile",
+        FsError::NotADirectory { .. } => "NotADirectory",
+        FsError::Permission { .. } => "Permission",
+        FsError::TooLarge { .. } => "TooLarge",
+        FsError::Conflict { .. } => "Conflict",
+        FsError::Busy { .. } => "Busy",
+        FsError::NotReplaceable { .. } => "NotReplaceable",
+        FsError::Root { .. } => "Root",
+        FsError::RootChanged { .. } => "RootChanged",
+        FsError::Io { .. } => "Io",
+        FsError::Cancelled => "Cancelled",
+    }
 }
 
 /// A directory `root` beside a directory `outside` that nothing may reach.

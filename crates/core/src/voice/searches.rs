@@ -1,0 +1,41 @@
+//! Next moves after searches that failed.
+
+use toolwright_search::GrepError;
+
+/// The next move.
+#[must_use]
+pub fn hint(error: &GrepError) -> &'static str {
+    match error {
+        GrepError::Pattern { message, .. } if message.contains("not allowed in a regex") => {
+            "The search works line by line and takes no flags: search for one line of the text."
+        }
+        GrepError::Pattern { message, .. }
+            if message.contains("is not supported") || message.contains("are not supported") =>
+        {
+            "Write the pattern without look-around and backreferences; no flags can be passed."
+        }
+        GrepError::Pattern { message, .. } if message.contains("size limit") => {
+            "Use smaller repetition counts in the pattern."
+        }
+        GrepError::Pattern { .. } => {
+            "Correct the pattern; to search for literal text, put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\."
+        }
+        GrepError::Glob { .. } => {
+            "Correct the pattern; put a backslash before a [ or { that stands for itself."
+        }
+        GrepError::Missing { path } if path.to_string_lossy().contains(['*', '?', '{']) => {
+            "The path takes no wildcards: give a directory or a file, or leave it out to search everything."
+        }
+        GrepError::Missing { .. } => {
+            "Check the path, which is relative to the root, or leave it out to search everything."
+        }
+        GrepError::Unreadable { .. } => "Search another path, or make this one readable first.",
+        GrepError::NotSearchable { .. } => "Pass a regular file or a directory.",
+        GrepError::TimedOut { .. } => {
+            "Pass a narrower path or a more specific pattern; the lines found so far are in the output."
+        }
+        GrepError::Cancelled { .. } => {
+            "The caller stopped this search; repeat it only if asked to."
+        }
+    }
+}
