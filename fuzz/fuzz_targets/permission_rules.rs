@@ -57,5 +57,5 @@ fuzz_target!(|data: &[u8]| {
         source: Source::Manifest,
     };
     let denied = compile(&[everything]).evaluate("todo", &subjects);
-    assert!(denied.decided.iter().all(|decided| decided.action == Action::Deny));
+    assert!(denied.decided.iter().all(|decided| decided.ruling.action == Action::Deny));
 });

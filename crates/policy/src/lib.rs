@@ -28,5 +28,5 @@ pub use host::{Host, is_private_address};
 pub use requirements::{
     ArgPattern, FsRequirements, NetRequirements, Prefix, RequirementSet, ShellRequirement, Wildcard,
 };
-pub use rules::{Action, Decided, Resource, Rule, Rules, Source, Subject, Verdict};
+pub use rules::{Action, Decided, Resource, Rule, Rules, Ruling, Source, Subject, Verdict};
 pub use variables::Variables;

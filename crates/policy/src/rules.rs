@@ -73,6 +73,19 @@ pub enum Resource<'a> {
     Text(&'a str),
 }
 
+/// What a list of rules says of one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ruling {
+    /// What becomes of it.
+    pub action: Action,
+    /// The rule that decided, by its index in the list; none where none matched.
+    pub rule: Option<usize>,
+    /// The manifest denies it, which no other rule can lift.
+    pub is_final: bool,
+    /// The rules of the session and the project alone would allow it.
+    pub user_allows: bool,
+}
+
 /// What was decided about one subject, or one command of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
@@ -80,16 +93,10 @@ pub struct Decided {
     pub capability: String,
     /// The resource, or the command as it was compared.
     pub resource: String,
-    /// What becomes of it.
-    pub action: Action,
-    /// Which rule decided, by its place in the list; none where none matched.
-    pub rule: Option<usize>,
-    /// It is a deny of the manifest.
-    pub is_final: bool,
+    /// What the rules say of it.
+    pub ruling: Ruling,
     /// Why only a rule for everything may allow it.
     pub restricted: Option<String>,
-    /// Rules of the session and the project alone would allow it.
-    pub user_allows: bool,
 }
 
 /// What was decided about a call.
@@ -107,13 +114,13 @@ impl Verdict {
     /// Whether any rule matched anything.
     #[must_use]
     pub fn is_matched(&self) -> bool {
-        self.decided.iter().any(|decided| decided.rule.is_some())
+        self.decided.iter().any(|decided| decided.ruling.rule.is_some())
     }
 
     /// Whether rules that a user recorded allow all of it.
     #[must_use]
     pub fn is_allowed_by_user(&self) -> bool {
-        !self.decided.is_empty() && self.decided.iter().all(|decided| decided.user_allows)
+        !self.decided.is_empty() && self.decided.iter().all(|decided| decided.ruling.user_allows)
     }
 }
 
@@ -224,49 +231,51 @@ impl Rules {
         let strictest = decided
             .iter()
             .enumerate()
-            .max_by_key(|(index, decided)| (decided.action, std::cmp::Reverse(*index)));
+            .max_by_key(|(index, decided)| (decided.ruling.action, std::cmp::Reverse(*index)));
         let (decisive, action) =
-            strictest.map_or((0, Action::Ask), |(index, decided)| (index, decided.action));
+            strictest.map_or((0, Action::Ask), |(index, decided)| (index, decided.ruling.action));
         Verdict { action, decisive, decided }
     }
 
-    /// Decides about one file by itself: what a search asks about each that it meets.
+    /// Decides about one file: what a search asks about each file that it meets.
     #[must_use]
-    pub fn about_path(&self, tool: &str, capability: &str, path: &Path) -> Decided {
-        self.decide(tool, capability, Thing::Path(path))
+    pub fn about_path(&self, tool: &str, capability: &str, path: &Path) -> Ruling {
+        self.rule_on(tool, capability, Thing::Path(path))
     }
 
     fn decide(&self, tool: &str, capability: &str, thing: Thing<'_>) -> Decided {
-        let candidates: Vec<Candidate> = self
-            .0
-            .iter()
-            .enumerate()
-            .filter_map(|(index, rule)| {
-                let named = match rule.permission.as_str() {
-                    "*" => 0,
-                    name if name == tool => 2,
-                    name if name == capability => 1,
-                    _ => return None,
-                };
-                let specificity = rule.pattern.matches(thing, rule.action)?;
-                let Compiled { action, source, .. } = *rule;
-                Some(Candidate { index, specificity, named, action, source })
-            })
-            .collect();
-        let best = |of: &dyn Fn(&Candidate) -> bool| {
-            candidates.iter().filter(|candidate| of(candidate)).max_by(|a, b| a.compare(b)).copied()
-        };
-        let manifest = best(&|candidate| candidate.source == Source::Manifest);
-        let denied = manifest.filter(|winner| winner.action == Action::Deny);
-        let winner = denied.or_else(|| best(&|_| true));
-        let user = best(&|candidate| candidate.source != Source::Manifest);
         Decided {
             capability: capability.to_owned(),
-            resource: thing.shown(),
+            resource: thing.display(),
+            ruling: self.rule_on(tool, capability, thing),
+            restricted: thing.restricted().map(str::to_owned),
+        }
+    }
+
+    fn rule_on(&self, tool: &str, capability: &str, thing: Thing<'_>) -> Ruling {
+        let (mut manifest, mut user): (Option<Candidate>, Option<Candidate>) = (None, None);
+        for (index, rule) in self.0.iter().enumerate() {
+            let named = match rule.permission.as_str() {
+                "*" => 0,
+                name if name == tool => 2,
+                name if name == capability => 1,
+                _ => continue,
+            };
+            let Some(specificity) = rule.pattern.matches(thing, rule.action) else { continue };
+            let Compiled { action, source, .. } = *rule;
+            let candidate = Candidate { index, specificity, named, action, source };
+            let best = if source == Source::Manifest { &mut manifest } else { &mut user };
+            if best.is_none_or(|best| best.compare(&candidate).is_lt()) {
+                *best = Some(candidate);
+            }
+        }
+        let denied = manifest.filter(|winner| winner.action == Action::Deny);
+        let either = manifest.into_iter().chain(user).max_by(Candidate::compare);
+        let winner = denied.or(either);
+        Ruling {
             action: winner.map_or(Action::Ask, |winner| winner.action),
             rule: winner.map(|winner| winner.index),
             is_final: denied.is_some(),
-            restricted: thing.restricted().map(str::to_owned),
             user_allows: denied.is_none()
                 && user.is_some_and(|winner| winner.action == Action::Allow),
         }
@@ -283,7 +292,7 @@ enum Thing<'a> {
 }
 
 impl Thing<'_> {
-    fn shown(&self) -> String {
+    fn display(&self) -> String {
         match self {
             Self::Path(path) => path.to_string_lossy().into_owned(),
             Self::Host(host) => host.to_string(),

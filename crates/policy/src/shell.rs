@@ -252,7 +252,7 @@ impl SimpleCommand {
 
     /// How it is called in a message.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         quoted(&self.text)
     }
 }

@@ -107,8 +107,8 @@ fn a_thousand_rules_are_compiled_at_once_and_asked_at_once() {
     assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
     let start = Instant::now();
     for _ in 0..100 {
-        let decided = compiled.about_path("read", "fs.read", Path::new("/w/a999/b/c/d.txt"));
-        assert_eq!(decided.rule, Some(999));
+        let ruling = compiled.about_path("read", "fs.read", Path::new("/w/a999/b/c/d.txt"));
+        assert_eq!(ruling.rule, Some(999));
     }
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }

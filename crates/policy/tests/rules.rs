@@ -78,8 +78,8 @@ fn r39_10_one_denied_path_denies_the_whole_call() {
         paths.map(|path| Subject { capability: "fs.write", resource: Resource::Path(path) });
     let verdict = rules.evaluate("apply_patch", &subjects);
     assert_eq!((verdict.action, verdict.decisive), (Action::Deny, 1));
-    assert_eq!(verdict.decided[1].rule, Some(1));
-    assert!(verdict.decided[1].is_final);
+    assert_eq!(verdict.decided[1].ruling.rule, Some(1));
+    assert!(verdict.decided[1].ruling.is_final);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn r38_3_only_the_manifest_makes_exceptions_from_its_denies() {
         let exact = format!("{other} write src/a.ts allow");
         let verdict = call(&compiled(&[deny, &exact]), "write src/a.ts");
         assert_eq!(verdict.action, Action::Deny);
-        assert!(verdict.decided[0].is_final && !verdict.is_allowed_by_user());
-        assert_eq!(verdict.decided[0].rule, Some(0), "the manifest's rule is named");
+        assert!(verdict.decided[0].ruling.is_final && !verdict.is_allowed_by_user());
+        assert_eq!(verdict.decided[0].ruling.rule, Some(0), "the manifest's rule is named");
     }
     let verdict = call(&compiled(&[deny, "manifest fs.write src/** ask"]), "write src/a.ts");
     assert_eq!(verdict.action, Action::Ask);

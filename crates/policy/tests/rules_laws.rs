@@ -104,10 +104,10 @@ proptest! {
         let verdict = call(&Rules::compile(&rules, &variables()).unwrap(), what);
         for decided in &verdict.decided {
             prop_assert_eq!(
-                decided.action,
-                decided.rule.map_or(Action::Ask, |index| rules[index].action)
+                decided.ruling.action,
+                decided.ruling.rule.map_or(Action::Ask, |index| rules[index].action)
             );
-            prop_assert!(decided.action <= verdict.action);
+            prop_assert!(decided.ruling.action <= verdict.action);
         }
     }
 
