@@ -5,8 +5,6 @@
 mod acts;
 mod bash;
 mod file_error;
-mod granted;
-mod own_set;
 mod policy;
 mod rules;
 mod search;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use napi_derive::napi;
+use toolwright_core::access::protected_paths;
 use toolwright_fs::{Durability, WriteOptions};
 
 /// How a changed file is published.
@@ -26,20 +27,19 @@ impl From<&PublishOptions> for WriteOptions {
             durability: if options.fsync { Durability::Fsync } else { Durability::Process },
             allow_in_place: options.allow_in_place,
             wait: milliseconds(options.wait_ms),
-            protected: protected_paths(options.deny_write.as_deref()),
+            protected: protected(options.deny_write.as_ref()),
         }
     }
 }
 
-/// Protected unless the caller says otherwise: what git runs by itself, outside of any sandbox.
-const DENY_WRITE: [&str; 2] = [".git/hooks", ".git/config"];
+/// Paths from JavaScript.
+pub(crate) fn paths(paths: Vec<String>) -> Vec<PathBuf> {
+    paths.into_iter().map(PathBuf::from).collect()
+}
 
-/// The protected paths, for file tools and for commands.
-pub(crate) fn protected_paths(given: Option<&[String]>) -> Vec<PathBuf> {
-    match given {
-        Some(given) => given.iter().map(PathBuf::from).collect(),
-        None => DENY_WRITE.iter().map(PathBuf::from).collect(),
-    }
+/// The protected paths, for file tools and for commands; the usual ones without a list.
+pub(crate) fn protected(option: Option<&Vec<String>>) -> Vec<PathBuf> {
+    protected_paths(option.cloned().map(paths).as_deref())
 }
 
 /// A duration from JavaScript: NaN and negative numbers are zero, infinity is a day.

@@ -67,7 +67,7 @@ impl SandboxRequest {
             found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
         };
         let home = home_of(environment);
-        let deny_write = options::protected_paths(self.deny_write.as_deref());
+        let deny_write = options::protected(self.deny_write.as_ref());
         let other_home = policy::stores::home_of_user();
         policy::plan(&policy::Options {
             root,

@@ -132,9 +132,9 @@ impl OpenedTarget {
         limit_bytes: f64,
         cancel: &CancelHandle,
     ) -> AsyncTask<Job<RangeOutcome>> {
-        let (opened, cancel) = (self.opened(), cancel.flag());
+        let (opened, cancel) = (self.target(), cancel.flag());
         job::short(move || match opened {
-            Ok(opened) => read_range(&opened.held, offset, limit_bytes, &cancel),
+            Ok(opened) => read_range(&opened.file, offset, limit_bytes, &cancel),
             Err(closed) => RangeOutcome::failed(closed),
         })
     }
@@ -147,9 +147,9 @@ impl OpenedTarget {
         env: &'env Env,
         limit_bytes: f64,
     ) -> Result<Option<Either<JsString<'env>, Buffer>>> {
-        let opened = self.opened().ok();
+        let opened = self.target().ok();
         let limit = options::bytes(limit_bytes);
-        let text = opened.and_then(|opened| opened.held.try_read_cached(limit));
+        let text = opened.and_then(|opened| opened.file.try_read_cached(limit));
         text.map(|text| {
             if text.is_ascii() {
                 env.create_string_latin1(&text).map(Either::A) // ASCII is Latin-1, too
@@ -170,10 +170,10 @@ impl OpenedTarget {
         publish: ContractPublish,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
-        let (opened, cancel) = (self.opened(), cancel.flag());
+        let (opened, cancel) = (self.target(), cancel.flag());
         job::long(env, move || match opened {
             Ok(opened) => match content.encoded() {
-                Ok(content) => write(&opened.held, &content, limit_bytes, &publish, &cancel),
+                Ok(content) => write(&opened.file, &content, limit_bytes, &publish, &cancel),
                 Err(error) => ContractWriteOutcome::failed(error),
             },
             Err(closed) => ContractWriteOutcome::failed(closed),
@@ -190,21 +190,16 @@ impl OpenedTarget {
         publish: ContractPublish,
         cancel: &CancelHandle,
     ) -> Result<Object<'env>> {
-        let (opened, cancel) = (self.opened(), cancel.flag());
+        let (opened, cancel) = (self.target(), cancel.flag());
         job::long(env, move || match opened {
-            Ok(opened) => replace(&opened.held, edit, limit_bytes, &publish, &cancel),
+            Ok(opened) => replace(&opened.file, edit, limit_bytes, &publish, &cancel),
             Err(closed) => ContractEditOutcome::failed(closed),
         })
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no file is that long")]
-fn read_range(
-    held: &OpenTarget,
-    offset: f64,
-    limit_bytes: f64,
-    cancel: &AtomicBool,
-) -> RangeOutcome {
+fn read_range(held: &OpenTarget, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -> RangeOutcome {
     let range = match held.read_range(options::bytes(offset), options::bytes(limit_bytes), cancel) {
         Ok(range) => range,
         Err(error) => return RangeOutcome::unfinished(file_error::told(&error)),

@@ -11,6 +11,8 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::voice::refusals::{Ending, explain, explain_line};
 use toolwright_core::voice::{self, Door};
+use toolwright_core::access::policy::Policy;
+use toolwright_core::access::target::Target;
 use toolwright_exec::{
     Cancel, ExecEnv, ExecError, ExecRequest, Exit, Finished, Head, Sandbox, Split, StoppedBy,
     Streams,
@@ -19,9 +21,9 @@ use toolwright_sandbox::plan::{Granted, Plan};
 use toolwright_sandbox::policy::Resolved;
 
 use super::file_error;
-use super::policy::{ContractGrants, Policy};
+use super::policy::ContractGrants;
 use super::sidecar::{Lazy, SidecarMade, SidecarRequest};
-use super::target::{Opened, OpenedTarget};
+use super::target::OpenedTarget;
 use crate::cancel::CancelHandle;
 use crate::environment::{EnvironmentOptions, Variables};
 use crate::error::NativeError;
@@ -118,7 +120,7 @@ pub fn contract_bash<'env>(
 ) -> Result<Object<'env>> {
     let running = live::follow(env, cancel.for_command())?;
     let host = environment::of_host(request.given.take(), request.also.take());
-    let opened = workdir.opened();
+    let opened = workdir.target();
     job::command(env, move || match opened {
         Ok(opened) => run(&opened, &request, host, running.cancel()),
         Err(closed) => ContractBashOutcome::failed(closed),
@@ -126,12 +128,12 @@ pub fn contract_bash<'env>(
 }
 
 fn run(
-    opened: &Arc<Opened>,
+    opened: &Target,
     request: &ContractBashRequest,
     host: Arc<Variables>,
     cancel: &Cancel,
 ) -> ContractBashOutcome {
-    let mut cwd = opened.held.directory_path();
+    let mut cwd = opened.file.directory_path();
     let (mut root, mut below) = root_of(&opened.policy, cwd);
     let mut directory = directory_of(opened, cwd);
     let open = Open::now(&request.grants);
@@ -228,7 +230,7 @@ fn shell_of(request: &ContractBashRequest) -> (&str, Vec<String>) {
 /// The root of the workspace around a directory, and the way to it from there.
 fn root_of(policy: &Policy, cwd: &Path) -> (PathBuf, PathBuf) {
     let around = policy
-        .workspace
+        .workspace()
         .iter()
         .find_map(|root| cwd.strip_prefix(root).ok().map(|below| (root.clone(), below.to_owned())));
     around.unwrap_or_else(|| (cwd.to_owned(), PathBuf::new()))
@@ -287,7 +289,7 @@ fn plan(
     host: &Variables,
 ) -> std::result::Result<Plan, NativeError> {
     let grants = &request.grants;
-    let granted = policy.identify().map_err(|error| {
+    let granted = policy.check_directories().map_err(|error| {
         file_error::told(&error).unwrap_or_else(|| NativeError::from_panic(&"cancelled"))
     })?;
     let denied: Vec<PathBuf> = request.deny_read.iter().flatten().map(PathBuf::from).collect();
@@ -298,7 +300,7 @@ fn plan(
         writable: Vec::new(),
         readable: open.readable.clone(),
         links: Vec::new(),
-        closed: policy.denied.now(&denied, root, home.as_deref()),
+        closed: policy.closed_names().now(&denied, root, home.as_deref()),
         granted: Vec::new(),
     };
     let sandbox = SandboxRequest {
@@ -323,9 +325,9 @@ fn plan(
     if !grants.reads_all {
         let granted = |place: &Path| open.all().any(|root| place.starts_with(root));
         let ungranted: Vec<PathBuf> = policy
-            .workspace
+            .workspace()
             .iter()
-            .chain(&policy.others)
+            .chain(policy.other_directories())
             .filter(|place| !granted(place) && place.is_dir())
             .cloned()
             .collect();
@@ -342,10 +344,10 @@ fn plan(
 }
 
 /// The open directory itself where the system can say so, so that nothing can be swapped in.
-fn directory_of(opened: &Opened, cwd: &Path) -> PathBuf {
+fn directory_of(opened: &Target, cwd: &Path) -> PathBuf {
     use std::os::fd::AsRawFd;
     if cfg!(target_os = "linux") {
-        format!("/proc/self/fd/{}", opened.held.directory().as_raw_fd()).into()
+        format!("/proc/self/fd/{}", opened.file.directory().as_raw_fd()).into()
     } else {
         cwd.to_owned()
     }

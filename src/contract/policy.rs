@@ -1,24 +1,19 @@
 //! Capabilities: compiled once for a session, asked for every call.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::Value;
-use toolwright_fs::Granted;
-use toolwright_policy::{
-    Access, CompileError, Declared, Effective, Host, RequirementSet, Variables, shell,
-};
-use toolwright_sandbox::policy::{Closed, GrantError, stores};
+use toolwright_core::access::directories::GrantedName;
+use toolwright_core::access::policy::{Policy, PolicyRequest, Requirements};
+use toolwright_core::failure::{Failure, Unfinished};
+use toolwright_policy::Variables;
 
-use super::granted;
-use super::granted::ContractGranted;
-use super::own_set::{OwnSet, effective};
 use super::rules::dialect;
-use crate::error::NativeError;
-use crate::options;
+use crate::error::{NativeError, to_error};
+use crate::options::paths;
 
 /// What the variables of patterns stand for: absolute directories. An empty list is a variable that
 /// is defined and empty, with which no pattern comes to anything.
@@ -33,15 +28,13 @@ pub struct ContractVariables {
     pub user_data: Option<String>,
 }
 
-impl ContractVariables {
-    /// With links followed: patterns are compared with real paths.
-    pub(super) fn resolved(&self) -> Variables {
-        Variables {
-            workspace: self.workspace.iter().map(PathBuf::from).collect(),
-            ad_hoc: self.ad_hoc.iter().map(PathBuf::from).collect(),
-            user_data: self.user_data.iter().map(PathBuf::from).collect(),
+impl From<ContractVariables> for Variables {
+    fn from(variables: ContractVariables) -> Self {
+        Self {
+            workspace: paths(variables.workspace),
+            ad_hoc: paths(variables.ad_hoc),
+            user_data: variables.user_data.into_iter().map(PathBuf::from).collect(),
         }
-        .resolved()
     }
 }
 
@@ -56,14 +49,24 @@ pub struct ContractRequires {
     pub requires: Value,
 }
 
+/// The host's name for a directory.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractGranted {
+    /// The path without links.
+    pub path: String,
+    /// The path as the host wrote it, absolute.
+    pub given: String,
+}
+
 /// What a session may do.
 #[napi(object)]
 #[derive(Debug)]
 pub struct ContractPolicyRequest {
     /// What the variables stand for.
     pub variables: ContractVariables,
-    /// How the host calls directories of the variables, where it calls them otherwise. Without a list
-    /// nothing is opened, and the directories need not be there.
+    /// The host's names for directories of the variables, where they differ. Without a list no
+    /// directory is opened, and none has to exist.
     pub granted: Option<Vec<ContractGranted>>,
     /// All of these have to allow what is done, and in each of them any member may. Without any,
     /// nothing is allowed.
@@ -78,6 +81,27 @@ pub struct ContractPolicyRequest {
     pub closed: Option<Vec<String>>,
 }
 
+impl From<ContractPolicyRequest> for PolicyRequest {
+    fn from(request: ContractPolicyRequest) -> Self {
+        let name = |ContractGranted { path, given }| GrantedName {
+            path: path.into(),
+            written: given.into(),
+        };
+        let requirements =
+            |ContractRequires { source, requires }| Requirements { source, set: requires };
+        let set = |members: Vec<_>| members.into_iter().map(requirements).collect();
+        Self {
+            variables: request.variables.into(),
+            names: request.granted.map(|names| names.into_iter().map(name).collect()),
+            conjunction: request.conjunction.into_iter().map(set).collect(),
+            deny_write: request.deny_write.map(paths),
+            implicit_read: paths(request.implicit_read.unwrap_or_default()),
+            implicit_write: paths(request.implicit_write.unwrap_or_default()),
+            closed: paths(request.closed.unwrap_or_default()),
+        }
+    }
+}
+
 /// A policy, or why there is none.
 #[napi(object, object_from_js = false)]
 #[derive(Debug, Default)]
@@ -88,128 +112,19 @@ pub struct ContractPolicyOutcome {
     pub error: Option<NativeError>,
 }
 
+impl From<Result<Policy, Unfinished>> for ContractPolicyOutcome {
+    fn from(compiled: Result<Policy, Unfinished>) -> Self {
+        match compiled {
+            Ok(policy) => Self { policy: Some(ContractPolicy(Arc::new(policy))), error: None },
+            Err(unfinished) => Self { policy: None, error: to_error(unfinished) },
+        }
+    }
+}
+
 /// What a session may do, compiled. It does not change; `withAdHoc` gives another one.
 #[napi]
 #[derive(Debug, Clone)]
 pub struct ContractPolicy(pub(super) Arc<Policy>);
-
-#[derive(Debug, Clone)]
-pub(super) struct Policy {
-    /// The session's own part of what is effective.
-    own: Vec<OwnSet>,
-    user_data: Vec<PathBuf>,
-    pub(super) effective: Effective,
-    /// What the host has granted by name: the roots of the workspace first, in their order.
-    pub(super) granted: Vec<Arc<Granted>>,
-    /// With links followed.
-    pub(super) workspace: Vec<PathBuf>,
-    /// Directories of the other variables, as far as commands have to be kept out of them.
-    pub(super) others: Vec<PathBuf>,
-    /// Where absolute paths may lie besides.
-    pub(super) roots: Vec<PathBuf>,
-    pub(super) deny_write: Vec<PathBuf>,
-    implicit_read: Vec<PathBuf>,
-    implicit_write: Vec<PathBuf>,
-    /// There are more than a hundred, and each call asks.
-    closed: HashSet<PathBuf>,
-    /// What was closed by name to commands.
-    pub(super) denied: Arc<Closed>,
-}
-
-impl Policy {
-    fn compile(
-        request: &ContractPolicyRequest,
-        granted: Vec<Arc<Granted>>,
-        parent: Option<&Self>,
-    ) -> Result<Self, CompileError> {
-        let variables = request.variables.resolved();
-        let sets = request.conjunction.iter().map(|members| {
-            let members = members
-                .iter()
-                .map(|ContractRequires { source, requires }| {
-                    let set = RequirementSet::parse(source, requires)?;
-                    Ok(Declared { origin: source.clone(), set })
-                })
-                .collect::<Result<Vec<_>, CompileError>>()?;
-            OwnSet::compile(members, &variables)
-        });
-        let own: Vec<OwnSet> = sets.collect::<Result<_, _>>()?;
-        let effective = effective(parent, &own, &variables.ad_hoc)?;
-        let real = |paths: &Option<Vec<String>>| -> Vec<PathBuf> {
-            let paths = paths.iter().flatten().map(PathBuf::from);
-            paths.map(|path| std::fs::canonicalize(&path).unwrap_or(path)).collect()
-        };
-        let mut closed = real(&request.closed);
-        // A pattern opens a store by naming it, or what lies in it, and not by what lies around it.
-        let roots = effective.roots();
-        closed.extend(stores::of_process(|store| roots.iter().any(|root| root.starts_with(store))));
-        let fixed = Self {
-            own,
-            granted,
-            user_data: variables.user_data,
-            effective: Effective::default(),
-            workspace: variables.workspace,
-            others: Vec::new(),
-            roots: Vec::new(),
-            deny_write: options::protected_paths(request.deny_write.as_deref()),
-            implicit_read: real(&request.implicit_read),
-            implicit_write: real(&request.implicit_write),
-            closed: closed.into_iter().collect(),
-            denied: Arc::default(),
-        };
-        Ok(fixed.with_effective(effective, &variables.ad_hoc))
-    }
-
-    /// The same for other directories of `{ad-hoc}`, and for what its parent may do by now. Nothing
-    /// else is looked up again: what it led to when the session began still holds.
-    fn with_ad_hoc(
-        &self,
-        granted: Vec<Arc<Granted>>,
-        ad_hoc: &[PathBuf],
-        parent: Option<&Self>,
-    ) -> Result<Self, CompileError> {
-        let effective = effective(parent, &self.own, ad_hoc)?;
-        let same = Self { granted, ..self.clone() };
-        Ok(same.with_effective(effective, ad_hoc))
-    }
-
-    fn with_effective(mut self, effective: Effective, ad_hoc: &[PathBuf]) -> Self {
-        self.roots = effective.roots();
-        self.roots.extend(self.implicit_read.iter().chain(&self.implicit_write).cloned());
-        self.others = ad_hoc.iter().chain(&self.user_data).cloned().collect();
-        self.effective = effective;
-        self
-    }
-
-    /// Whether a place is one that needs no rule.
-    pub(super) fn is_implicit(&self, access: Access, place: &Path) -> bool {
-        let below = |roots: &[PathBuf]| roots.iter().any(|root| place.starts_with(root));
-        below(&self.implicit_write) || access == Access::Read && below(&self.implicit_read)
-    }
-
-    pub(super) fn allows(&self, access: Access, place: &Path) -> bool {
-        self.is_implicit(access, place)
-            || !self.is_closed(place) && self.effective.allows_path(access, place)
-    }
-
-    /// Whether something in a directory may be read: whether it is worth to look there.
-    pub(super) fn allows_below(&self, directory: &Path) -> bool {
-        !self.is_closed(directory) && self.effective.allows_below(Access::Read, directory)
-    }
-
-    fn is_closed(&self, place: &Path) -> bool {
-        place.ancestors().any(|around| self.closed.contains(around))
-    }
-
-    /// How a place is called in output: as a path that the tools take.
-    pub(super) fn display(&self, place: &Path) -> PathBuf {
-        match self.workspace.first().and_then(|root| place.strip_prefix(root).ok()) {
-            Some(below) if below.as_os_str().is_empty() => PathBuf::from("."),
-            Some(below) => below.to_owned(),
-            None => place.to_owned(),
-        }
-    }
-}
 
 /// Compiles what a session may do; a child of a session does no more than its parent may.
 #[napi(catch_unwind)]
@@ -218,50 +133,7 @@ pub fn compile_policy(
     request: ContractPolicyRequest,
     parent: Option<ClassInstance<'_, ContractPolicy>>,
 ) -> ContractPolicyOutcome {
-    let parent = parent.as_ref().map(|parent| &*parent.0);
-    match granted::find(&request, parent) {
-        Ok(granted) => told(Policy::compile(&request, granted, parent)),
-        Err(error) => refused(&error),
-    }
-}
-
-/// A granted directory cannot be used.
-fn refused(error: &GrantError) -> ContractPolicyOutcome {
-    let error = crate::grants::refused(error);
-    ContractPolicyOutcome { error, ..ContractPolicyOutcome::default() }
-}
-
-fn told(compiled: Result<Policy, CompileError>) -> ContractPolicyOutcome {
-    match compiled {
-        Ok(policy) => ContractPolicyOutcome {
-            policy: Some(ContractPolicy(Arc::new(policy))),
-            ..ContractPolicyOutcome::default()
-        },
-        Err(error) => {
-            let hint = "Correct the manifest or the tool's requirements; nothing was started.";
-            let native = compile_failed("CONTRACT_MANIFEST_INVALID", &error, hint);
-            ContractPolicyOutcome { error: Some(native), ..ContractPolicyOutcome::default() }
-        }
-    }
-}
-
-pub(super) fn compile_failed(code: &str, error: &CompileError, hint: &str) -> NativeError {
-    let summary = format!("{} cannot be used", error.origin);
-    let mut native = NativeError::new(code, summary, &error.to_string(), hint)
-        .with("source", error.origin.as_str())
-        .with("place", error.place.as_str())
-        .with("problem", error.problem.as_str());
-    if let Some(variable) = &error.variable {
-        native = native.with("variable", variable.as_str());
-    }
-    native
-}
-
-/// Refused by capability: nothing was done.
-pub(super) fn denied(capability: &str, what: &str, hint: &str) -> NativeError {
-    let summary = "Not among this agent's capabilities".to_owned();
-    let place = format!("{summary}: {capability} {what}");
-    NativeError::new("CAPABILITY_DENIED", summary, &place, hint).with("capability", capability)
+    Policy::compile(&request.into(), parent.as_ref().map(|parent| &*parent.0)).into()
 }
 
 /// What a process may do.
@@ -291,20 +163,14 @@ impl ContractPolicy {
         ad_hoc: Vec<String>,
         parent: Option<ClassInstance<'_, ContractPolicy>>,
     ) -> ContractPolicyOutcome {
-        let parent = parent.as_ref().map(|parent| &*parent.0);
-        let granted = match self.0.granted_with(&ad_hoc, parent) {
-            Ok(granted) => granted,
-            Err(error) => return refused(&error.into()),
-        };
-        let ad_hoc: Vec<PathBuf> = ad_hoc.into_iter().map(PathBuf::from).collect();
-        told(self.0.with_ad_hoc(granted, &ad_hoc, parent))
+        self.0.with_ad_hoc(&paths(ad_hoc), parent.as_ref().map(|parent| &*parent.0)).into()
     }
 
     /// The sets with their variables and braces written out, in the shape of the request.
     #[napi(catch_unwind, ts_return_type = "unknown")]
     #[must_use]
     pub fn expanded(&self) -> Value {
-        let sets = self.0.effective.sets().iter();
+        let sets = self.0.effective().sets().iter();
         sets.map(|set| serde_json::to_value(set.expanded()).unwrap_or_default()).collect()
     }
 
@@ -312,24 +178,14 @@ impl ContractPolicy {
     #[napi(catch_unwind)]
     #[must_use]
     pub fn check_host(&self, host: String, port: Option<u16>) -> Option<NativeError> {
-        let found = Host::parse(&host).map(|host| host.with_port(port));
-        if found.as_ref().is_some_and(|host| self.0.effective.allows_host(host)) {
-            return None;
-        }
-        let hint = if found.is_some_and(|host| host.is_private()) {
-            "Addresses of this machine and of private networks have to be granted by name."
-        } else {
-            "Use another host, or go on without it; the host program grants net.hosts."
-        };
-        Some(denied("net.fetch", &format!("`{host}`"), hint).with("host", host))
+        refusal(self.0.check_host(&host, port))
     }
 
     /// Why a named capability may not be used; nothing when it may.
     #[napi(catch_unwind)]
     #[must_use]
     pub fn check_capability(&self, name: String) -> Option<NativeError> {
-        let hint = "Go on without it; the host program grants capabilities.";
-        (!self.0.effective.allows_capability(&name)).then(|| denied(&name, "", hint))
+        refusal(self.0.check_capability(&name))
     }
 
     /// Why a command line may not be run, by bash or by a shell that is not known; nothing when all of
@@ -341,39 +197,14 @@ impl ContractPolicy {
         line: String,
         #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
     ) -> Option<NativeError> {
-        let parsed = shell::parse_once(&line, dialect(shell.as_deref()));
-        let effective = &self.0.effective;
-        let refused = parsed.commands.iter().find(|command| !effective.allows_command(command));
-        if parsed.commands.is_empty() && effective.allows_some_command() {
-            return None; // blank, or a comment
-        }
-        if refused.is_none() && !parsed.commands.is_empty() {
-            return None;
-        }
-        let hint = match refused {
-            Some(command) if command.argv.is_none() || !command.is_exact => {
-                "Write the command without variables, substitutions and patterns, and not as an argument of another one; what it does has to be known before it runs."
-            }
-            _ => {
-                "Use a command that is granted, or another tool; the host program grants shell commands."
-            }
-        };
-        let shown = refused.map_or_else(|| "any command".to_owned(), shell::SimpleCommand::shown);
-        let mut native = denied("shell.run", &shown, hint);
-        if let Some(command) = refused {
-            native = native.with("command", command.text.as_str());
-            if let Some(reason) = &command.restricted {
-                native = native.with("restricted", reason.as_str());
-            }
-        }
-        Some(native)
+        refusal(self.0.check_command(&line, dialect(shell.as_deref())))
     }
 
     /// What a command's process gets: patterns for whole directories, and no narrower ones.
     #[napi(catch_unwind)]
     #[must_use]
     pub fn process_grants(&self) -> ContractGrants {
-        let grants = self.0.effective.grants();
+        let grants = self.0.effective().grants();
         let texts = |paths: Vec<PathBuf>| -> Vec<String> {
             paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
         };
@@ -385,4 +216,8 @@ impl ContractPolicy {
             not_granted: Some(grants.not_granted),
         }
     }
+}
+
+fn refusal(checked: Result<(), Failure>) -> Option<NativeError> {
+    checked.err().map(NativeError::from)
 }

@@ -1,16 +1,16 @@
 //! Permission rules and command lines.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
-use toolwright_policy::shell::Dialect;
-use toolwright_policy::{
-    Action, CompileError, Decided, Resource, Rule, Rules, Source, Subject, shell,
-};
+use toolwright_core::access::permission::{self, Call, CallVerdict, Touched};
+use toolwright_core::access::rules::{self, WrittenRule};
+use toolwright_policy::shell::{self, Dialect};
+use toolwright_policy::{Action, Decided, Resource, Rules, Subject};
 
-use super::policy::{ContractVariables, compile_failed};
+use super::policy::ContractVariables;
 use crate::error::NativeError;
 
 /// A permission rule.
@@ -27,6 +27,13 @@ pub struct ContractRule {
     /// `manifest`, `project` or `session`, which is the default.
     #[napi(ts_type = "'manifest' | 'project' | 'session'")]
     pub source: Option<String>,
+}
+
+impl From<ContractRule> for WrittenRule {
+    fn from(rule: ContractRule) -> Self {
+        let ContractRule { permission, pattern, action, source } = rule;
+        Self { permission, pattern, action, source }
+    }
 }
 
 /// Rules, or why there are none.
@@ -53,64 +60,13 @@ pub fn compile_rules(
     rules: Vec<ContractRule>,
     manifest: Option<String>,
 ) -> ContractRulesOutcome {
-    let places = places(&rules, manifest.as_deref().unwrap_or("manifest.permissions"));
-    let rules = rules.into_iter().enumerate().map(|(index, rule)| understood(index, rule));
-    let compiled = rules
-        .collect::<Result<Vec<_>, _>>()
-        .and_then(|rules| Rules::compile(&rules, &variables.resolved()));
-    match compiled {
-        Ok(rules) => ContractRulesOutcome {
-            rules: Some(ContractRules(Arc::new(rules))),
-            ..ContractRulesOutcome::default()
-        },
-        Err(mut error) => {
-            let index = error.origin.strip_prefix("rule ").and_then(|index| index.parse().ok());
-            if let Some(place) = index.and_then(|index: usize| places.get(index)) {
-                error.origin.clone_from(place);
-            }
-            let hint = "Correct the rule; none of them is in force.";
-            let error = Some(compile_failed("CONTRACT_RULE_INVALID", &error, hint));
-            ContractRulesOutcome { error, ..ContractRulesOutcome::default() }
+    let rules = rules.into_iter().map(WrittenRule::from).collect();
+    match rules::compile(rules, &variables.into(), manifest.as_deref()) {
+        Ok(rules) => {
+            ContractRulesOutcome { rules: Some(ContractRules(Arc::new(rules))), error: None }
         }
+        Err(failure) => ContractRulesOutcome { rules: None, error: Some(failure.into()) },
     }
-}
-
-/// What the host calls each rule: by the list that it stands in, of which these are put together.
-fn places(rules: &[ContractRule], manifest: &str) -> Vec<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    let named = rules.iter().map(|rule| {
-        let list = match rule.source.as_deref() {
-            Some("manifest") => manifest,
-            Some("project") => "permissions.project",
-            _ => "permissions.session",
-        };
-        let count = counts.entry(list).or_default();
-        *count += 1;
-        format!("{list}[{}]", *count - 1)
-    });
-    named.collect()
-}
-
-fn understood(index: usize, rule: ContractRule) -> Result<Rule, CompileError> {
-    let bad = |place: &str, problem: &str| CompileError {
-        origin: format!("rule {index}"),
-        place: place.to_owned(),
-        problem: problem.to_owned(),
-        variable: None,
-    };
-    let action = match rule.action.as_deref() {
-        Some("allow") => Action::Allow,
-        Some("deny") => Action::Deny,
-        Some("ask") | None => Action::Ask,
-        Some(_) => return Err(bad("action", "an action is `allow`, `deny` or `ask`")),
-    };
-    let source = match rule.source.as_deref() {
-        Some("manifest") => Source::Manifest,
-        Some("project") => Source::Project,
-        Some("session") | None => Source::Session,
-        Some(_) => return Err(bad("source", "a source is `manifest`, `project` or `session`")),
-    };
-    Ok(Rule { permission: rule.permission, pattern: rule.pattern, action, source })
 }
 
 /// What a call does to one thing.
@@ -127,6 +83,38 @@ pub struct ContractSubject {
     /// The shell that reads a command line; left out where it is not known which does, as for `sh`.
     #[napi(ts_type = "'bash'")]
     pub shell: Option<String>,
+    /// It lies in one of the session's own directories: only a deny of a manifest closes it.
+    pub implicit: Option<bool>,
+    /// The commands of a command line that need no rule.
+    pub exempt: Option<Vec<String>>,
+}
+
+impl ContractSubject {
+    fn touched(&self) -> Touched<'_> {
+        let resource = match self.kind.as_str() {
+            "path" => Resource::Path(Path::new(&self.resource)),
+            "host" => Resource::Host(&self.resource),
+            "command" => Resource::Command(&self.resource, dialect(self.shell.as_deref())),
+            _ => Resource::Text(&self.resource),
+        };
+        Touched {
+            subject: Subject { capability: &self.capability, resource },
+            is_implicit: self.implicit.unwrap_or(false),
+            exempt: self.exempt.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+/// A call to decide about.
+#[napi(object)]
+#[derive(Debug)]
+pub struct ContractCall {
+    /// The tool's identifier.
+    pub tool_id: String,
+    /// What the call touches.
+    pub subjects: Vec<ContractSubject>,
+    /// The tool requires no capability.
+    pub requires_nothing: bool,
 }
 
 /// What was decided about one subject, or one command of a line.
@@ -149,6 +137,20 @@ pub struct ContractSubjectVerdict {
     pub restricted: Option<String>,
 }
 
+impl From<Decided> for ContractSubjectVerdict {
+    fn from(decided: Decided) -> Self {
+        let Decided { capability, resource, ruling, restricted } = decided;
+        Self {
+            capability,
+            resource,
+            action: word(ruling.action),
+            rule: ruling.rule.map(number),
+            is_final: ruling.is_final,
+            restricted,
+        }
+    }
+}
+
 /// What was decided about a call.
 #[napi(object)]
 #[derive(Debug)]
@@ -158,12 +160,27 @@ pub struct ContractVerdict {
     pub action: String,
     /// Whether any rule matched anything.
     pub matched: bool,
-    /// The place of the one that decided in `subjects`.
-    pub decisive: u32,
-    /// One for each subject; a command line has one for each of its commands.
-    pub subjects: Vec<ContractSubjectVerdict>,
-    /// Rules of the session and the project alone allow all of it.
+    /// Rules of sessions and projects alone allow all of it.
     pub user_allowed: bool,
+    /// The list that decided, by its place in the chain.
+    pub level: u32,
+    /// The first subject that is judged as strictly as the call, by its place in `subjects`.
+    pub decisive: Option<u32>,
+    /// What that list says: one for each subject, and for each command of a command line.
+    pub subjects: Vec<ContractSubjectVerdict>,
+}
+
+impl From<CallVerdict> for ContractVerdict {
+    fn from(verdict: CallVerdict) -> Self {
+        Self {
+            action: word(verdict.strictness.action()),
+            matched: verdict.is_matched,
+            user_allowed: verdict.user_allows,
+            level: number(verdict.level),
+            decisive: verdict.decisive.map(number),
+            subjects: verdict.decided.into_iter().map(ContractSubjectVerdict::from).collect(),
+        }
+    }
 }
 
 fn word(action: Action) -> String {
@@ -179,46 +196,19 @@ fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-#[napi]
-impl ContractRules {
-    /// Decides about a call. What no rule matches is asked about.
-    #[napi(catch_unwind)]
-    #[must_use]
-    pub fn evaluate(&self, tool_id: String, subjects: Vec<ContractSubject>) -> ContractVerdict {
-        let subjects: Vec<Subject<'_>> = subjects
-            .iter()
-            .map(|subject| Subject {
-                capability: &subject.capability,
-                resource: match subject.kind.as_str() {
-                    "path" => Resource::Path(Path::new(&subject.resource)),
-                    "host" => Resource::Host(&subject.resource),
-                    "command" => {
-                        Resource::Command(&subject.resource, dialect(subject.shell.as_deref()))
-                    }
-                    _ => Resource::Text(&subject.resource),
-                },
-            })
-            .collect();
-        let verdict = self.0.evaluate(&tool_id, &subjects);
-        ContractVerdict {
-            action: word(verdict.action),
-            matched: verdict.is_matched(),
-            decisive: number(verdict.decisive),
-            user_allowed: verdict.is_allowed_by_user(),
-            subjects: verdict.decided.into_iter().map(told).collect(),
-        }
-    }
-}
-
-fn told(decided: Decided) -> ContractSubjectVerdict {
-    ContractSubjectVerdict {
-        capability: decided.capability,
-        resource: decided.resource,
-        action: word(decided.action),
-        rule: decided.rule.map(number),
-        is_final: decided.is_final,
-        restricted: decided.restricted,
-    }
+/// Decides about a call by the rules of a session and then those of the sessions above it. What no rule
+/// matches is asked about.
+#[napi(catch_unwind)]
+#[must_use]
+pub fn decide_call(
+    chain: Vec<ClassInstance<'_, ContractRules>>,
+    call: ContractCall,
+) -> ContractVerdict {
+    let chain: Vec<Arc<Rules>> = chain.iter().map(|rules| Arc::clone(&rules.0)).collect();
+    let touched: Vec<Touched<'_>> = call.subjects.iter().map(ContractSubject::touched).collect();
+    let ContractCall { tool_id, requires_nothing, .. } = &call;
+    let call = Call { tool: tool_id, touched: &touched, requires_nothing: *requires_nothing };
+    permission::decide(&chain, &call).into()
 }
 
 /// One simple command of a line.

@@ -14,8 +14,10 @@ use napi::bindgen_prelude::{ClassInstance, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::voice;
-use toolwright_fs::{FsError, Opener, TargetKind};
-use toolwright_policy::{Access, Action, Decided, Rules};
+use toolwright_core::access::target::Target;
+use toolwright_core::access::visibility::Visibility;
+use toolwright_fs::{FsError, TargetKind, Opener};
+use toolwright_policy::Rules;
 use toolwright_search::{Found, GrepError, Hit, Named, Scope, Unsearched};
 use values::{
     ContractGlobOutcome, ContractGlobRequest, ContractGrepMatch, ContractGrepOutcome,
@@ -24,7 +26,7 @@ use values::{
 
 use super::rules::ContractRules;
 use super::sidecar::SidecarRequest;
-use super::target::{Opened, OpenedTarget};
+use super::target::OpenedTarget;
 use super::{Unfinished, file_error};
 use crate::cancel::CancelHandle;
 use crate::error::NativeError;
@@ -81,7 +83,7 @@ impl OpenedTarget {
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
         search: impl FnOnce(
-            &[Arc<Opened>],
+            &[Arc<Target>],
             &[Arc<Rules>],
             &AtomicBool,
         ) -> std::result::Result<T, Option<NativeError>>
@@ -89,8 +91,8 @@ impl OpenedTarget {
         + 'static,
     ) -> Result<Object<'env>> {
         let rules: Vec<Arc<Rules>> = rules.iter().map(|rules| Arc::clone(&rules.0)).collect();
-        let also = also.iter().map(|target| target.opened());
-        let opened = iter::once(self.opened()).chain(also);
+        let also = also.iter().map(|target| target.target());
+        let opened = iter::once(self.target()).chain(also);
         let (opened, cancel) = (opened.collect::<std::result::Result<Vec<_>, _>>(), cancel.flag());
         job::long(env, move || {
             opened
@@ -113,9 +115,9 @@ impl From<GrepError> for Failed {
 }
 
 impl Failed {
-    fn of(opened: &Opened, error: &FsError) -> Self {
+    fn of(opened: &Target, error: &FsError) -> Self {
         file_error::told(error).map_or_else(
-            || Self::Search(GrepError::Cancelled { path: opened.held.real_path().to_owned() }),
+            || Self::Search(GrepError::Cancelled { path: opened.file.real_path().to_owned() }),
             Self::Native,
         )
     }
@@ -143,7 +145,7 @@ impl Failed {
 
 /// What a search is run with.
 struct Search<'a> {
-    opened: &'a Opened,
+    opened: &'a Target,
     opener: Opener,
     /// Those of the session, then those above it.
     rules: &'a [Arc<Rules>],
@@ -153,47 +155,43 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(
-        opened: &'a Opened,
+        opened: &'a Target,
         rules: &'a [Arc<Rules>],
         tool: &'a str,
         agreed: bool,
     ) -> std::result::Result<Self, Failed> {
-        let below = opened.held.opener().map_err(|error| Failed::of(opened, &error))?;
+        let below = opened.file.opener().map_err(|error| Failed::of(opened, &error))?;
         Ok(Self { opened, opener: below, rules, tool, agreed })
     }
 
     /// Whether a file may be seen, by its path below the directory.
     fn keeps(&self, relative: &Path) -> bool {
-        let place = self.place(relative);
-        let policy = &self.opened.policy;
-        if !policy.allows(Access::Read, &place) {
-            return false;
+        self.visibility().shows(&self.place(relative))
+    }
+
+    fn visibility(&self) -> Visibility<'_> {
+        Visibility {
+            policy: &self.opened.policy,
+            rules: self.rules,
+            tool: self.tool,
+            is_approved: self.agreed,
         }
-        let decided: Vec<Decided> =
-            self.rules.iter().map(|rules| rules.about_path(self.tool, "fs.read", &place)).collect();
-        if policy.is_implicit(Access::Read, &place) {
-            return !decided.iter().any(|one| one.is_final);
-        }
-        // Whoever may search a directory may search what no rule mentions.
-        let is_asked = decided.iter().any(|one| one.action == Action::Ask && one.rule.is_some());
-        let is_agreed = self.agreed || decided.first().is_some_and(|own| own.user_allows);
-        !decided.iter().any(|one| one.action == Action::Deny) && (is_agreed || !is_asked)
     }
 
     fn place(&self, relative: &Path) -> std::path::PathBuf {
-        self.opened.held.directory_path().join(relative)
+        self.opened.file.directory_path().join(relative)
     }
 
     /// What a search was kept from, as far as the caller may know of it.
     fn unsearched<'u>(&'u self, unsearched: &'u Unsearched) -> impl Iterator<Item = String> + 'u {
         let named = unsearched.named.iter().filter(|(path, _)| self.keeps(path));
-        let named = named.map(|(path, why)| format!("{}: {why}", self.shown(path)));
+        let named = named.map(|(path, why)| format!("{}: {why}", self.display(path)));
         let rest = unsearched.total.saturating_sub(unsearched.named.len() as u64);
         named.chain((rest > 0).then(|| format!("and {rest} more")))
     }
 
-    fn shown(&self, relative: &Path) -> String {
-        self.opened.policy.display(&self.place(relative)).to_string_lossy().into_owned()
+    fn display(&self, relative: &Path) -> String {
+        self.opened.policy.display_path(&self.place(relative)).to_string_lossy().into_owned()
     }
 
     fn run<T>(
@@ -207,7 +205,7 @@ impl<'a> Search<'a> {
             &toolwright_search::OpenFile<'_>,
         ) -> std::result::Result<T, GrepError>,
     ) -> std::result::Result<T, GrepError> {
-        let held = &self.opened.held;
+        let held = &self.opened.file;
         let is_file = matches!(held.kind(), TargetKind::File { .. });
         let scope = Scope {
             root: held.directory_path(),
@@ -226,7 +224,7 @@ impl<'a> Search<'a> {
 
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
 fn grep(
-    opened: &[Arc<Opened>],
+    opened: &[Arc<Target>],
     request: &ContractGrepRequest,
     rules: &[Arc<Rules>],
     cancel: &AtomicBool,
@@ -246,7 +244,7 @@ fn grep(
     let hits = || all.iter().flat_map(|(search, found)| found.hits().map(move |hit| (search, hit)));
     let line_limit = options::size(request.max_line_bytes);
     let shown = |(search, hit): (&Search<'_>, Hit<'_>)| ContractGrepMatch {
-        path: search.shown(&hit.path),
+        path: search.display(&hit.path),
         line: u32::try_from(hit.line).unwrap_or(u32::MAX),
         text: clipped(hit.text, line_limit),
     };
@@ -262,7 +260,7 @@ fn grep(
         hits().skip(before).map(shown).collect()
     });
     let lines = hits().map(|(search, hit)| {
-        let mut line = format!("{}:{}:", search.shown(&hit.path), hit.line).into_bytes();
+        let mut line = format!("{}:{}:", search.display(&hit.path), hit.line).into_bytes();
         line.extend_from_slice(hit.text);
         line.push(b'\n');
         Cow::Owned(line)
@@ -282,7 +280,7 @@ fn grep(
 }
 
 fn glob(
-    opened: &[Arc<Opened>],
+    opened: &[Arc<Target>],
     request: &ContractGlobRequest,
     rules: &[Arc<Rules>],
     cancel: &AtomicBool,
@@ -292,8 +290,8 @@ fn glob(
     let sidecar = request.sidecar.as_ref();
     let mut all: Vec<(Search<'_>, Named)> = Vec::with_capacity(opened.len());
     for opened in opened {
-        if opened.held.kind() != TargetKind::Directory {
-            let path = opened.held.display_path().to_owned();
+        if opened.file.kind() != TargetKind::Directory {
+            let path = opened.file.display_path().to_owned();
             return Err(Failed::of(opened, &FsError::NotADirectory { path }));
         }
         let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
@@ -305,11 +303,11 @@ fn glob(
     let paths =
         || all.iter().flat_map(|(search, named)| named.paths().map(move |path| (search, path)));
     let entries = paths().take(usize::try_from(most).unwrap_or(usize::MAX));
-    let entries = entries.map(|(search, path)| search.shown(&path));
+    let entries = entries.map(|(search, path)| search.display(&path));
     let count: u64 = all.iter().map(|(_, named)| named.count).sum();
     let truncated = all.iter().any(|(_, named)| named.truncated) || count > most;
     let lines = paths().map(|(search, path)| {
-        let place = search.opened.policy.display(&search.place(&path));
+        let place = search.opened.policy.display_path(&search.place(&path));
         let mut line = place.as_os_str().as_bytes().to_vec();
         line.push(b'\n');
         Cow::Owned(line)

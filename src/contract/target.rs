@@ -1,38 +1,31 @@
 //! Files and directories that are opened, allowed, held open, and then acted on.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use toolwright_fs::{FsError, OpenTarget, Roots, TargetKind};
-use toolwright_policy::Access;
+use toolwright_core::access::target::{self, Target};
+use toolwright_core::failure::access::target_closed;
+use toolwright_fs::TargetKind;
 
-use super::policy::{ContractPolicy, Policy, denied};
-use super::{Unfinished, file_error};
+use super::Unfinished;
+use super::policy::ContractPolicy;
 use crate::cancel::CancelHandle;
-use crate::error::NativeError;
+use crate::error::{NativeError, to_error};
 use crate::job;
-use crate::job::{Job, Outcome};
+use crate::job::Job;
 
 /// A file or directory, or none, held open.
 #[napi]
 #[derive(Debug)]
 pub struct OpenedTarget {
-    held: Option<Arc<Opened>>,
+    target: Option<Arc<Target>>,
     real_path: String,
     requested_path: String,
     display_path: String,
     kind: &'static str,
     bytes: Option<f64>,
     implicit: bool,
-}
-
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) held: OpenTarget,
-    pub(super) policy: Arc<Policy>,
 }
 
 /// A target, or why there is none.
@@ -53,18 +46,7 @@ impl Unfinished for OpenOutcome {
     }
 }
 
-/// What is going to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    Read,
-    Write,
-    Edit,
-    Search,
-    Workdir,
-}
-
 /// Opens what `path` names, takes the real path of what was opened, and asks the policy about that.
-/// `access` is `read`, `write`, `edit`, `search` or `workdir`.
 #[napi(catch_unwind, ts_return_type = "Promise<OpenOutcome>")]
 pub fn open_target(
     policy: &ContractPolicy,
@@ -74,28 +56,13 @@ pub fn open_target(
 ) -> AsyncTask<Job<OpenOutcome>> {
     let (policy, cancel) = (Arc::clone(&policy.0), cancel.flag());
     job::short(move || {
-        let wanted = match access.as_str() {
-            "read" => Wanted::Read,
-            "write" => Wanted::Write,
-            "edit" => Wanted::Edit,
-            "search" => Wanted::Search,
-            "workdir" => Wanted::Workdir,
-            _ => return OpenOutcome::failed(bad_access(&access)),
-        };
-        let told = match wanted {
-            Wanted::Workdir => file_error::of_workdir,
-            _ => file_error::told,
-        };
-        match open(&policy, &path, wanted, &cancel) {
-            Ok(target) => OpenOutcome { target: Some(target), ..OpenOutcome::default() },
-            Err(Refused::Denied(error)) => OpenOutcome::failed(error),
-            Err(Refused::Fs(error)) => OpenOutcome::unfinished(told(&error)),
-            Err(Refused::Found(error, place)) => {
-                let native = told(&error);
-                OpenOutcome::unfinished(
-                    native.map(|native| native.with("realPath", place.to_string_lossy())),
-                )
-            }
+        let purpose = access.parse().map_err(toolwright_core::failure::Unfinished::from);
+        match purpose.and_then(|purpose| target::open(&policy, &path, purpose, &cancel)) {
+            Ok(target) => OpenOutcome {
+                target: Some(OpenedTarget::new(target, path)),
+                ..OpenOutcome::default()
+            },
+            Err(unfinished) => OpenOutcome::unfinished(to_error(unfinished)),
         }
     })
 }
@@ -105,133 +72,32 @@ pub fn open_target(
 #[napi(catch_unwind)]
 #[must_use]
 pub fn try_open_target_cached(policy: &ContractPolicy, path: String) -> Option<OpenedTarget> {
-    let policy = &policy.0;
-    // With more roots the others may have to be looked at.
-    let held = OpenTarget::try_open_cached(policy.workspace_root()?, &path)?;
-    let allowed = policy.allows(Access::Read, held.real_path());
-    allowed.then(|| opened(policy, held, &path, Wanted::Read))
+    target::try_open_cached(&policy.0, &path).map(|target| OpenedTarget::new(target, path))
 }
 
-fn bad_access(access: &str) -> NativeError {
-    let summary = "Unknown access".to_owned();
-    let place = format!("{summary}: `{access}`");
-    NativeError::new("INVALID_INPUT", summary, &place, "Use read, write, edit, search or workdir.")
-}
-
-enum Refused {
-    Denied(NativeError),
-    Fs(FsError),
-    /// What is there, and allowed, cannot be used. Rules have their say about it all the same.
-    Found(FsError, PathBuf),
-}
-
-impl From<FsError> for Refused {
-    fn from(error: FsError) -> Self {
-        Self::Fs(error)
-    }
-}
-
-fn open(
-    policy: &Arc<Policy>,
-    path: &str,
-    wanted: Wanted,
-    cancel: &AtomicBool,
-) -> Result<OpenedTarget, Refused> {
-    if cancel.load(std::sync::atomic::Ordering::Relaxed) {
-        return Err(Refused::Fs(FsError::Cancelled));
-    }
-    let is_absolute = Path::new(path).is_absolute();
-    let roots = policy.open_roots(Path::new(path))?;
-    let mut held = roots.open_target(path).map_err(|error| match error {
-        // It lies in no place that any capability speaks of.
-        FsError::Escape { via_link: false, .. } if is_absolute || policy.workspace.is_empty() => {
-            Refused::Denied(outside(wanted, path))
-        }
-        other => Refused::Fs(other),
-    })?;
-    let place = held.real_path().to_owned();
-    let allowed = match wanted {
-        Wanted::Read => policy.allows(Access::Read, &place),
-        Wanted::Write => policy.allows(Access::Write, &place),
-        Wanted::Edit => policy.allows(Access::Read, &place) && policy.allows(Access::Write, &place),
-        Wanted::Search | Wanted::Workdir => {
-            let is_directory = held.kind() == TargetKind::Directory;
-            policy.allows(Access::Read, &place)
-                || is_directory && policy.allows_below(&place)
-                // Where a command runs shows nothing of what is there.
-                || wanted == Wanted::Workdir && policy.workspace.contains(&place)
-        }
-    };
-    // Before anything is said about what is there.
-    if !allowed {
-        return Err(Refused::Denied(outside(wanted, path)));
-    }
-    match check(&mut held, &roots, policy, wanted) {
-        Ok(()) => Ok(opened(policy, held, path, wanted)),
-        Err(error) => Err(Refused::Found(error, place)),
-    }
-}
-
-/// Whether what was found can be used for what is wanted.
-fn check(
-    held: &mut OpenTarget,
-    roots: &Roots,
-    policy: &Policy,
-    wanted: Wanted,
-) -> Result<(), FsError> {
-    match wanted {
-        Wanted::Read => held.check_readable()?,
-        Wanted::Write | Wanted::Edit => {
-            held.check_writable()?;
-            roots.check_protected(held, &policy.deny_write)?;
-            if wanted == Wanted::Edit {
-                held.check_readable()?;
-            }
-        }
-        Wanted::Search | Wanted::Workdir => {
-            let is_directory = held.kind() == TargetKind::Directory;
-            if !is_directory {
-                held.check_readable()?;
-            }
-            if wanted == Wanted::Workdir && !is_directory {
-                return Err(FsError::NotADirectory { path: held.display_path().to_owned() });
-            }
+impl OpenedTarget {
+    #[expect(clippy::cast_precision_loss, reason = "no file is that long")]
+    fn new(target: Target, requested_path: String) -> Self {
+        let (kind, bytes) = match target.file.kind() {
+            TargetKind::File { bytes } => ("file", Some(bytes as f64)),
+            TargetKind::Directory => ("directory", None),
+            TargetKind::Missing => ("missing", None),
+        };
+        let real_path = target.file.real_path();
+        Self {
+            real_path: real_path.to_string_lossy().into_owned(),
+            requested_path,
+            display_path: target.policy.display_path(real_path).to_string_lossy().into_owned(),
+            kind,
+            bytes,
+            implicit: target.is_implicit,
+            target: Some(Arc::new(target)),
         }
     }
-    Ok(())
-}
 
-#[expect(clippy::cast_precision_loss, reason = "no file is that long")]
-fn opened(policy: &Arc<Policy>, held: OpenTarget, path: &str, wanted: Wanted) -> OpenedTarget {
-    let (kind, bytes) = match held.kind() {
-        TargetKind::File { bytes } => ("file", Some(bytes as f64)),
-        TargetKind::Directory => ("directory", None),
-        TargetKind::Missing => ("missing", None),
-    };
-    let access = match wanted {
-        Wanted::Write | Wanted::Edit => Access::Write,
-        Wanted::Read | Wanted::Search | Wanted::Workdir => Access::Read,
-    };
-    OpenedTarget {
-        real_path: held.real_path().to_string_lossy().into_owned(),
-        requested_path: path.to_owned(),
-        display_path: policy.display(held.real_path()).to_string_lossy().into_owned(),
-        kind,
-        bytes,
-        implicit: policy.is_implicit(access, held.real_path()),
-        held: Some(Arc::new(Opened { held, policy: Arc::clone(policy) })),
+    pub(super) fn target(&self) -> Result<Arc<Target>, NativeError> {
+        self.target.clone().ok_or_else(|| target_closed(&self.requested_path).into())
     }
-}
-
-/// Names the path as it was requested, and nothing else.
-fn outside(wanted: Wanted, path: &str) -> NativeError {
-    let capability = match wanted {
-        Wanted::Read | Wanted::Search | Wanted::Workdir => "fs.read",
-        Wanted::Write => "fs.write",
-        Wanted::Edit => "fs.read and fs.write",
-    };
-    let hint = "Use a path that is granted, most often one in the workspace.";
-    denied(capability, &format!("`{path}`"), hint).with("path", path)
 }
 
 #[napi]
@@ -281,14 +147,6 @@ impl OpenedTarget {
     /// Lets go of it. Calls that run go on.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.held = None;
-    }
-
-    pub(super) fn opened(&self) -> Result<Arc<Opened>, NativeError> {
-        self.held.clone().ok_or_else(|| {
-            let summary = "The target is closed".to_owned();
-            let place = format!("{summary}: `{}`", self.requested_path);
-            NativeError::new("TOOL_TARGET_CLOSED", summary, &place, "Open it again.")
-        })
+        self.target = None;
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::code::Code;
 
+pub mod access;
 pub mod files;
 
 /// A failure in the words that its reader gets.

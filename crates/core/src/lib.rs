@@ -4,6 +4,7 @@
 //! This crate puts them together and gives every failure its public [`code::Code`], its text and
 //! its next move. It knows nothing of JavaScript.
 
+pub mod access;
 pub mod code;
 pub mod failure;
 pub mod voice;

@@ -3,6 +3,7 @@
 //! A hint names a move that its reader can make. The tools of a session take no patch, and their
 //! host sets `limits`; so they get words of their own where the others would lead nowhere.
 
+pub mod access;
 pub mod commands;
 pub mod files;
 pub mod refusals;

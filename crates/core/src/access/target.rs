@@ -1,0 +1,189 @@
+//! A file or directory that is opened first and decided about then.
+//!
+//! What is decided about is the real path of what was opened, and what is used is what was opened: no
+//! name can come to mean something else in between.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use toolwright_fs::{FsError, OpenTarget, TargetKind, Roots};
+use toolwright_policy::Access;
+
+use super::policy::Policy;
+use crate::failure::{Failure, Unfinished, access, files};
+use crate::voice;
+
+/// What a target is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Reading a file.
+    Read,
+    /// Making a file or replacing it as a whole.
+    Write,
+    /// Changing a part of an existing file.
+    Edit,
+    /// Searching a directory or a file.
+    Search,
+    /// Running a command in a directory.
+    Workdir,
+}
+
+impl FromStr for Purpose {
+    type Err = Failure;
+
+    fn from_str(word: &str) -> Result<Self, Failure> {
+        Ok(match word {
+            "read" => Self::Read,
+            "write" => Self::Write,
+            "edit" => Self::Edit,
+            "search" => Self::Search,
+            "workdir" => Self::Workdir,
+            _ => return Err(access::unknown_purpose(word)),
+        })
+    }
+}
+
+impl Purpose {
+    /// What it does to the file in the end.
+    fn access(self) -> Access {
+        match self {
+            Self::Read | Self::Search | Self::Workdir => Access::Read,
+            Self::Write | Self::Edit => Access::Write,
+        }
+    }
+
+    /// The capabilities that it takes, as a refusal names them.
+    fn capabilities(self) -> &'static str {
+        match self {
+            Self::Read | Self::Search | Self::Workdir => "fs.read",
+            Self::Write => "fs.write",
+            Self::Edit => "fs.read and fs.write",
+        }
+    }
+
+    /// Whether the capabilities of a session let it have what lies at a real path.
+    #[must_use]
+    pub fn is_allowed(self, policy: &Policy, real_path: &Path, is_directory: bool) -> bool {
+        let reads = || policy.allows(Access::Read, real_path);
+        let is_around_readable = || is_directory && policy.allows_below(real_path);
+        match self {
+            Self::Read => reads(),
+            Self::Write => policy.allows(Access::Write, real_path),
+            Self::Edit => reads() && policy.allows(Access::Write, real_path),
+            Self::Search => reads() || is_around_readable(),
+            Self::Workdir => {
+                // The directory that a command runs in shows nothing of what is there.
+                let is_root = policy.workspace().iter().any(|root| root == real_path);
+                reads() || is_around_readable() || is_root
+            }
+        }
+    }
+}
+
+/// A place that is open and allowed.
+#[derive(Debug)]
+pub struct Target {
+    /// What was opened.
+    pub file: OpenTarget,
+    /// What the session may do.
+    pub policy: Arc<Policy>,
+    /// It lies in one of the session's own directories and needs no rule.
+    pub is_implicit: bool,
+}
+
+impl Target {
+    fn new(policy: &Arc<Policy>, file: OpenTarget, purpose: Purpose) -> Self {
+        let is_implicit = policy.is_implicit(purpose.access(), file.real_path());
+        Self { file, policy: Arc::clone(policy), is_implicit }
+    }
+}
+
+/// Opens what `path` names and asks the policy about the real path of what was opened.
+pub fn open(
+    policy: &Arc<Policy>,
+    path: &str,
+    purpose: Purpose,
+    cancel: &AtomicBool,
+) -> Result<Target, Unfinished> {
+    if cancel.load(Ordering::Relaxed) {
+        return Err(Unfinished::Cancelled);
+    }
+    let refused = |error: FsError| unfinished(&error, purpose);
+    let denied = || access::path_denied(purpose.capabilities(), path);
+    let roots = policy.open_roots(Path::new(path)).map_err(refused)?;
+    let mut file = roots.open_target(path).map_err(|error| {
+        let is_absolute = Path::new(path).is_absolute();
+        match error {
+            // No capability speaks of the place.
+            FsError::Escape { via_link: false, .. }
+                if is_absolute || policy.workspace().is_empty() =>
+            {
+                denied().into()
+            }
+            error => refused(error),
+        }
+    })?;
+    // Before anything is said about what is there.
+    if !purpose.is_allowed(policy, file.real_path(), file.kind() == TargetKind::Directory) {
+        return Err(denied().into());
+    }
+    check(&mut file, &roots, policy, purpose).map_err(|error| {
+        // Rules decide about an existing file that cannot be used, too.
+        let real_path = file.real_path().to_string_lossy();
+        refused(error).map(|failure| failure.with("realPath", real_path))
+    })?;
+    Ok(Target::new(policy, file, purpose))
+}
+
+/// As [`open`] for [`Purpose::Read`], when nothing has to be waited for. `None` says nothing about the
+/// file.
+#[must_use]
+pub fn try_open_cached(policy: &Arc<Policy>, path: &str) -> Option<Target> {
+    // With more roots the others may have to be looked at.
+    let file = OpenTarget::try_open_cached(policy.workspace_root()?, path)?;
+    let is_allowed = Purpose::Read.is_allowed(policy, file.real_path(), false);
+    is_allowed.then(|| Target::new(policy, file, Purpose::Read))
+}
+
+/// Refuses what exists and is allowed, but is of no use for the purpose.
+fn check(
+    file: &mut OpenTarget,
+    roots: &Roots,
+    policy: &Policy,
+    purpose: Purpose,
+) -> Result<(), FsError> {
+    let is_directory = file.kind() == TargetKind::Directory;
+    match purpose {
+        Purpose::Read => file.check_readable(),
+        Purpose::Write => {
+            file.check_writable()?;
+            roots.check_protected(file, policy.deny_write())
+        }
+        Purpose::Edit => {
+            file.check_writable()?;
+            roots.check_protected(file, policy.deny_write())?;
+            file.check_readable()
+        }
+        Purpose::Search | Purpose::Workdir if is_directory => Ok(()),
+        Purpose::Search => file.check_readable(),
+        Purpose::Workdir => {
+            file.check_readable()?;
+            Err(FsError::NotADirectory { path: file.display_path().to_owned() })
+        }
+    }
+}
+
+fn unfinished(error: &FsError, purpose: Purpose) -> Unfinished {
+    if purpose != Purpose::Workdir {
+        return Unfinished::from(error).for_session();
+    }
+    let unfinished = match error {
+        FsError::NotADirectory { .. } => {
+            Unfinished::from(error).map(|failure| failure.with_hint(voice::access::WORKDIR))
+        }
+        error => files::working_directory(error, voice::access::WORKDIR),
+    };
+    unfinished.for_session()
+}

@@ -1,0 +1,34 @@
+//! Next moves after refusals by a session's policy, and after policies that cannot be compiled.
+
+pub(crate) const PATH_DENIED: &str =
+    "Use a path that is granted, most often one in the workspace.";
+
+pub(crate) const HOST_DENIED: &str =
+    "Use another host, or go on without it; the host program grants net.hosts.";
+
+pub(crate) const PRIVATE_HOST_DENIED: &str =
+    "Addresses of this machine and of private networks have to be granted by name.";
+
+pub(crate) const CAPABILITY_DENIED: &str =
+    "Go on without it; the host program grants capabilities.";
+
+pub(crate) const COMMAND_DENIED: &str =
+    "Use a command that is granted, or another tool; the host program grants shell commands.";
+
+/// For a command that is only known when it runs.
+pub(crate) const COMMAND_UNKNOWN: &str = "Write the command without variables, substitutions and patterns, and not as an argument of another one; what it does has to be known before it runs.";
+
+pub(crate) const MANIFEST_INVALID: &str =
+    "Correct the manifest or the tool's requirements; nothing was started.";
+
+pub(crate) const RULE_INVALID: &str = "Correct the rule; none of them is in force.";
+
+pub(crate) const TARGET_CLOSED: &str = "Open it again.";
+
+/// For an option of the host.
+pub(crate) const OPTION_INVALID: &str = "Correct the option; the host sets it, not the call.";
+
+/// For the directory of a session's command.
+pub(crate) const WORKDIR: &str = "Check `workdir`, or leave it out to run in the workspace.";
+
+pub(crate) const UNKNOWN_PURPOSE: &str = "Use read, write, edit, search or workdir.";
