@@ -198,6 +198,14 @@ fn a_session_s_own_files_need_no_rule_and_only_a_manifest_closes_them() {
 }
 
 #[test]
+fn a_command_in_an_own_directory_needs_a_rule_all_the_same() {
+    let touched = [Touched { is_implicit: true, ..line("ls", &[]) }];
+    let decide = |rules| decide(&chain(&[rules]), &call("bash", &touched)).strictness;
+    assert_eq!(decide(&[]), Strictness::AskUnmentioned);
+    assert_eq!(decide(&["session bash ls deny"]), Strictness::Deny);
+}
+
+#[test]
 fn other_files_of_the_same_call_are_decided_by_rules() {
     let rules = chain(&[&["session read b allow", "session read c deny"]]);
     let decide = |paths: [&'static str; 2]| {
@@ -208,11 +216,11 @@ fn other_files_of_the_same_call_are_decided_by_rules() {
     assert_eq!(decide(["/w/b", "/w/c"]), Strictness::Deny);
     let closed = chain(&[&["manifest read a deny", "session read b allow"]]);
     let touched = [own_file("/w/a"), file("/w/b")];
-    let verdict = super_decide(&closed, &touched);
+    let verdict = read_all(&closed, &touched);
     assert_eq!(verdict.strictness, Strictness::FinalDeny);
 }
 
-fn super_decide(rules: &[Arc<Rules>], touched: &[Touched<'_>]) -> CallVerdict {
+fn read_all(rules: &[Arc<Rules>], touched: &[Touched<'_>]) -> CallVerdict {
     decide(rules, &call("read", touched))
 }
 
@@ -220,8 +228,8 @@ fn super_decide(rules: &[Arc<Rules>], touched: &[Touched<'_>]) -> CallVerdict {
 fn the_first_of_the_strictest_subjects_is_decisive() {
     let rules = chain(&[&["session read a allow", "session read b deny", "session read c deny"]]);
     let touched = [file("/w/a"), file("/w/b"), file("/w/c")];
-    assert_eq!(super_decide(&rules, &touched).decisive, Some(1));
-    assert_eq!(super_decide(&rules, &touched[..1]).decisive, Some(0));
+    assert_eq!(read_all(&rules, &touched).decisive, Some(1));
+    assert_eq!(read_all(&rules, &touched[..1]).decisive, Some(0));
 }
 
 #[test]

@@ -96,7 +96,7 @@ export class CallAuthority {
 
   /** The rules for what a search meets on its way. */
   get forSearches(): ContractRules[] {
-    return [...this.#rules.forSearches]
+    return this.#rules.chain.map(({ compiled }) => compiled)
   }
 
   /**
@@ -202,7 +202,7 @@ export class CallAuthority {
     this.#checkRunning()
     const { policy } = this
     const { shell } = this.#core
-    const undecided = { target, opened: undefined, implicit: false, error: undefined, agreed: false, byUser: false }
+    const undecided = { target, opened: undefined, error: undefined, agreed: false, byUser: false }
     if (target.kind === 'host') {
       asRefusal(() => policy.checkHost(target.host, target.port))
       return { ...undecided, subjects: subjectsOf(target, '', shell) }
@@ -221,8 +221,8 @@ export class CallAuthority {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      const subjects = subjectsOf(target, opened.realPath, shell).map((subject) => withFreeSteps(subject, opened.realPath, this.#core))
-      return { ...undecided, opened, implicit: opened.implicit, subjects }
+      const subjects = subjectsOf(target, opened.realPath, shell).map((subject) => ({ ...withFreeSteps(subject, opened.realPath, this.#core), implicit: opened.implicit }))
+      return { ...undecided, opened, subjects }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)
       const [root = '/'] = this.#core.roots
@@ -233,20 +233,9 @@ export class CallAuthority {
 
   /** What the rules say of files and commands, and of what else the tool requires by name. */
   #verdict(held: readonly RequestedTarget[], named: readonly Subject[] = []): PermissionVerdict {
-    const rules = this.#rules
     const { id, requires } = this.#tool
-    // Files of the session itself need no rule; only the manifest can close them.
-    const implicit = held.filter((one) => one.implicit).flatMap(({ subjects }) => subjects)
-    const judged = implicit.length === 0 ? undefined : rules.evaluate(id, implicit)
-    const closed = judged?.subjects.find(({ action, final }) => action === 'deny' && final)
-    if (judged !== undefined && closed !== undefined) return { ...judged, action: 'deny', decisive: closed }
-    const explicit = held.filter((one) => !one.implicit).flatMap(({ subjects }) => subjects)
-    const all = [...explicit, ...named]
-    if (judged !== undefined && all.length === 0) return { ...judged, action: 'allow', userAllowed: true }
-    const verdict = rules.evaluate(id, all.length === 0 ? [textSubject(id)] : all)
-    // What is touched after all is not nothing.
-    if (!verdict.matched && isEmptySet(requires) && all.length === 0) return { ...verdict, action: 'allow' }
-    return verdict
+    const touched = held.flatMap(({ subjects }) => subjects)
+    return this.#rules.evaluate(id, [...touched, ...named], isEmptySet(requires))
   }
 
   /** The refusal of a rule, with the path as the model wrote it: where its links lead is not told. */

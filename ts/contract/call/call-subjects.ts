@@ -26,5 +26,5 @@ export const textSubject = (capability: string): Subject => ({ capability, kind:
 export function withFreeSteps(subject: Subject, workdir: string, { policy, roots, sandbox }: SessionCore): Subject {
   if (subject.kind !== 'command' || !/\bcd\b/u.test(subject.resource)) return subject
   const { commands } = policy.addon.parseCommandLine(subject.resource, subject.shell)
-  return { ...subject, free: freeSteps(subject.resource, commands, { workdir, roots, hasSearchPath: hasCdPath(sandbox.env) }) }
+  return { ...subject, exempt: freeSteps(subject.resource, commands, { workdir, roots, hasSearchPath: hasCdPath(sandbox.env) }) }
 }

@@ -8,8 +8,6 @@ export interface RequestedTarget {
   target: CallTarget
   /** The file, or the directory of a command. Absent where it could not be opened. */
   opened: OpenedTarget | undefined
-  /** Whether it is a file of the session itself. */
-  implicit: boolean
   /** Why it could not be opened; the tool reports it once the rules have decided. */
   error: ToolError | undefined
   /** Whether rules and user have agreed. Nothing uses the target before. */

@@ -7,8 +7,6 @@ import { type PermissionAction, type Rule, type RuleSource, type StoredRule, sto
 export type Subject = ContractSubject & {
   /** Whether it is a search, which goes through all that lies below. */
   below?: boolean
-  /** Of a command line, the commands in it that need no rule. */
-  free?: readonly string[]
 }
 
 /** What the rules say of one subject. */
@@ -37,30 +35,37 @@ export interface PermissionVerdict {
   subjects: SubjectVerdict[]
 }
 
+/** The rules of one session, compiled, and as they were stored. */
+export interface RuleList {
+  compiled: ContractRules
+  stored: readonly StoredRule[]
+}
+
 /** What a session asks of its rules. */
 export interface PermissionRules {
-  /** For what a search meets on its way. */
-  readonly forSearches: readonly ContractRules[]
+  /** The rules of the session, then those of the sessions above it. */
+  readonly chain: readonly RuleList[]
   /** The rules of one scope. */
   rules(source: RuleSource): readonly StoredRule[]
-  /** What the rules say of a call. */
-  evaluate(toolId: string, subjects: Subject[]): PermissionVerdict
+  /** What the rules say of a call. A tool that requires nothing needs no rule while it touches nothing. */
+  evaluate(toolId: string, subjects: Subject[], requiresNothing?: boolean): PermissionVerdict
   /** Adds a rule; one with the same permission and pattern in that scope gives way. */
   record(rule: Rule, source: 'session' | 'project'): StoredRule
   /** The same rules, with their variables as they are now; rules that are added later count in it. */
   now(): PermissionRules
 }
 
-/** The rules of a session, in their three scopes. */
+/** The rules of a session, in their three scopes, and those of the sessions above it. */
 export class RuleStore implements PermissionRules {
   readonly #addon: ContractAddon
   readonly #variables: () => ContractVariables
   /** What errors call the list of the manifest's rules. */
   readonly #manifestList: string
+  readonly #above: PermissionRules | undefined
   readonly #manifest: readonly StoredRule[]
   readonly #session: StoredRule[]
   readonly #project: StoredRule[]
-  #all: readonly StoredRule[] = []
+  #stored: readonly StoredRule[] = []
   /** The rules, compiled for what variables stand for: now, and when calls that run began. */
   #compiled = new WeakMap<ContractVariables, ContractRules>()
 
@@ -70,14 +75,16 @@ export class RuleStore implements PermissionRules {
     variables: ContractVariables | (() => ContractVariables),
     rules: { manifest?: unknown; session?: unknown; project?: unknown },
     manifestList = 'manifest.permissions',
+    above?: PermissionRules,
   ) {
     this.#addon = addon
     this.#variables = typeof variables === 'function' ? variables : () => variables
     this.#manifestList = manifestList
+    this.#above = above
     this.#manifest = storedRules(rules.manifest, 'manifest', manifestList)
     this.#session = storedRules(rules.session, 'session', 'permissions.session')
     this.#project = storedRules(rules.project, 'project', 'permissions.project')
-    this.#all = this.#list()
+    this.#stored = this.#list()
     this.#compiledFor(this.#variables())
   }
 
@@ -87,73 +94,55 @@ export class RuleStore implements PermissionRules {
     store.now()
   }
 
-  get forSearches(): readonly ContractRules[] {
-    return [this.#compiledFor(this.#variables())]
+  get chain(): readonly RuleList[] {
+    return this.#chain(this.#variables(), this.#above)
+  }
+
+  #chain(variables: ContractVariables, above: PermissionRules | undefined): RuleList[] {
+    return [{ compiled: this.#compiledFor(variables), stored: this.#stored }, ...(above?.chain ?? [])]
   }
 
   now(): PermissionRules {
     const variables = this.#variables()
-    const compiled = (): ContractRules => this.#compiledFor(variables)
+    const above = this.#above?.now()
+    const chain = (): RuleList[] => this.#chain(variables, above)
     const view: PermissionRules = {
-      get forSearches() {
-        return [compiled()]
+      get chain() {
+        return chain()
       },
       rules: (source) => this.rules(source),
-      evaluate: (toolId, subjects) => this.#evaluate(variables, toolId, subjects),
+      evaluate: (toolId, subjects, requiresNothing) => this.#evaluate(chain(), toolId, subjects, requiresNothing),
       record: (rule, source) => this.record(rule, source),
       now: () => view,
     }
     return view
   }
 
+  /** Its own; of those above, what closes or asks. */
   rules(source: RuleSource): readonly StoredRule[] {
-    if (source === 'manifest') return this.#manifest
-    return [...(source === 'session' ? this.#session : this.#project)]
+    const own = source === 'manifest' ? this.#manifest : source === 'session' ? this.#session : this.#project
+    return [...(this.#above?.rules(source) ?? []).filter(({ action }) => action !== 'allow'), ...own]
   }
 
-  evaluate(toolId: string, subjects: Subject[]): PermissionVerdict {
-    return this.#evaluate(this.#variables(), toolId, subjects)
+  evaluate(toolId: string, subjects: Subject[], requiresNothing?: boolean): PermissionVerdict {
+    return this.#evaluate(this.chain, toolId, subjects, requiresNothing)
   }
 
-  #evaluate(variables: ContractVariables, toolId: string, subjects: Subject[]): PermissionVerdict {
-    const { action, matched, userAllowed, subjects: each } = this.#compiledFor(variables).evaluate(toolId, subjects)
-    const told = each.map(({ capability, resource, action: own, rule, final, restricted }) => ({
+  #evaluate(chain: readonly RuleList[], toolId: string, subjects: Subject[], requiresNothing = false): PermissionVerdict {
+    const compiled = chain.map((list) => list.compiled)
+    const { action, matched, userAllowed, level, decisive, subjects: judged } = this.#addon.decideCall(compiled, { toolId, subjects, requiresNothing })
+    const verdicts = judged.map(({ capability, resource, action: own, rule, final, restricted }) => ({
       capability,
       resource,
       action: own,
-      rule: rule === undefined ? undefined : this.#all[rule],
+      rule: rule === undefined ? undefined : chain[level]?.stored[rule],
       final,
       restricted,
     }))
-    const isFree = ({ capability, resource, rule, restricted }: SubjectVerdict): boolean =>
-      rule === undefined &&
-      restricted === undefined &&
-      subjects.some((one) => one.capability === capability && one.free?.includes(resource) === true)
-    const judged = told.filter((one) => !isFree(one))
-    if (judged.length === told.length)
-      return { action, matched, userAllowed, decisive: told.find((one) => one.action === action), subjects: told }
-    const decisive = strictestOf(judged)
-    const shell = subjects.find(({ kind }) => kind === 'command')?.shell
-    return {
-      action: decisive?.action ?? 'allow',
-      matched,
-      userAllowed: judged.length > 0 && judged.every((one) => this.#isUserAllowed(variables, toolId, one, shell)),
-      decisive,
-      subjects: told.map((one) => (isFree(one) ? { ...one, action: 'allow' } : one)),
-    }
+    return { action, matched, userAllowed, decisive: decisive === undefined ? undefined : verdicts[decisive], subjects: verdicts }
   }
 
-  /** Whether rules of the user alone allow a command. */
-  #isUserAllowed(
-    variables: ContractVariables,
-    toolId: string,
-    { capability, resource, restricted }: SubjectVerdict,
-    shell: Subject['shell'],
-  ): boolean {
-    const alone: Subject = { capability, kind: 'command', resource, ...(shell === undefined ? {} : { shell }) }
-    return restricted === undefined && this.#compiledFor(variables).evaluate(toolId, [alone]).userAllowed
-  }
-
+  /** A rule of a child is none of its parent's: an agreement with the one is none with the other. */
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
     const stored = storedRule({ added_at: new Date().toISOString(), ...rule }, source, 'rule')
     const scope = source === 'session' ? this.#session : this.#project
@@ -170,7 +159,7 @@ export class RuleStore implements PermissionRules {
       throw error
     }
     this.#compiled = new WeakMap([[variables, compiled]])
-    this.#all = this.#list()
+    this.#stored = this.#list()
     return stored
   }
 
@@ -183,16 +172,11 @@ export class RuleStore implements PermissionRules {
   }
 
   #compile(variables: ContractVariables): ContractRules {
-    const told = this.#list().map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
-    return unwrap(this.#addon.compileRules(variables, told, this.#manifestList)).rules as ContractRules
+    const list = this.#list().map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
+    return unwrap(this.#addon.compileRules(variables, list, this.#manifestList)).rules as ContractRules
   }
 
   #list(): StoredRule[] {
     return [...this.#manifest, ...this.#session, ...this.#project]
   }
-}
-
-/** The first of those that the strictest action has. */
-function strictestOf(judged: readonly SubjectVerdict[]): SubjectVerdict | undefined {
-  return judged.find(({ action }) => action === 'deny') ?? judged.find(({ action }) => action === 'ask') ?? judged[0]
 }

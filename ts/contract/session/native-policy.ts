@@ -20,6 +20,7 @@ export type ContractAddon = Pick<
   typeof Addon,
   | 'compilePolicy'
   | 'compileRules'
+  | 'decideCall'
   | 'parseCommandLine'
   | 'suggestPattern'
   | 'bashOnlySyntax'

@@ -4,7 +4,7 @@ import { checked, invalid } from '../../core/options.js'
 import { AdHocFiles } from './ad-hoc-files.js'
 import { AgentTeam, type OpenChild } from '../agents/agent-team.js'
 import { checkAgentMeaning } from '../agents/check-agents.js'
-import { delegatedRules, InheritedRules } from '../agents/inherited-rules.js'
+import { delegatedRules } from '../agents/inherited-rules.js'
 import type { Lineage } from '../agents/lineage.js'
 import { loadArgumentChecks, type MakeCheck } from '../call/argument-checks.js'
 import { builtInTools } from '../registry/built-in-tools.js'
@@ -96,11 +96,7 @@ export async function planSession(id: string, options: SessionOptions, openChild
       rules:
         lineage === undefined
           ? new RuleStore(addon, variables, { manifest: manifest.permissions, ...ruleLists(permissions) })
-          : new InheritedRules(
-              new RuleStore(addon, variables, rulesOfChild(lineage), `permissions of the agent ${lineage.agent.name}`),
-              lineage.parent.rules,
-              (tool) => all.some((one) => one.id === tool && isEmptySet(one.requires)),
-            ),
+          : new RuleStore(addon, variables, rulesOfChild(lineage), `permissions of the agent ${lineage.agent.name}`, lineage.parent.rules),
       onRule: options.onRule,
       watchdog: options.watchdog,
       host,

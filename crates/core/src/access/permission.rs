@@ -18,7 +18,8 @@ use toolwright_policy::{Action, Decided, Resource, Rules, Ruling, Subject};
 pub struct Touched<'a> {
     /// What is done to what.
     pub subject: Subject<'a>,
-    /// It lies in one of the session's own directories: only a deny of a manifest closes it.
+    /// It lies in one of the session's own directories. Only a deny of a manifest closes such a file;
+    /// a command that runs there is decided about like any other.
     pub is_implicit: bool,
     /// The commands of a command line that need no rule.
     pub exempt: &'a [String],
@@ -149,7 +150,9 @@ pub struct CallVerdict {
 #[must_use]
 pub fn decide(chain: &[Arc<Rules>], call: &Call<'_>) -> CallVerdict {
     let (implicit, explicit): (Vec<Touched<'_>>, Vec<Touched<'_>>) =
-        call.touched.iter().partition(|touched| touched.is_implicit);
+        call.touched.iter().partition(|touched| {
+            touched.is_implicit && matches!(touched.subject.resource, Resource::Path(_))
+        });
     if !implicit.is_empty() {
         let verdict = decide_implicit(chain, call.tool, &implicit);
         if verdict.strictness == Strictness::FinalDeny || explicit.is_empty() {
