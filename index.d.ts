@@ -78,10 +78,7 @@ export declare class ContractPolicy {
 }
 
 /** Rules, compiled. They do not change. */
-export declare class ContractRules {
-  /** Decides about a call. What no rule matches is asked about. */
-  evaluate(toolId: string, subjects: Array<ContractSubject>): ContractVerdict
-}
+export declare class ContractRules {}
 
 /**
  * The root directory of a tool set or a context. It is known which one it is from its first use on, or
@@ -467,6 +464,16 @@ export interface ContractBashRequest {
   sidecar?: SidecarRequest
 }
 
+/** A call to decide about. */
+export interface ContractCall {
+  /** The tool's identifier. */
+  toolId: string
+  /** What the call touches. */
+  subjects: Array<ContractSubject>
+  /** The tool requires no capability. */
+  requiresNothing: boolean
+}
+
 /** A text to be replaced by another, literally. */
 export interface ContractEdit {
   /** What to look for. */
@@ -521,11 +528,11 @@ export interface ContractGlobRequest {
   sidecar?: SidecarRequest
 }
 
-/** How a host calls a directory. */
+/** The host's name for a directory. */
 export interface ContractGranted {
-  /** Without links. */
+  /** The path without links. */
   path: string
-  /** As the host wrote it, absolute. */
+  /** The path as the host wrote it, absolute. */
   given: string
 }
 
@@ -610,8 +617,8 @@ export interface ContractPolicyRequest {
   /** What the variables stand for. */
   variables: ContractVariables
   /**
-   * How the host calls directories of the variables, where it calls them otherwise. Without a list
-   * nothing is opened, and the directories need not be there.
+   * The host's names for directories of the variables, where they differ. Without a list no
+   * directory is opened, and none has to exist.
    */
   granted?: Array<ContractGranted>
   /**
@@ -677,6 +684,10 @@ export interface ContractSubject {
   resource: string
   /** The shell that reads a command line; left out where it is not known which does, as for `sh`. */
   shell?: 'bash'
+  /** It lies in one of the session's own directories: only a deny of a manifest closes it. */
+  implicit?: boolean
+  /** The commands of a command line that need no rule. */
+  exempt?: Array<string>
 }
 
 /** What was decided about one subject, or one command of a line. */
@@ -714,12 +725,14 @@ export interface ContractVerdict {
   action: 'allow' | 'deny' | 'ask'
   /** Whether any rule matched anything. */
   matched: boolean
-  /** The place of the one that decided in `subjects`. */
-  decisive: number
-  /** One for each subject; a command line has one for each of its commands. */
-  subjects: Array<ContractSubjectVerdict>
-  /** Rules of the session and the project alone allow all of it. */
+  /** Rules of sessions and projects alone allow all of it. */
   userAllowed: boolean
+  /** The list that decided, by its place in the chain. */
+  level: number
+  /** The first subject that is judged as strictly as the call, by its place in `subjects`. */
+  decisive?: number
+  /** What that list says: one for each subject, and for each command of a command line. */
+  subjects: Array<ContractSubjectVerdict>
 }
 
 /** What became of a write. */
@@ -733,6 +746,12 @@ export interface ContractWriteOutcome {
   /** What went wrong; nothing was changed. */
   error?: NativeError
 }
+
+/**
+ * Decides about a call by the rules of a session and then those of the sessions above it. What no rule
+ * matches is asked about.
+ */
+export declare function decideCall(chain: Array<ContractRules>, call: ContractCall): ContractVerdict
 
 /**
  * Applies `diff` (a unified diff) to the existing file at `path` below `root`.
@@ -954,10 +973,7 @@ export interface OpenOutcome {
   error?: NativeError
 }
 
-/**
- * Opens what `path` names, takes the real path of what was opened, and asks the policy about that.
- * `access` is `read`, `write`, `edit`, `search` or `workdir`.
- */
+/** Opens what `path` names, takes the real path of what was opened, and asks the policy about that. */
 export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenOutcome>
 
 /** Takes a command line apart, for bash or for a shell that is not known. */

@@ -199,7 +199,12 @@ impl OpenedTarget {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no file is that long")]
-fn read_range(held: &OpenTarget, offset: f64, limit_bytes: f64, cancel: &AtomicBool) -> RangeOutcome {
+fn read_range(
+    held: &OpenTarget,
+    offset: f64,
+    limit_bytes: f64,
+    cancel: &AtomicBool,
+) -> RangeOutcome {
     let range = match held.read_range(options::bytes(offset), options::bytes(limit_bytes), cancel) {
         Ok(range) => range,
         Err(error) => return RangeOutcome::unfinished(file_error::told(&error)),

@@ -16,7 +16,7 @@ use napi_derive::napi;
 use toolwright_core::voice;
 use toolwright_core::access::target::Target;
 use toolwright_core::access::visibility::Visibility;
-use toolwright_fs::{FsError, TargetKind, Opener};
+use toolwright_fs::{FsError, Opener, TargetKind};
 use toolwright_policy::Rules;
 use toolwright_search::{Found, GrepError, Hit, Named, Scope, Unsearched};
 use values::{

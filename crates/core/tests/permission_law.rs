@@ -51,8 +51,7 @@ fn own_file(path: &str) -> Touched<'_> {
 }
 
 fn line<'a>(text: &'a str, exempt: &'a [String]) -> Touched<'a> {
-    let subject =
-        Subject { capability: "shell.run", resource: Resource::Command(text, None) };
+    let subject = Subject { capability: "shell.run", resource: Resource::Command(text, None) };
     Touched { subject, is_implicit: false, exempt }
 }
 
@@ -245,7 +244,10 @@ fn an_exempt_command_needs_no_rule() {
     assert!(verdict.user_allows && verdict.is_matched);
     assert_eq!(verdict.decisive, Some(0));
     assert_eq!(line(&[git], "cd src && git status", &[]).strictness, Strictness::AskUnmentioned);
-    assert_eq!(line(&[git], "cd lib && git status", &exempt).strictness, Strictness::AskUnmentioned);
+    assert_eq!(
+        line(&[git], "cd lib && git status", &exempt).strictness,
+        Strictness::AskUnmentioned
+    );
     let alone = line(&[&[]], "cd src", &exempt);
     assert_eq!(alone.strictness, Strictness::Allow);
     assert!(!alone.user_allows && !alone.is_matched);

@@ -200,11 +200,7 @@ fn decide_implicit(chain: &[Arc<Rules>], tool: &str, touched: &[Touched<'_>]) ->
     }
 }
 
-fn decide_explicit(
-    chain: &[Arc<Rules>],
-    call: &Call<'_>,
-    touched: &[Touched<'_>],
-) -> CallVerdict {
+fn decide_explicit(chain: &[Arc<Rules>], call: &Call<'_>, touched: &[Touched<'_>]) -> CallVerdict {
     let subjects: Vec<Subject<'_>> = touched.iter().map(|touched| touched.subject).collect();
     let lists: Vec<Vec<Decided>> =
         chain.iter().map(|rules| judged(rules, call.tool, &subjects, touched)).collect();

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use toolwright_fs::{FsError, OpenTarget, TargetKind, Roots};
+use toolwright_fs::{FsError, OpenTarget, Roots, TargetKind};
 use toolwright_policy::Access;
 
 use super::policy::Policy;

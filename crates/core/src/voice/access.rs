@@ -1,7 +1,6 @@
 //! Next moves after refusals by a session's policy, and after policies that cannot be compiled.
 
-pub(crate) const PATH_DENIED: &str =
-    "Use a path that is granted, most often one in the workspace.";
+pub(crate) const PATH_DENIED: &str = "Use a path that is granted, most often one in the workspace.";
 
 pub(crate) const HOST_DENIED: &str =
     "Use another host, or go on without it; the host program grants net.hosts.";
