@@ -9,10 +9,10 @@ use std::time::Instant;
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_core::voice::refusals::{Ending, explain, explain_line};
-use toolwright_core::voice::{self, Door};
 use toolwright_core::access::policy::Policy;
 use toolwright_core::access::target::Target;
+use toolwright_core::voice::refusals::{Ending, explain, explain_line};
+use toolwright_core::voice::{self, Door};
 use toolwright_exec::{
     Cancel, ExecEnv, ExecError, ExecRequest, Exit, Finished, Head, Sandbox, Split, StoppedBy,
     Streams,

@@ -156,7 +156,8 @@ fn check(
 ) -> Result<(), FsError> {
     let is_directory = file.kind() == TargetKind::Directory;
     match purpose {
-        Purpose::Read => file.check_readable(),
+        Purpose::Search | Purpose::Workdir if is_directory => Ok(()),
+        Purpose::Read | Purpose::Search => file.check_readable(),
         Purpose::Write => {
             file.check_writable()?;
             roots.check_protected(file, policy.deny_write())
@@ -166,8 +167,6 @@ fn check(
             roots.check_protected(file, policy.deny_write())?;
             file.check_readable()
         }
-        Purpose::Search | Purpose::Workdir if is_directory => Ok(()),
-        Purpose::Search => file.check_readable(),
         Purpose::Workdir => {
             file.check_readable()?;
             Err(FsError::NotADirectory { path: file.display_path().to_owned() })
