@@ -54,7 +54,7 @@ function* toolsThatReachOut() {
       if (!specifier.startsWith('.') || own.test(specifier))
         yield `${file}: a tool of the contract imports ${specifier}; it has its runtime`
     }
-    const globals = /\b(?:fetch|WebSocket|XMLHttpRequest|process|Bun|globalThis)\b\s*[.(]/.exec(read(file))
+    const globals = /(?<!-)\b(?:fetch|WebSocket|XMLHttpRequest|process|Bun|globalThis)\b\s*[.(]/.exec(read(file))
     if (globals !== null) yield `${file}: a tool of the contract uses ${globals[0]}; it has its runtime`
   }
 }

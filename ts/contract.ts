@@ -3,66 +3,13 @@ export { createSession } from './contract/session/create-session.js'
 export type { CallOptions, Session } from './contract/session/session.js'
 export type { SessionOptions } from './contract/session/session-options.js'
 export type { SessionHost, SessionSandbox } from './contract/session/session-core.js'
-export type { ShellName } from './contract/session/shell.js'
-export { builtInTools } from './contract/registry/built-in-tools.js'
-export type { BuiltInArguments, BuiltInData, SessionToolSet, ToolData } from './contract/registry/built-in-data.js'
-export type { AgentDefinition } from './contract/agents/agent-definition.js'
-export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/agents/child-agent.js'
-export type { TaskArguments, TaskData, TranscriptEntry } from './contract/agents/task-data.js'
-export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
-export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
-export type { PrepareStep } from './contract/session/session-tools.js'
-export type { SkillEntry } from './contract/skills/skill-index.js'
-export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'
-export type { ToolChoice } from './contract/registry/tool-choice.js'
-export type { ToolMatch } from './contract/tool-search/tool-catalog.js'
-export type { ToolSearchOptions } from './contract/tool-search/tool-search-options.js'
-export {
-  defineContractTool,
-  type CallTarget,
-  type ContractTool,
-  type FileAccess,
-  type JsonSchema,
-} from './contract/registry/contract-tool.js'
-export { isLockedToolId, lockedToolIds, type LockedToolId } from './contract/registry/locked-tools.js'
-export { contractCodes, ContractFailure, type CodeClass, type ContractCode } from './contract/call/codes.js'
-export type { Envelope, Metadata } from './contract/call/envelope.js'
-export { defaultLimits, type Limits } from './contract/session/limits.js'
 export type {
-  ArgPattern,
-  CapabilityName,
-  HostPattern,
-  PathPattern,
-  RequirementSet,
-  RequirementVariables,
-  SessionRequirements,
-  ShellRunRequirement,
-} from './contract/session/requirements.js'
-export type { AgentManifest } from './contract/session/manifest.js'
-export {
-  compileManifest,
-  evaluatePermission,
-  type CompiledManifest,
-  type EvaluatedCall,
-  type ManifestVariables,
-} from './contract/session/compile-manifest.js'
-export { presets } from './contract/permissions/presets.js'
-export type { PermissionAction, Rule, RuleSource, ScopedRules, StoredRule } from './contract/permissions/rule.js'
-export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
-export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
-export {
-  allWatchdogs,
-  type Verdict,
-  type Watchdog,
-  type WatchedCall,
-  type WatchedCommand,
-  type WatchedRedirect,
-} from './contract/call/watchdog.js'
-export { networkWatchdog } from './contract/watchdogs/network-words.js'
-export { commandWatchdog, type CommandWatchdogOptions } from './contract/watchdogs/command-policy.js'
-export { QUESTION_HEADLESS_MESSAGE, type AskedQuestion } from './contract/call/questions.js'
-export type { Todo } from './contract/registry/todos.js'
-export type {
+  ShellName,
+  TaskArguments,
+  TaskData,
+  TranscriptEntry,
+  AskedQuestion,
+  Todo,
   CommandEnd,
   FileText,
   FileWritten,
@@ -75,7 +22,82 @@ export type {
   RuntimeSession,
   RuntimeShell,
   ToolRuntime,
+  FetchOptions,
+  WebPage,
+  WebSearchResult,
 } from './contract/registry/tool-runtime.js'
+export {
+  builtInTools,
+  type BuiltInArguments,
+  type BuiltInData,
+  type SessionToolSet,
+  type ToolData,
+} from './contract/tools/built-in-tools.js'
+export type { AgentDefinition, AgentManifest } from './contract/agents/manifest.js'
+export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/session/child-agent.js'
+export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
+export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
+export type { PrepareStep } from './contract/session/session-tools.js'
+export type { SkillEntry } from './contract/skills/skill-index.js'
+export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'
+export type { ToolChoice } from './contract/registry/tool-choice.js'
+export type { ToolMatch, ToolSearchOptions } from './contract/registry/tool-catalog.js'
+export {
+  defineContractTool,
+  type CallTarget,
+  type ContractTool,
+  type FileAccess,
+  type JsonSchema,
+} from './contract/registry/contract-tool.js'
+export {
+  isLockedToolId,
+  lockedToolIds,
+  acpToolKind,
+  acpToolKinds,
+  type LockedToolId,
+  type AcpToolKind,
+} from './contract/registry/tool-ids.js'
+export { contractCodes, ContractFailure, type CodeClass, type ContractCode } from './contract/registry/codes.js'
+export type { Envelope, Metadata } from './contract/registry/envelope.js'
+export { defaultLimits, type Limits } from './contract/registry/limits.js'
+export type {
+  ArgPattern,
+  CapabilityName,
+  HostPattern,
+  PathPattern,
+  RequirementSet,
+  RequirementVariables,
+  SessionRequirements,
+  ShellRunRequirement,
+} from './contract/registry/requirements.js'
+export {
+  compileManifest,
+  evaluatePermission,
+  type CompiledManifest,
+  type EvaluatedCall,
+  type ManifestVariables,
+} from './contract/agents/compile-manifest.js'
+export {
+  presets,
+  type PermissionAction,
+  type Rule,
+  type RuleSource,
+  type ScopedRules,
+  type StoredRule,
+} from './contract/permissions/rule.js'
+export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
+export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
+export {
+  allWatchdogs,
+  type Verdict,
+  type Watchdog,
+  type WatchedCall,
+  type WatchedCommand,
+  type WatchedRedirect,
+} from './contract/watchdogs/watchdog.js'
+export { networkWatchdog } from './contract/watchdogs/network-words.js'
+export { commandWatchdog, type CommandWatchdogOptions } from './contract/watchdogs/command-policy.js'
+export { QUESTION_HEADLESS_MESSAGE } from './contract/call/questions.js'
 export type { ReadArguments, ReadData } from './contract/tools/read.js'
 export type { WriteArguments, WriteData } from './contract/tools/write.js'
 export type { EditArguments, EditData } from './contract/tools/edit.js'
@@ -88,16 +110,14 @@ export type { SkillArguments, SkillData } from './contract/tools/skill.js'
 export type { ToolSearchArguments, ToolSearchData } from './contract/tools/tool-search.js'
 export type { WebFetchArguments, WebFetchData } from './contract/tools/web-fetch.js'
 export type { WebSearchArguments, WebSearchData } from './contract/tools/web-search.js'
-export type { FetchOptions, WebPage } from './contract/web/fetch-page.js'
 export type { WebRequest, WebResponse } from './contract/web/dial.js'
 export type { HostLookup } from './contract/web/resolve-host.js'
-export type { WebSearchProvider, WebSearchResult } from './contract/web/search-provider.js'
+export type { WebSearchProvider } from './contract/web/search-provider.js'
 export { brave, type BraveOptions } from './contract/web/providers/brave.js'
 export { searxng, type SearxngOptions } from './contract/web/providers/searxng.js'
 export { tavily, type TavilyOptions } from './contract/web/providers/tavily.js'
 export { SESSION_NODE, type RecordPart } from './contract/journal/session-recorder.js'
 export { replaySession, type ReplayedEnvelope, type ReplaySessionOptions, type SessionReplay } from './contract/journal/replay-session.js'
-export { acpToolKind, acpToolKinds, type AcpToolKind } from './contract/acp/kinds.js'
 export {
   toAcpToolCall,
   type AcpToolCall,

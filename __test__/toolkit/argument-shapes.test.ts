@@ -1,9 +1,9 @@
 import { builtInTools } from 'toolwright/contract'
 import { expect, test } from 'vitest'
 import { ArgumentProblem, structureCopy } from '../../ts/core/argument-copy.ts'
-import { loadArgumentChecks } from '../../ts/contract/call/argument-checks.ts'
-import { ContractFailure } from '../../ts/contract/call/codes.ts'
-import { takeArguments } from '../../ts/contract/call/taken-arguments.ts'
+import { loadArgumentChecks } from '../../ts/contract/call/argument-checks/argument-checks.ts'
+import { ContractFailure } from '../../ts/contract/registry/codes.ts'
+import { takeArguments } from '../../ts/contract/registry/call-arguments.ts'
 import { runs, seed } from '../support/randomised.ts'
 
 const nested = (levels: number, asObject: boolean): unknown => {

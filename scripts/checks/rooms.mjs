@@ -18,7 +18,7 @@ const EXCEPTIONS = [
   'ts/journal/open-journal.ts → ts/toolkit/setting-checks.ts',
   'ts/contract/session/session-options.ts → ts/toolkit/setting-checks.ts',
   'ts/contract/session/session-core.ts → ts/toolkit/settings.ts',
-  'ts/contract/call/command-environment.ts → ts/toolkit/settings.ts',
+  'ts/contract/call/command-notes.ts → ts/toolkit/settings.ts',
   'ts/standard-agents/thread/run-ticket.ts → ts/toolkit/run-call.ts',
   'ts/standard-agents/thread/thread-parts.ts → ts/toolkit/settings.ts',
 ]

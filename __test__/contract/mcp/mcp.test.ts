@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createSession } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
-import { connectionTrouble } from '../../../ts/contract/mcp/connection-trouble.ts'
+import { connectionTrouble } from '../../../ts/contract/mcp/mcp-server.ts'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { MCP_TIMEOUT_MS } from '../../../ts/contract/mcp/server-config.ts'

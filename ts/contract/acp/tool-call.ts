@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { checked, checkText, givenOptions, invalid } from '../../core/options.js'
-import type { Envelope } from '../call/envelope.js'
+import type { Envelope } from '../registry/envelope.js'
 import { overwrittenText } from '../call/overwritten-text.js'
-import { acpToolKind, type AcpToolKind } from './kinds.js'
+import { acpToolKind, type AcpToolKind } from '../registry/tool-ids.js'
 
 /** What a tool call shows: text, a change of a file, or a terminal of the client's. */
 export type AcpToolCallContent =

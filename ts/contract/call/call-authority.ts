@@ -2,23 +2,22 @@ import { resolve } from 'node:path'
 import type { ContractRules, OpenedTarget } from '../../../index.js'
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { ToolError } from '../../core/errors.js'
-import { ContractFailure } from './codes.js'
+import { ContractFailure } from '../registry/codes.js'
 import type { CallTarget, ContractTool, FileAccess } from '../registry/contract-tool.js'
-import { subjectsOf, textSubject, withFreeSteps } from './call-subjects.js'
-import { failureOf, thrownText } from './envelope.js'
-import type { SessionPolicy } from '../session/native-policy.js'
+import { subjectsOf, textSubject, withFreeSteps, type RequestedTarget } from './call-target.js'
+import { failureOf, thrownText } from '../registry/envelope.js'
+import type { SessionPolicy } from '../permissions/session-policy.js'
 import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
 import { deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from '../permissions/decide.js'
 import { checkAnswer, type PromptAnswer } from '../permissions/prompt.js'
-import type { RequestedTarget } from './requested-target.js'
 import type { PermissionRules, PermissionVerdict, Subject } from '../permissions/rule-store.js'
 import { suggestedRules } from '../permissions/suggested-rules.js'
 import { keepOverwritten, textBefore } from './overwritten-text.js'
 import { withPathAdvice } from './path-advice.js'
-import { isEmptySet } from '../session/requirements.js'
+import { isEmptySet } from '../registry/requirements.js'
 import type { SessionCore } from '../session/session-core.js'
-import { checkShellSyntax, grammarOf } from '../session/shell.js'
-import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from './watchdog.js'
+import { checkShellSyntax, grammarOf } from './shell.js'
+import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from '../watchdogs/watchdog.js'
 import { withinTime } from '../../core/within-time.js'
 
 // Capabilities decide first, then rules, then the watchdog, then the user.
@@ -221,7 +220,10 @@ export class CallAuthority {
       const opened = await withDescriptor(() => policy.open(path, access, this.#signal), this.#signal)
       if (this.#over) opened.close()
       this.#checkRunning()
-      const subjects = subjectsOf(target, opened.realPath, shell).map((subject) => ({ ...withFreeSteps(subject, opened.realPath, this.#core), implicit: opened.implicit }))
+      const subjects = subjectsOf(target, opened.realPath, shell).map((subject) => ({
+        ...withFreeSteps(subject, opened.realPath, this.#core),
+        implicit: opened.implicit,
+      }))
       return { ...undecided, opened, subjects }
     } catch (error) {
       if (!ToolError.isInstance(error) || isRefusal(error)) throw asFailure(error)

@@ -2,7 +2,8 @@ import { join, relative } from 'node:path'
 import { ToolError } from '../../core/errors.js'
 import { entriesIn, type NearEntry, nearPath } from '../../core/near-paths.js'
 import type { CallTarget } from '../registry/contract-tool.js'
-import { escapeGlob } from '../permissions/escape-glob.js'
+import { escapeGlob } from '../permissions/suggested-rules.js'
+import { ContractFailure } from '../registry/codes.js'
 
 /** What advice about a path may draw on. */
 export interface PathSurroundings {
@@ -94,4 +95,26 @@ function placeOf(path: string, roots: readonly string[]): { root: string; below:
   if (!path.startsWith('/')) return first === undefined ? undefined : { root: first, below: path }
   const root = roots.find((one) => path === one || path.startsWith(`${one}/`))
   return root === undefined ? undefined : { root, below: relative(root, path) }
+}
+
+/** A glob as the search takes it: `./src/*.ts` begins in the directory, as `/src/*.ts` does. */
+export const anchoredPattern = (pattern: string): string => pattern.replace(/^(?:\.\/+)+/u, '/')
+
+/**
+ * Explains a glob that found nothing since it begins where no search does.
+ *
+ * @param argument the name of the argument that it was.
+ * @throws {ContractFailure} invalid_pattern
+ */
+export function explainPattern(pattern: string, argument: string, roots: readonly string[]): void {
+  if (!/^(?:\/|~|\.\.(?:\/|$))/u.test(pattern)) return
+  const root = roots.find((one) => pattern.startsWith(`${one}/`))
+  const next =
+    root === undefined
+      ? `Give one such as \`src/**/*.ts\`, and the directory to look in as \`path\`.`
+      : `Give \`${pattern.slice(root.length + 1)}\`${root === roots[0] ? '' : ` with \`path\`: \`${root}\``}.`
+  throw new ContractFailure(
+    'invalid_pattern',
+    `No file matches \`${pattern}\`: \`${argument}\` is relative to the directory that is searched. ${next}`,
+  )
 }

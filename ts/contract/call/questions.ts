@@ -1,15 +1,5 @@
-import { ContractFailure } from './codes.js'
-
-/** A question to the user. */
-export interface AskedQuestion {
-  question: string
-  /** A few words that stand above it. */
-  header?: string | undefined
-  /** What may be chosen; the user may also answer freely. */
-  options?: { label: string; description?: string | undefined }[] | undefined
-  /** Whether several may be chosen. @default false */
-  multi_select?: boolean | undefined
-}
+import type { AskedQuestion } from '../registry/tool-runtime.js'
+import { ContractFailure } from '../registry/codes.js'
 
 /** What the model is told when nobody is there to answer, the same on every call. */
 export const QUESTION_HEADLESS_MESSAGE =

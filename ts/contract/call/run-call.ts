@@ -1,16 +1,16 @@
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { unlessAborted } from '../../core/abort.js'
-import type { CheckArguments } from './argument-checks.js'
+import type { CheckArguments } from './argument-checks/argument-checks.js'
 import { CallAuthority } from './call-authority.js'
 import { callRuntime, forgivingRuntime } from './call-runtime.js'
-import { ContractFailure } from './codes.js'
+import { ContractFailure } from '../registry/codes.js'
 import type { ContractTool } from '../registry/contract-tool.js'
-import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from './envelope.js'
+import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from '../registry/envelope.js'
 import type { CallRecord, SessionRecorder } from '../journal/session-recorder.js'
 import { keepOverwritten } from './overwritten-text.js'
 import type { SessionCore } from '../session/session-core.js'
-import { takeArguments, type TakenArguments } from './taken-arguments.js'
-import { fitError, fitOutput } from './truncation.js'
+import { takeArguments, type TakenArguments } from '../registry/call-arguments.js'
+import { fitError, fitOutput } from '../registry/limited-output.js'
 
 /** A tool of a session, with the check of its arguments. */
 export interface RegisteredTool {

@@ -5,16 +5,14 @@ import type { ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/check-journal.js'
 import { checked, checkText, givenOptions } from '../../core/options.js'
 import { nativeArgsHash } from '../../core/native.js'
-import { builtInTools } from '../registry/built-in-tools.js'
+import { builtInTools } from '../tools/built-in-tools.js'
 import { checkTool, type ContractTool } from '../registry/contract-tool.js'
-import type { Envelope } from '../call/envelope.js'
-import { defaultLimits } from '../session/limits.js'
+import type { Envelope } from '../registry/envelope.js'
+import { defaultLimits } from '../registry/limits.js'
 import { modelTools } from '../registry/model-tools.js'
-import { takeArguments } from '../call/taken-arguments.js'
+import { takeArguments } from '../registry/call-arguments.js'
 import { checkToolOption, ownTools, toolChoice, type ToolChoice } from '../registry/tool-choice.js'
-import { foundBy, toolsFoundLater } from './found-tools.js'
-import { recordedArguments } from './recorded-arguments.js'
-import { keptEnvelope, type KeptEnvelope } from './recorded-envelope.js'
+import { recordedArguments, keptEnvelope, type KeptEnvelope } from './recorded-call.js'
 import { SESSION_NODE } from './session-recorder.js'
 
 /** How {@link replaySession} replays. */
@@ -207,4 +205,41 @@ function nextOf(left: readonly KeptCall[]): KeptCall[] {
   const attempt = left.filter(({ row }) => row.attempt === first.row.attempt)
   const firstEnd = attempt.reduce((least, { order }) => Math.min(least, order?.[1] ?? Infinity), Infinity)
   return attempt.filter((one) => one === first || (one.order !== undefined && one.order[0] < firstEnd))
+}
+
+/** A recorded call, as far as it says which tools were offered. */
+type RecordedCall = KeptEnvelope & { row: Pick<ToolCallRow, 'attempt' | 'toolName'> }
+
+/**
+ * The tools that a recorded session offered only after a search had found them: a call that came before has left
+ * no row, since the AI SDK refuses what it was not offered. One that was called without being found was offered
+ * from the start.
+ */
+export function toolsFoundLater(tools: readonly ContractTool[], calls: readonly RecordedCall[]): Set<string> {
+  const later = new Set<string>()
+  for (const { id, extension } of tools) {
+    if (extension !== true) continue
+    const searches = calls.filter((call) => foundBy(call).includes(id))
+    const wasOpen = calls.some((call) => call.row.toolName === id && isAnswered(call) && !searches.some((search) => isBefore(search, call)))
+    if (!wasOpen) later.add(id)
+  }
+  return later
+}
+
+/** The ids that a call of `tool_search` found; of any other call none. */
+export function foundBy({ row, envelope }: RecordedCall): string[] {
+  if (row.toolName !== 'tool_search' || envelope?.type !== 'output') return []
+  const { matches } = (envelope.data ?? {}) as { matches?: unknown }
+  return Array.isArray(matches)
+    ? matches.map((match: unknown) => (match as { id?: unknown } | null)?.id).filter((id) => typeof id === 'string')
+    : []
+}
+
+/** Whether it was more than a call of a tool that was not to be called. */
+const isAnswered = ({ envelope }: RecordedCall): boolean => envelope?.metadata.code !== 'unknown_tool'
+
+/** Whether one call had ended when another began. */
+function isBefore(one: RecordedCall, other: RecordedCall): boolean {
+  if (one.row.attempt !== other.row.attempt) return one.row.attempt < other.row.attempt
+  return one.order !== undefined && other.order !== undefined && one.order[1] <= other.order[0]
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { checkTool, type ContractTool, frozenTool } from '../registry/contract-tool.js'
-import { isLockedToolId } from '../registry/locked-tools.js'
+import { isLockedToolId } from '../registry/tool-ids.js'
 import type { ServerTool } from './mcp-connection.js'
 
 /** The most of a server's description that is shown. */

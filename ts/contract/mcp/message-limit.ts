@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { ContractFailure } from '../call/codes.js'
+import { ContractFailure } from '../registry/codes.js'
 
 /** The most that one answer, or one message, of a server may have: the client reads it whole into memory. */
 export const MAX_MESSAGE_BYTES = 10_000_000

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../call/codes.js'
+import { ContractFailure } from '../registry/codes.js'
 
 /** One part of what a tool of a server gave. */
 export type McpPart =

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../call/codes.js'
+import { ContractFailure } from '../registry/codes.js'
 import type { Rule, RuleSource } from './rule.js'
 
 /** What a user can say to a call that has to be asked for. */

@@ -1,6 +1,6 @@
 import type { ContractRules, ContractSubject, ContractVariables } from '../../../index.js'
 import { unwrap } from '../../core/native.js'
-import type { ContractAddon } from '../session/native-policy.js'
+import type { ContractAddon } from './session-policy.js'
 import { type PermissionAction, type Rule, type RuleSource, type StoredRule, storedRule, storedRules } from './rule.js'
 
 /** What a call touches: one for each capability and resource. */
@@ -130,7 +130,14 @@ export class RuleStore implements PermissionRules {
 
   #evaluate(chain: readonly RuleList[], toolId: string, subjects: Subject[], requiresNothing = false): PermissionVerdict {
     const compiled = chain.map((list) => list.compiled)
-    const { action, matched, userAllowed, level, decisive, subjects: judged } = this.#addon.decideCall(compiled, { toolId, subjects, requiresNothing })
+    const {
+      action,
+      matched,
+      userAllowed,
+      level,
+      decisive,
+      subjects: judged,
+    } = this.#addon.decideCall(compiled, { toolId, subjects, requiresNothing })
     const verdicts = judged.map(({ capability, resource, action: own, rule, final, restricted }) => ({
       capability,
       resource,
@@ -178,5 +185,14 @@ export class RuleStore implements PermissionRules {
 
   #list(): StoredRule[] {
     return [...this.#manifest, ...this.#session, ...this.#project]
+  }
+}
+
+/** What a child without rules of its own has of its parent's: all but what the user agreed to for that session. */
+export function delegatedRules(above: PermissionRules): Record<RuleSource, StoredRule[]> {
+  return {
+    manifest: [...above.rules('manifest')],
+    session: above.rules('session').filter(({ action }) => action !== 'allow'),
+    project: [...above.rules('project')],
   }
 }

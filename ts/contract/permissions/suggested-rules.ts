@@ -1,6 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
-import type { ContractAddon } from '../session/native-policy.js'
-import { escapeGlob } from './escape-glob.js'
+import type { ContractAddon } from './session-policy.js'
 import type { Rule } from './rule.js'
 import type { Subject } from './rule-store.js'
 
@@ -34,3 +33,6 @@ function pathPattern(path: string, roots: readonly string[]): string {
   if (below === '') return '**'
   return escapeGlob(below.startsWith('..') || isAbsolute(below) ? path : below)
 }
+
+/** A text as a pattern that matches it and nothing else. */
+export const escapeGlob = (text: string): string => text.replace(/[*?[\]{}\\]/gu, '\\$&')

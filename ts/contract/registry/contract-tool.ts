@@ -1,7 +1,6 @@
 import { checked, checkNames, invalid, isPlain } from '../../core/options.js'
-import { type AcpToolKind, acpToolKinds } from '../acp/kinds.js'
-import { isLockedToolId } from './locked-tools.js'
-import { isEmptySet, requirementProblem, type RequirementSet } from '../session/requirements.js'
+import { type AcpToolKind, acpToolKinds, isLockedToolId } from './tool-ids.js'
+import { isEmptySet, requirementProblem, type RequirementSet } from './requirements.js'
 import { schemaProblem } from './schema-problem.js'
 import type { ToolRuntime } from './tool-runtime.js'
 

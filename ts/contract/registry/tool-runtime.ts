@@ -1,10 +1,44 @@
-import type { Limits } from '../session/limits.js'
-import type { AskedQuestion } from '../call/questions.js'
-import type { TaskArguments, TaskData } from '../agents/task-data.js'
-import type { Todo } from './todos.js'
-import type { ToolMatch } from '../tool-search/tool-catalog.js'
-import type { FetchOptions, WebPage } from '../web/fetch-page.js'
-import type { WebSearchResult } from '../web/search-provider.js'
+import type { Limits } from './limits.js'
+import type { ToolMatch } from './tool-catalog.js'
+
+/** A shell that reads command lines. */
+export type ShellName = 'bash' | 'sh'
+
+/** A question to the user. */
+export interface AskedQuestion {
+  question: string
+  /** A few words that stand above it. */
+  header?: string | undefined
+  /** What may be chosen; the user may also answer freely. */
+  options?: { label: string; description?: string | undefined }[] | undefined
+  /** Whether several may be chosen. @default false */
+  multi_select?: boolean | undefined
+}
+
+/** How a page is fetched. */
+export interface FetchOptions {
+  /** Headers of the caller. A redirect to another origin gets none of them. @default {} */
+  headers?: Readonly<Record<string, string>> | undefined
+  /** Whether a page is given as it was sent. @default false: as Markdown */
+  raw?: boolean | undefined
+}
+
+/** What was fetched. */
+export interface WebPage {
+  /** Where it was in the end, after redirects. */
+  url: string
+  status: number
+  /** Without parameters; empty where the server says nothing. */
+  content_type: string
+  text: string
+}
+
+/** One result of a search. */
+export interface WebSearchResult {
+  title: string
+  url: string
+  snippet: string
+}
 
 /** A part of a file, as text. */
 export interface FileText {
@@ -142,4 +176,40 @@ export interface ToolRuntime {
   readonly mcp: RuntimeMcp
   readonly net: RuntimeNet
   readonly session: RuntimeSession
+}
+
+/** One thing to do. */
+export interface Todo {
+  content: string
+  status: 'pending' | 'in_progress' | 'completed'
+  /** What is being done while it is in progress: `Running the tests`. */
+  active_form?: string | undefined
+}
+
+/** Arguments of `task`. */
+export interface TaskArguments {
+  subagent_type: string
+  prompt: string
+  /** Whether the caller goes on at once. @default false */
+  background?: boolean
+  /** Kept by the host. */
+  metadata?: Record<string, unknown>
+}
+
+/** One call of a subagent, as its caller sees it. */
+export interface TranscriptEntry {
+  tool: string
+  call_id: string
+  /** How it ended. */
+  type: 'output' | 'error'
+  error_text?: string
+}
+
+/** What `task` gives: the answer, or the session in which it is being worked out. */
+export interface TaskData {
+  session_id: string
+  /** The agent's final answer. Absent in the background. */
+  output?: string
+  /** What it called, unless the agent is `inspectable` and keeps a session of its own. */
+  transcript?: TranscriptEntry[]
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
-import type { SessionDirectory } from './session-directory.js'
+import type { SessionDirectory } from '../call/session-directory.js'
 
 /**
  * A session's directory for files that are not part of the workspace: notes, downloads, what a command

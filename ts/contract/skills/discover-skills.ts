@@ -1,9 +1,7 @@
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { parseSkill } from './parse-skill.js'
-import { readRemoteSkill } from './remote-skill.js'
-import { ownersOf, readPlainFile, type TrustedOwners } from './skill-file.js'
+import { parseSkill, readRemoteSkill, ownersOf, readPlainFile, type TrustedOwners } from './skill-file.js'
 import type { SkillOptions, SkillSource } from './skill-source.js'
 
 /** A skill that was found. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { homedir } from 'node:os'
-import { headOf } from '../call/truncation.js'
+import { headOf } from '../registry/limited-output.js'
 import type { TrustedOwners } from './skill-file.js'
 
 /** The first of them that a directory has counts. */

@@ -1,5 +1,7 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink, realpath, stat, mkdir, rename, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 
 /** The most that a skill, or a file of instructions, may have. */
 export const MAX_TEXT_BYTES = 1_000_000
@@ -62,4 +64,95 @@ function decodeText(bytes: Uint8Array): string {
   } catch {
     throw new Error('it is not UTF-8')
   }
+}
+
+/** A skill as its file says. */
+export interface ParsedSkill {
+  name: string
+  description: string
+  /** What follows the frontmatter. */
+  body: string
+}
+
+/** The most that is between the two lines of dashes. */
+const MAX_FRONTMATTER = 16_384
+/** The most of a description that goes into a prompt. */
+const MAX_DESCRIPTION = 1_024
+
+const frontmatter = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/u
+
+/**
+ * The parts of a `SKILL.md`.
+ *
+ * @throws {Error} in words, for what is no skill.
+ */
+export async function parseSkill(text: string): Promise<ParsedSkill> {
+  const found = frontmatter.exec(text)
+  if (found === null) throw new Error('it has no frontmatter between two lines of ---')
+  const [whole, header = ''] = found
+  if (header.length > MAX_FRONTMATTER) throw new Error('its frontmatter is too long')
+  const { name, description } = await parseHeader(header)
+  if (typeof name !== 'string' || name.length > 64 || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/u.test(name)) {
+    throw new Error('its name must be lower-case words with hyphens between them, at most 64 characters')
+  }
+  if (typeof description !== 'string' || description.trim() === '') throw new Error('it has no description')
+  const line = description.trim().replace(/\s+/gu, ' ')
+  if (line.length > MAX_DESCRIPTION) throw new Error(`its description is longer than ${MAX_DESCRIPTION} characters`)
+  return { name, description: line, body: text.slice(whole.length).trim() }
+}
+
+async function parseHeader(header: string): Promise<Record<string, unknown>> {
+  const { parse } = await import('yaml')
+  let value: unknown
+  try {
+    value = parse(header, { maxAliasCount: 16, logLevel: 'error', customTags: [] })
+  } catch (error) {
+    throw new Error(`its frontmatter is no YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown'}`, {
+      cause: error,
+    })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('its frontmatter has no fields')
+  return value as Record<string, unknown>
+}
+
+/** How long a remote skill may take to arrive. */
+const FETCH_MS = 10_000
+
+/**
+ * The text of a remote skill: as it was kept, else as it is fetched now.
+ *
+ * @throws {Error} in words.
+ */
+export async function readRemoteSkill(url: string, userData: string | undefined): Promise<string> {
+  if (userData === undefined) return fetchText(url)
+  const directory = join(await realpath(userData), 'skills')
+  const path = join(directory, `${createHash('sha256').update(url).digest('hex')}.md`)
+  try {
+    return await readPlainFile(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const text = await fetchText(url)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${randomUUID()}`
+  await writeFile(fresh, text, { flag: 'wx', mode: 0o600 })
+  await rename(fresh, path)
+  return text
+}
+
+async function fetchText(url: string): Promise<string> {
+  const response = await fetch(url, { redirect: 'error', credentials: 'omit', signal: AbortSignal.timeout(FETCH_MS) }).catch(
+    (cause: unknown) => {
+      throw new Error('it cannot be fetched', { cause })
+    },
+  )
+  if (!response.ok) throw new Error(`the server answers ${response.status}`)
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength
+    if (bytes > MAX_TEXT_BYTES) throw new Error(`it has more than ${MAX_TEXT_BYTES} bytes`)
+    parts.push(part)
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
 }

@@ -1,9 +1,8 @@
 import { checked, givenOptions } from '../../core/options.js'
-import { ContractFailure } from '../call/codes.js'
-import { defaultLimits, type Limits } from '../session/limits.js'
+import { ContractFailure } from '../registry/codes.js'
+import { defaultLimits, type Limits } from '../registry/limits.js'
 import { checkAnswers } from '../call/questions.js'
-import type { Todo } from '../registry/todos.js'
-import type { CommandEnd, ToolRuntime } from '../registry/tool-runtime.js'
+import type { Todo, CommandEnd, ToolRuntime } from '../registry/tool-runtime.js'
 
 /** One use of a runtime. */
 export interface RuntimeUse {

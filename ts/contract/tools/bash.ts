@@ -1,7 +1,6 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import { LimitedOutput, wholeIn } from '../call/limited-output.js'
-import type { ShellName } from '../session/shell.js'
-import type { CommandEnd } from '../registry/tool-runtime.js'
+import { LimitedOutput, wholeIn } from '../registry/limited-output.js'
+import type { ShellName, CommandEnd } from '../registry/tool-runtime.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `bash`. */

@@ -1,6 +1,6 @@
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { GrepMatch } from '../registry/tool-runtime.js'
-import { LimitedOutput, wholeIn } from '../call/limited-output.js'
+import { LimitedOutput, wholeIn } from '../registry/limited-output.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `grep`. */

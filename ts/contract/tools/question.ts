@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import type { AskedQuestion } from '../call/questions.js'
+import type { AskedQuestion } from '../registry/tool-runtime.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `question`. */

@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import { LimitedOutput } from '../call/limited-output.js'
+import { LimitedOutput } from '../registry/limited-output.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `read`. */

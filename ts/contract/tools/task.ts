@@ -1,4 +1,4 @@
-import type { TaskArguments, TaskData } from '../agents/task-data.js'
+import type { TaskArguments, TaskData } from '../registry/tool-runtime.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { parameters } from './parameters.js'
 

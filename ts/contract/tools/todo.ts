@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import type { Todo } from '../registry/todos.js'
+import type { Todo } from '../registry/tool-runtime.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `todo`. */

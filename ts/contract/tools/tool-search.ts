@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import type { ToolMatch } from '../tool-search/tool-catalog.js'
+import type { ToolMatch } from '../registry/tool-catalog.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `tool_search`. */

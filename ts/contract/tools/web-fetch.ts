@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import { LimitedOutput, wholeIn } from '../call/limited-output.js'
+import { LimitedOutput, wholeIn } from '../registry/limited-output.js'
 import { hostOf, parseWebUrl, portOf } from '../web/web-url.js'
 import { parameters } from './parameters.js'
 

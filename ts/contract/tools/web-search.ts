@@ -1,5 +1,6 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import { providerHost, type WebSearchProvider, type WebSearchResult } from '../web/search-provider.js'
+import { providerHost, type WebSearchProvider } from '../web/search-provider.js'
+import type { WebSearchResult } from '../registry/tool-runtime.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `web_search`. */

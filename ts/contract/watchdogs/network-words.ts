@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import { guardNetwork, type NetworkGuard } from '../../core/network-guard/guard-network.js'
-import type { Watchdog } from '../call/watchdog.js'
+import type { Watchdog } from './watchdog.js'
 
 const guards: readonly unknown[] = ['tokens', 'commands', 'fragments']
 

@@ -1,7 +1,6 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
-import type { LookupFunction } from 'node:net'
-import { isIPv6 } from 'node:net'
+import { type LookupFunction, isIPv6 } from 'node:net'
 import { networkFailure } from './network-failure.js'
 
 /** One request. No redirect is followed. */

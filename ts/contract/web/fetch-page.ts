@@ -1,4 +1,5 @@
-import { ContractFailure } from '../call/codes.js'
+import type { FetchOptions, WebPage } from '../registry/tool-runtime.js'
+import { ContractFailure } from '../registry/codes.js'
 import { decodeText, isHtml, isTextType, parseContentType } from './decode-text.js'
 import { dial, type WebRequest, type WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'
@@ -21,24 +22,6 @@ export interface FetchScope {
   request?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
   limitMs: number
   rawBytes: number
-}
-
-/** How a page is fetched. */
-export interface FetchOptions {
-  /** Headers of the caller. A redirect to another origin gets none of them. @default {} */
-  headers?: Readonly<Record<string, string>> | undefined
-  /** Whether a page is given as it was sent. @default false: as Markdown */
-  raw?: boolean | undefined
-}
-
-/** What was fetched. */
-export interface WebPage {
-  /** Where it was in the end, after redirects. */
-  url: string
-  status: number
-  /** Without parameters; empty where the server says nothing. */
-  content_type: string
-  text: string
 }
 
 const MAX_REDIRECTS = 10

@@ -1,15 +1,9 @@
+import type { WebSearchResult } from '../registry/tool-runtime.js'
 import { createHash } from 'node:crypto'
 import { invalid } from '../../core/options.js'
-import { ContractFailure } from '../call/codes.js'
-import { thrownText } from '../call/envelope.js'
+import { ContractFailure } from '../registry/codes.js'
+import { thrownText } from '../registry/envelope.js'
 import { withinTime } from '../../core/within-time.js'
-
-/** One result of a search. */
-export interface WebSearchResult {
-  title: string
-  url: string
-  snippet: string
-}
 
 /** A search service of the host's choice. */
 export interface WebSearchProvider {

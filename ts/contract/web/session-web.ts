@@ -1,7 +1,7 @@
-import type { Limits } from '../session/limits.js'
-import type { RequirementSet } from '../session/requirements.js'
-import { CallCounter } from './call-counter.js'
+import type { Limits } from '../registry/limits.js'
+import type { RequirementSet } from '../registry/requirements.js'
 import type { WebSearchProvider } from './search-provider.js'
+import { ContractFailure } from '../registry/codes.js'
 
 /** What the calls of a session share about the web. An agent that it calls has no more than is left of it. */
 export class SessionWeb {
@@ -24,5 +24,34 @@ export class SessionWeb {
     this.searches = parent?.searches ?? new CallCounter('web_search', limits.webSearchCalls, 'limits.webSearchCalls')
     this.provider = provider
     this.effective = effective
+  }
+}
+
+/** Counts what may be done so many times in a session. */
+export class CallCounter {
+  readonly #most: number
+  readonly #what: string
+  readonly #option: string
+  #made = 0
+
+  constructor(what: string, most: number, option: string) {
+    this.#what = what
+    this.#most = most
+    this.#option = option
+  }
+
+  /**
+   * Takes one, at once: between the look and the count nothing else runs.
+   *
+   * @throws {ContractFailure} limit_reached, which counts nothing.
+   */
+  take(): void {
+    if (this.#made >= this.#most) {
+      throw new ContractFailure(
+        'limit_reached',
+        `The session's ${this.#most} calls of ${this.#what} are used up (${this.#option}). Go on with what you have, and say what you could not look up.`,
+      )
+    }
+    this.#made += 1
   }
 }

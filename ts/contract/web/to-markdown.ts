@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { unlessAborted } from '../../core/abort.js'
-import { ContractFailure } from '../call/codes.js'
+import { ContractFailure } from '../registry/codes.js'
 
 /** How many pages are converted at once: each takes a thread and its memory. */
 const AT_ONCE = 2

@@ -1,6 +1,6 @@
-import type { AcpToolKind } from '../../contract/acp/kinds.js'
+import type { AcpToolKind } from '../../contract/registry/tool-ids.js'
 import { checkTool, type ContractTool } from '../../contract/registry/contract-tool.js'
-import type { RequirementSet } from '../../contract/session/requirements.js'
+import type { RequirementSet } from '../../contract/registry/requirements.js'
 import { checked, givenOptions, invalid } from '../../core/options.js'
 import { argumentsSchema } from '../agent-tools/input-schema.js'
 import { checkToolName } from './check-tool-name.js'

@@ -1,7 +1,6 @@
 import { checkText, givenOptions } from '../../../core/options.js'
 import type { WebSearchProvider } from '../search-provider.js'
-import { askProvider, resultsOf } from './provider-request.js'
-import { baseUrlOf } from './provider-url.js'
+import { askProvider, resultsOf, baseUrlOf } from './provider-request.js'
 
 /** Options of {@link searxng}. */
 export interface SearxngOptions {

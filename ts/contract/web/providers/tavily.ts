@@ -1,7 +1,6 @@
 import { givenOptions, invalid } from '../../../core/options.js'
 import type { WebSearchProvider } from '../search-provider.js'
-import { askProvider, resultsOf } from './provider-request.js'
-import { baseUrlOf, checkKey } from './provider-url.js'
+import { askProvider, resultsOf, baseUrlOf, checkKey } from './provider-request.js'
 
 /** Options of {@link tavily}. */
 export interface TavilyOptions {

@@ -1,0 +1,150 @@
+import { isAbsolute } from 'node:path'
+import { checked, checkNames, checkText, givenOptions, invalid, isNames } from '../../core/options.js'
+import { loadContractAddon, SessionPolicy, type ContractAddon } from '../permissions/session-policy.js'
+import { type AgentManifest, checkManifest, type AgentDefinition } from './manifest.js'
+import { type PermissionVerdict, RuleStore, type Subject } from '../permissions/rule-store.js'
+import { type Rule, type RuleSource, type StoredRule, storedRule } from '../permissions/rule.js'
+import type { RequirementSet, RequirementVariables } from '../registry/requirements.js'
+import { directoryOrPath, withDeclaredRoots, type realDirectory } from '../permissions/workspace-roots.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import { unwrap } from '../../core/native.js'
+
+/** A manifest whose patterns and rules are known to mean something. */
+export interface CompiledManifest {
+  name: string
+  /** The roots of its workspace: the given ones, and those that it declares. */
+  workspace: readonly string[]
+  /** What it requires, with its variables expanded. */
+  requires: RequirementSet
+  /** Its rules. */
+  permissions: readonly StoredRule[]
+}
+
+/** What the variables of a manifest stand for, and where it may declare roots. */
+export interface ManifestVariables extends RequirementVariables {
+  /** Directories besides the workspace in which it may. @default [] */
+  manifestRoots?: string[] | undefined
+}
+
+/**
+ * Looks whether a manifest means something, without a session.
+ *
+ * @throws {ToolError} CONTRACT_MANIFEST_INVALID for an unknown variable or a pattern that is none, with its
+ * place; CONTRACT_RULE_INVALID; INVALID_INPUT; NATIVE_UNAVAILABLE.
+ */
+export async function compileManifest(manifest: AgentManifest, variables: ManifestVariables): Promise<CompiledManifest> {
+  const native = checked('compileManifest', () => {
+    checkManifest(manifest)
+    const { manifestRoots = [], ...given } = givenOptions('compileManifest', variables, [...variableNames, 'manifestRoots'])
+    if (!isNames(manifestRoots)) throw invalid('manifestRoots must be an array of paths.')
+    const own = nativeVariables('variables', given)
+    const real = (paths: readonly string[]): string[] => paths.map((path) => (isAbsolute(path) ? directoryOrPath('', path) : path))
+    const roots = { source: 'manifest.workspace', declared: manifest.workspace, roots: real(own.workspace), within: real(manifestRoots) }
+    return { ...own, workspace: withDeclaredRoots(roots, directoryOrPath) }
+  })
+  const addon = await loadContractAddon()
+  const requires = [{ source: 'manifest.requires', requires: manifest.requires ?? {} }]
+  const policy = new SessionPolicy(addon, { variables: native, conjunction: [requires] })
+  const rules = new RuleStore(addon, native, { manifest: manifest.permissions })
+  const { workspace: roots, adHoc, userData } = native
+  checkAgentMeaning(addon, { agents: manifest.agents ?? [], roots, adHoc, userData }, directoryOrPath)
+  const [expanded = {}] = policy.expanded()
+  return { name: manifest.name, workspace: [...roots], requires: expanded, permissions: rules.rules('manifest') }
+}
+
+/** A call, as far as permission rules look at it. */
+export interface EvaluatedCall extends Partial<RequirementVariables> {
+  /** The tool's id. */
+  tool: string
+}
+
+/**
+ * What rules say of a call, without a session: the strictest of what they say of its subjects; `ask` where
+ * none matches. Paths are absolute, or compared as they are where there is no workspace.
+ *
+ * @throws {ToolError} CONTRACT_RULE_INVALID, INVALID_INPUT, NATIVE_UNAVAILABLE.
+ */
+export async function evaluatePermission(
+  rules: readonly Rule[],
+  subjects: readonly Subject[],
+  call: EvaluatedCall,
+): Promise<PermissionVerdict> {
+  const { tool, ...variables } = givenOptions('evaluatePermission', call, ['tool', ...variableNames])
+  const { native, scopes, own } = checked('evaluatePermission', () => {
+    checkText('tool', tool)
+    if (!Array.isArray(subjects)) throw invalid('subjects must be an array.')
+    return { native: nativeVariables('The call', variables), scopes: scopesOf(rules), own: subjects.map(ownSubject) }
+  })
+  return new RuleStore(await loadContractAddon(), native, scopes).evaluate(tool, own)
+}
+
+const sources: readonly unknown[] = ['manifest', 'session', 'project']
+
+/** A rule that belongs nowhere would be none. */
+function scopesOf(rules: unknown): Record<RuleSource, StoredRule[]> {
+  if (!Array.isArray(rules)) throw invalid('rules must be an array of rules.')
+  const scopes: Record<RuleSource, StoredRule[]> = { manifest: [], session: [], project: [] }
+  for (const [index, rule] of (rules as Partial<Rule>[]).entries()) {
+    const source = rule?.source ?? 'session'
+    if (!sources.includes(source)) throw invalid(`rules[${index}].source must be one of ${sources.join(', ')}.`)
+    scopes[source].push(storedRule(rule, source, `rules[${index}]`))
+  }
+  return scopes
+}
+
+function ownSubject(subject: unknown, index: number): Subject {
+  if (typeof subject !== 'object' || subject === null) throw invalid(`subjects[${index}] must be an object.`)
+  const own = { ...subject } as Subject
+  checkText(`subjects[${index}].capability`, own.capability)
+  if (typeof own.resource !== 'string') throw invalid(`subjects[${index}].resource must be a string.`)
+  if (own.shell !== undefined && own.shell !== 'bash')
+    throw invalid(`subjects[${index}].shell must be 'bash', or left out for a shell that is not known.`)
+  return own
+}
+
+const variableNames = ['workspace', 'adHoc', 'userData']
+
+function nativeVariables(where: string, variables: Partial<RequirementVariables>) {
+  checkNames(`${where}.`, variables, variableNames)
+  const { workspace = [], adHoc = [], userData } = variables
+  if (!isNames(workspace) || !isNames(adHoc)) throw invalid('workspace and adHoc must be arrays of paths.')
+  if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
+  return { workspace: [...workspace], adHoc: [...adHoc], ...(userData === undefined ? {} : { userData }) }
+}
+
+/** What the definitions of agents are compared with. */
+export interface AgentSurroundings {
+  agents: readonly AgentDefinition[]
+  /** The tools that there are; unknown where no session is. */
+  tools?: readonly ContractTool[] | undefined
+  roots: readonly string[]
+  adHoc: readonly string[]
+  userData?: string | undefined
+}
+
+/**
+ * Looks whether the definitions of agents mean something: what is misspelt is the author's to read, now, and not the
+ * model's that calls the agent one day.
+ *
+ * @throws {ToolError} INVALID_INPUT for a tool that is not there; CONTRACT_MANIFEST_INVALID and CONTRACT_RULE_INVALID
+ * with the place.
+ */
+export function checkAgentMeaning(
+  addon: ContractAddon,
+  { agents, tools, roots, adHoc, userData }: AgentSurroundings,
+  directory: typeof realDirectory,
+): void {
+  for (const [index, { name, tools: wanted = [], workspace, requires = {}, ceiling = {}, permissions }] of agents.entries()) {
+    const unknown = wanted.find((id) => tools?.some((tool) => tool.id === id) === false)
+    if (unknown !== undefined) throw invalid(`manifest.agents: ${name} names the tool ${unknown}, which the session does not have.`)
+    const at = `manifest.agents[${index}]`
+    const all = withDeclaredRoots({ source: `${at}.workspace`, declared: workspace, roots, within: [] }, directory)
+    const variables = { workspace: all, adHoc: [...adHoc], ...(userData === undefined ? {} : { userData }) }
+    const sets = [
+      { source: `${at}.requires`, requires },
+      { source: `${at}.ceiling`, requires: ceiling },
+    ]
+    unwrap(addon.compilePolicy({ variables, conjunction: [sets] }))
+    if (permissions !== undefined) RuleStore.check(addon, variables, permissions, `${at}.permissions`)
+  }
+}

@@ -1,0 +1,270 @@
+import { nearestName } from '../../../core/nearest-name.js'
+import { isNames } from '../../../core/options.js'
+import type { JsonSchema } from '../../registry/contract-tool.js'
+
+/** What is wrong with arguments, and what to do about it. */
+export interface ArgumentAdvice {
+  problems: string[]
+  /** What arguments that the tool does not have are called here. */
+  moves: string[]
+}
+
+/** Names of arguments are shown up to here. */
+const LONGEST_NAME = 100
+/** So many unknown arguments are named. */
+const MOST_NAMED = 10
+
+/** Turns what a validator says into what helps whoever wrote the arguments: what there is instead of what there is not. */
+export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, found: readonly string[]): ArgumentAdvice {
+  const unknown = new Map<string, string[]>()
+  const missing: { at: string; name: string }[] = []
+  const others: string[] = []
+  for (const problem of found) {
+    const [, at = '', name] = /^(.*)\/([^/]*): there is no such property$/su.exec(problem) ?? []
+    const [, where, required] = /^(.*): Instance does not have required property "(.+)"$/su.exec(problem) ?? []
+    if (name !== undefined) unknown.set(at, [...(unknown.get(at) ?? []), unescaped(name)])
+    else if (required !== undefined) missing.push({ at: where === '/' ? '' : (where ?? ''), name: required })
+    else others.push(plainProblem(tool, schema, problem, args))
+  }
+  const renamed = new Set<string>()
+  const moves: string[] = []
+  const problems: string[] = []
+  for (const [at, names] of unknown) {
+    const known = propertiesAt(schema, at)
+    for (const name of names.slice(0, MOST_NAMED)) {
+      const move = moveFor(tool, name, known)
+      if (move?.to !== undefined) renamed.add(`${at}/${move.to}`)
+      if (move !== undefined && !moves.includes(move.text)) moves.push(move.text)
+    }
+    problems.push(noSuch(tool, at, names, known))
+  }
+  // A name that was only misspelt is not missing besides.
+  const left = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
+  problems.push(...left.map(({ at, name }) => `${at === '' ? '/' : at}: \`${name}\` is missing`), ...others)
+  return { problems, moves }
+}
+
+function noSuch(tool: string, at: string, names: readonly string[], known: readonly string[]): string {
+  const shown = names
+    .slice(0, MOST_NAMED)
+    .map((name) => `\`${at}/${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}\``)
+  const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
+  const has = known.length === 0 ? 'no arguments' : known.map((name) => `\`${name}\``).join(', ')
+  return `there is no ${shown.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
+}
+
+/** What an argument that does not exist is called here, or how to do without it. */
+function moveFor(tool: string, name: string, known: readonly string[]): { text: string; to?: string } | undefined {
+  const habit = argumentHabits(tool, name)
+  const plain = plainName(name)
+  const to = known.find((one) => one === habit) ?? known.find((one) => plainName(one) === plain)
+  if (to !== undefined) return { text: `\`${name}\` is called \`${to}\` here.`, to }
+  if (habit?.includes(' ') === true) return { text: habit.replace(/(?<=\b[Ll]eave )it(?= out\b)/u, `\`${name}\``) }
+  const near = nearestName(name, known)
+  return near === undefined ? undefined : { text: `Did you mean \`${near}\`?`, to: near }
+}
+
+/** `caseInsensitive`, `case-insensitive` and `case_insensitive` are one name. */
+const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').toLowerCase()
+
+/** One problem in other words, where those of the validator do not say what to do. */
+function plainProblem(tool: string, schema: JsonSchema, problem: string, args: unknown): string {
+  const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
+  const name = at.slice(1)
+  if (problem.endsWith(': String is too short (0 < 1)')) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
+  if (problem.endsWith(': String does not match pattern')) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
+  const [, wanted] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
+  const advice = wanted === undefined ? undefined : adviceForText(wanted, at, schema, args)
+  return advice === undefined ? problem : `${problem}: give ${advice}`
+}
+
+/** What to give in place of a text. */
+function adviceForText(wanted: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
+  const { required } = schemaAt(schema, at)
+  const isOfMany = /\/\d+$/u.test(at)
+  if (wanted === 'object' && isOfMany && isNames(required)) return `an object with ${required.map((one) => `\`${one}\``).join(' and ')}`
+  const name = at.slice(1)
+  if (typeof (args as Record<string, unknown> | null)?.[name] !== 'string') return undefined
+  if (wanted === 'array' || wanted === 'object') return `\`${name}\` the ${wanted} itself, not a text that holds one`
+  return `\`${name}\` without quotes, as ${wanted === 'boolean' ? 'true or false' : 'a number'}`
+}
+
+/** The names that the schema has at a place, where that can be told. */
+const propertiesAt = (schema: JsonSchema, at: string): string[] => Object.keys(recordOf(schemaAt(schema, at)['properties']))
+
+function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
+  let here: unknown = schema
+  for (const step of at.split('/').slice(1)) {
+    const { properties, items } = recordOf(here)
+    const named = recordOf(properties)
+    here = Object.hasOwn(named, unescaped(step)) ? named[unescaped(step)] : items
+  }
+  return recordOf(here)
+}
+
+const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+/** A name as a JSON pointer writes it. */
+const unescaped = (step: string): string => step.replace(/~1/gu, '/').replace(/~0/gu, '~')
+
+/** What models that were trained on other tools call things, and what these are called here. */
+
+type Habits = Readonly<Record<string, string>>
+
+/** Several names for one argument, or with one remark. */
+const all = (names: string, value: string): Habits => Object.fromEntries(names.split(' ').map((name) => [name, value]))
+
+const file = all('file_path filePath filepath file filename file_name absolute_path target_file relative_workspace_path', 'path')
+const place = all('directory dir folder cwd root paths search_path target_directory', 'path')
+const lines = 'read has no line numbers: `offset` and `limit` are bytes. Leave them out to read the whole file.'
+const narrower = 'The number of results cannot be chosen: narrow the search with `path` or a more specific pattern.'
+const context = 'grep has no context lines: read the file of the match.'
+const inBackground =
+  'There are no background commands: programs that still run when the command ends are stopped. Run what you need in one command, with `timeout_ms`.'
+
+const habits: Readonly<Record<string, Habits>> = {
+  read: {
+    ...file,
+    ...all(
+      'start end line lines line_start line_end start_line end_line startLine endLine view_range line_range num_lines max_lines',
+      lines,
+    ),
+    ...all('paths files', 'One call reads one file: give `path`.'),
+    ...all('pages encoding', 'read takes text files, as UTF-8: leave it out.'),
+    ...all('max_bytes length bytes size', 'limit'),
+    ...all('position start_byte byte_offset', 'offset'),
+  },
+  write: {
+    ...file,
+    ...all('contents text file_text data body code new_content', 'content'),
+    ...all('append mode', 'write replaces the whole file: to add to it, use edit.'),
+    ...all('overwrite create create_dirs mkdirs', 'write always replaces the file and creates missing directories: leave it out.'),
+  },
+  edit: {
+    ...file,
+    ...all('old_str oldText old_text oldStr search find target original from', 'old_string'),
+    ...all('new_str newText new_text newStr replace replacement updated to', 'new_string'),
+    ...all('all global replaceall', 'replace_all'),
+    ...all('expected_replacements count', 'Without `replace_all`, exactly one place is replaced: leave it out, or set `replace_all`.'),
+    ...all('edits changes', 'One call makes one replacement, with `old_string` and `new_string`.'),
+    ...all('patch diff', 'edit takes no patch: give the text to replace as `old_string`, and what takes its place as `new_string`.'),
+    ...all('content file_text', 'To replace the whole file, use write.'),
+    ...all('command', 'Leave it out: edit always replaces `old_string` by `new_string`.'),
+  },
+  glob: {
+    ...place,
+    ...all('glob globs include glob_pattern query file_pattern', 'pattern'),
+    ...all('exclude ignore', 'Files cannot be excluded by an argument: use a narrower pattern.'),
+    ...all('limit head_limit max_results max_depth depth', narrower),
+  },
+  grep: {
+    ...place,
+    ...all('query regex search text search_term', 'pattern'),
+    ...all('include includes glob_pattern file_pattern include_pattern globs files', 'glob'),
+    ...all('type file_type', 'Choose files with `glob`, for example `*.ts`.'),
+    ...all('exclude exclude_pattern', 'Files cannot be excluded by an argument: choose them with `glob`.'),
+    ...all('-i i ignore_case ignorecase', 'case_insensitive'),
+    ...all('case_sensitive', 'grep respects case unless `case_insensitive` is true: leave it out.'),
+    ...all('-n n line_numbers line_number', 'Every match has its line number: leave it out.'),
+    ...all('output_mode mode', 'Matches always come with path, line number and text: leave it out.'),
+    ...all('-A -B -C A B C context context_lines before after', context),
+    ...all('head_limit limit max_results max_count offset', narrower),
+    ...all('multiline', 'A pattern is matched line by line: search for one of the lines.'),
+    ...all(
+      'fixed_strings literal',
+      'The pattern is a regular expression: put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\ to search for it literally.',
+    ),
+  },
+  bash: {
+    ...all('cmd script code commandLine input_command shell_command', 'command'),
+    ...all('cwd directory dir working_directory workdirectory path', 'workdir'),
+    ...all('timeout timeoutMs time_limit', 'timeout_ms'),
+    ...all('timeout_seconds timeout_s', 'The time limit is `timeout_ms`, in milliseconds.'),
+    ...all('run_in_background background is_background detach async', inBackground),
+    ...all('args arguments', 'Write the arguments into `command`.'),
+    ...all('env environment', 'Set variables in `command`, in front of the program: `NAME=value program`.'),
+    ...all('input stdin', 'stdin is closed: give input with a pipe, or with a file.'),
+    ...all('restart session_id session', 'Each call is a shell of its own: leave it out.'),
+    ...all(
+      'dangerouslyDisableSandbox sandbox with_escalated_permissions sandbox_permissions',
+      'Commands always run in the sandbox: leave it out.',
+    ),
+    ...all('justification explanation reason', 'description'),
+  },
+  todo: {
+    ...all('items tasks list todo_list plan', 'todos'),
+    ...all('text title task step description name', 'content'),
+    ...all('state', 'status'),
+    ...all('id priority', 'Leave it out: a todo has its text and its status.'),
+    ...all('done completed', 'Say it with `status`: pending, in_progress or completed.'),
+    ...all('merge', 'Each call replaces the whole list: give all todos.'),
+  },
+  question: {
+    ...all('question prompt text', 'Give `questions`, an array of objects that each have a `question`.'),
+    ...all('title', 'header'),
+    ...all('choices answers', 'options'),
+    ...all('multiple allow_multiple', 'multi_select'),
+    ...all('value', 'label'),
+  },
+  web_fetch: {
+    ...all('uri link href page', 'url'),
+    ...all('urls', 'One call fetches one `url`.'),
+    ...all('prompt query question', 'web_fetch gives the text of the page: leave it out, and look for the answer in it.'),
+    ...all('format extract_mode text_mode', 'HTML always comes as Markdown: leave it out.'),
+    ...all('method headers body data', 'web_fetch only reads, with GET: leave it out.'),
+    ...all('max_length max_chars timeout', 'The limits are those of the host: leave it out.'),
+  },
+  web_search: {
+    ...all('q search search_query search_term term', 'query'),
+    ...all('queries', 'One call makes one search: give `query`.'),
+    ...all('limit count num num_results n', 'max_results'),
+    ...all('allowed_domains domains site', 'Name the site in `query`, for example `site:example.com`.'),
+    ...all('blocked_domains', 'Sites cannot be left out by an argument: make `query` more specific.'),
+  },
+  skill: {
+    ...all('skill skill_name id command', 'name'),
+    ...all('args arguments', 'A skill takes no arguments: load it by `name`, then follow it.'),
+  },
+  task: {
+    ...all('agent agent_type agent_name subagent type name', 'subagent_type'),
+    ...all('task instructions message input', 'prompt'),
+    ...all('run_in_background async', 'background'),
+    ...all('description title', 'Leave it out: the agent reads `prompt` alone.'),
+    ...all('model tools isolation', 'The agent is set up by the host: leave it out.'),
+  },
+  tool_search: {
+    ...all('q search keywords text', 'query'),
+    ...all('queries', 'One call makes one search: give `query`.'),
+    ...all('limit max_results count', 'The number of results cannot be chosen: leave it out.'),
+  },
+}
+
+/** What an argument that a tool does not have is called there, or a sentence about how to do without. */
+export const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
+
+const empty: Readonly<Record<string, Habits>> = {
+  edit: {
+    old_string:
+      ': to create a file use write; to add to a file give the text beside the place as `old_string`, and the same text with the addition as `new_string`',
+  },
+}
+
+/** What is said of an argument that is empty, behind that. */
+export const emptyArguments = (tool: string, name: string): string | undefined => own(empty, tool, name)
+
+const unlikely: Readonly<Record<string, Habits>> = {
+  bash: { command: 'is empty, or holds a NUL character' },
+  web_search: { query: 'is empty' },
+}
+
+/** What is said of an argument that is no text of its kind. */
+export function unlikelyText(tool: string, name: string): string | undefined {
+  if (Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')) return 'holds a NUL character, which no path can'
+  return own(unlikely, tool, name)
+}
+
+function own(table: Readonly<Record<string, Habits>>, tool: string, name: string): string | undefined {
+  const entries = Object.hasOwn(table, tool) ? table[tool] : undefined
+  return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
+}

@@ -1,0 +1,57 @@
+import type { CallAuthority } from './call-authority.js'
+import { ContractFailure } from '../registry/codes.js'
+import type { SessionCore } from '../session/session-core.js'
+import type { RuntimeNet } from '../registry/tool-runtime.js'
+import { headOf } from '../registry/limited-output.js'
+import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from '../web/search-provider.js'
+
+/** The web, for one call. */
+export function callNet({
+  core,
+  authority,
+  id,
+  tool,
+  signal,
+}: {
+  core: SessionCore
+  authority: CallAuthority
+  id: string
+  tool: string
+  signal: AbortSignal
+}): RuntimeNet {
+  const { limits, web, host, directory } = core
+  return {
+    async fetchPage(url, options = {}) {
+      // With them come the runtime's own modules for the web, which most sessions never need.
+      const [{ fetchPage }, { resolveHost }] = await Promise.all([import('../web/fetch-page.js'), import('../web/resolve-host.js')])
+      const page = await fetchPage(url, options, {
+        signal,
+        reach: (name, port) => authority.reach(name, port),
+        resolve: (at, either) => resolveHost(at, web.effective, host.lookup, either),
+        count: () => web.fetches.take(),
+        request: host.fetch,
+        limitMs: limits.webFetchMs,
+        rawBytes: limits.webFetchRawBytes,
+      })
+      const { text } = page
+      if (text.length * 3 <= limits.webFetchBytes || Buffer.byteLength(text) <= limits.webFetchBytes) return page
+      const path = await directory.write(tool, id, text, limits.sidecarBytes)
+      return { ...page, text: headOf(text, limits.webFetchBytes), output_path: path }
+    },
+    async search(query, { max_results = DEFAULT_RESULTS } = {}) {
+      const { provider } = web
+      if (provider === undefined) {
+        throw new ContractFailure(
+          'unavailable',
+          'web_search is unavailable: this host has no search provider. Go on without, or fetch a page that you know.',
+        )
+      }
+      const { host: name, port } = providerHost(provider.host)
+      await authority.reach(name, port)
+      signal.throwIfAborted()
+      web.searches.take()
+      const most = Math.max(1, Math.min(max_results, MAX_RESULTS))
+      return searchWith(provider, query, { max_results: most, limitMs: limits.webSearchMs, signal })
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import type { ShellName } from '../registry/tool-runtime.js'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { basename, isAbsolute, join } from 'node:path'
+import { invalid } from '../../core/options.js'
+import { ContractFailure } from '../registry/codes.js'
+import type { ContractAddon } from '../permissions/session-policy.js'
+
+/** The shell of a session, for as long as it lasts. */
+export interface SessionShell {
+  readonly name: ShellName
+  /** Where bash is. `sh` is looked up for each command. */
+  readonly path?: string | undefined
+}
+
+/** Whether something is a {@link ShellName}. */
+export const isShellName = (name: unknown): name is ShellName => name === 'bash' || name === 'sh'
+
+/**
+ * The shell that was asked for, or the default: bash, where the PATH of this process has one.
+ *
+ * @param writable directories that commands may write: a bash in one of them may be anything by the next command.
+ * @throws {ToolError} INVALID_INPUT where bash was asked for and is not there.
+ */
+export function findShell(wanted: ShellName | undefined, writable: readonly string[]): SessionShell {
+  if (wanted === 'sh') return { name: 'sh' }
+  const path = findBash(writable)
+  if (path !== undefined) return { name: 'bash', path }
+  if (wanted === undefined) return { name: 'sh' }
+  throw invalid(
+    "shell: 'bash', and no directory of PATH has a bash (those that commands may write are passed over). Install bash, or leave the option out to run commands with sh.",
+  )
+}
+
+/** What `exec` takes where there is no PATH. */
+const DEFAULT_PATH = '/bin:/usr/bin'
+/** Of the system, and so no bash of a command's making, also where all of `/` may be written. */
+const ofSystem: ReadonlySet<string> = new Set(['/bin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'])
+
+function findBash(writable: readonly string[]): string | undefined {
+  const isWritable = (place: string): boolean => writable.some((root) => root === '/' || place === root || place.startsWith(`${root}/`))
+  for (const directory of (process.env['PATH'] ?? DEFAULT_PATH).split(':')) {
+    if (!isAbsolute(directory)) continue
+    const path = join(directory, 'bash')
+    const real = realBash(path)
+    if (real === undefined) continue
+    if (ofSystem.has(directory) || !(isWritable(path) || isWritable(real))) return path
+  }
+  return undefined
+}
+
+/** Where a bash really is; nothing for what is none, such as the applet of busybox, which reads lines as `sh` does. */
+function realBash(path: string): string | undefined {
+  try {
+    const real = realpathSync(path)
+    accessSync(real, constants.X_OK)
+    return statSync(real).isFile() && /^bash(?:$|[-.\d])/u.test(basename(real)) ? real : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Refuses what `sh` reads otherwise than bash, in which models write: a failed command could count as a success.
+ *
+ * @throws {ContractFailure} invalid_arguments
+ */
+export function checkShellSyntax(addon: ContractAddon, shell: SessionShell, line: string): void {
+  if (shell.name === 'bash') return
+  const found = addon.bashOnlySyntax(line)
+  if (found === null || found === undefined) return
+  throw new ContractFailure(
+    'invalid_arguments',
+    `\`${found.found}\` is syntax of bash, and commands run with sh here, which lacks it or reads it otherwise. Nothing was run. Instead, write ${found.instead}.`,
+  )
+}
+
+/** The name for the addon, which judges a line by the grammar of bash alone where it is known that bash reads it. */
+export const grammarOf = ({ name }: SessionShell): 'bash' | undefined => (name === 'bash' ? name : undefined)

@@ -1,0 +1,133 @@
+/** What the addon does for a session: capabilities, opened targets, command lines. */
+import type * as Addon from '../../../index.js'
+import type {
+  ContractBashOutcome,
+  ContractBashRequest,
+  ContractGrants,
+  ContractPolicy,
+  ContractPolicyRequest,
+  NativeError,
+  OpenedTarget,
+} from '../../../index.js'
+import { boundedPath } from '../../core/bounded-path.js'
+import { ToolError } from '../../core/errors.js'
+import { call, type CallLimits, nativeAddon, tryNowait, unwrap } from '../../core/native.js'
+import type { FileAccess } from '../registry/contract-tool.js'
+import type { RequirementSet } from '../registry/requirements.js'
+
+/** What a session takes of the addon. */
+export type ContractAddon = Pick<
+  typeof Addon,
+  | 'compilePolicy'
+  | 'compileRules'
+  | 'decideCall'
+  | 'parseCommandLine'
+  | 'suggestPattern'
+  | 'bashOnlySyntax'
+  | 'openTarget'
+  | 'tryOpenTargetCached'
+  | 'contractBash'
+  | 'processName'
+  | 'removeDirectory'
+  | 'removeAbandoned'
+  | 'removeNow'
+>
+
+/**
+ * Loads the addon.
+ *
+ * @throws {ToolError} NATIVE_UNAVAILABLE, also for an addon of another version.
+ */
+export async function loadContractAddon(): Promise<ContractAddon> {
+  const addon: ContractAddon = await nativeAddon()
+  if (typeof addon.compilePolicy === 'function') return addon
+  throw new ToolError({
+    code: 'NATIVE_UNAVAILABLE',
+    summary: 'The native part of toolwright is of another version',
+    hint: 'Install again; in a checkout, run `npm run build`.',
+  })
+}
+
+function refuse(error: NativeError | null): void {
+  if (error) unwrap({ error })
+}
+
+/** A deadline for what never waits for anybody: opening, and checking what was opened. */
+const OPEN_MS = 30_000
+
+/** The capabilities of a session, compiled. */
+export class SessionPolicy {
+  readonly addon: ContractAddon
+  readonly #native: ContractPolicy
+  #grants: ContractGrants | undefined
+
+  /**
+   * Compiles what is asked for, and no more than the parent has.
+   *
+   * @throws {ToolError} TOOL_ROOT_CHANGED, and CONTRACT_MANIFEST_INVALID with the place of what is wrong.
+   */
+  constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
+    this.addon = addon
+    this.#native =
+      'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native)).policy as ContractPolicy) : request
+  }
+
+  /** The same for other directories of `{ad-hoc}`. Nothing else is looked up again. */
+  withAdHoc(directories: readonly string[], parent: SessionPolicy | undefined): SessionPolicy {
+    return new SessionPolicy(
+      this.addon,
+      unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)).policy as ContractPolicy,
+    )
+  }
+
+  /** The sets with their variables expanded, in the order of the request. */
+  expanded(): RequirementSet[] {
+    return this.#native.expanded() as RequirementSet[]
+  }
+
+  /** What a process of the session may do. */
+  get grants(): ContractGrants {
+    return (this.#grants ??= this.#native.processGrants())
+  }
+
+  /** @throws {ToolError} CAPABILITY_DENIED */
+  checkCommand(line: string, shell: 'bash' | undefined): void {
+    refuse(this.#native.checkCommand(line, shell))
+  }
+
+  /** @throws {ToolError} CAPABILITY_DENIED */
+  checkHost(host: string, port?: number): void {
+    refuse(port === undefined ? this.#native.checkHost(host) : this.#native.checkHost(host, port))
+  }
+
+  /** @throws {ToolError} CAPABILITY_DENIED */
+  checkCapability(name: string): void {
+    refuse(this.#native.checkCapability(name))
+  }
+
+  /**
+   * Opens a path, and checks what was opened.
+   *
+   * @throws {ToolError} CAPABILITY_DENIED, TOOL_FILE_NOT_FOUND and others.
+   */
+  async open(given: string, access: FileAccess | 'workdir', signal: AbortSignal): Promise<OpenedTarget> {
+    const path = boundedPath(given)
+    if (access === 'read') {
+      const seen = tryNowait(signal, () => this.addon.tryOpenTargetCached(this.#native, path))
+      if (seen !== undefined) return seen
+    }
+    const limits: CallLimits = { signal, timeoutMs: OPEN_MS, what: `open ${path}` }
+    const { target } = await call(limits, async (_, cancel) => {
+      const opened = await this.addon.openTarget(this.#native, path, access, cancel)
+      // Nobody is left who would close it.
+      if (signal.aborted) opened.target?.close()
+      return opened
+    })
+    return target as OpenedTarget
+  }
+
+  /** Runs a command line in a directory that was opened. */
+  bash(workdir: OpenedTarget, request: ContractBashRequest, limits: CallLimits): Promise<Omit<ContractBashOutcome, 'cancelled' | 'error'>> {
+    return call(limits, (_, cancel) => this.addon.contractBash(workdir, request, cancel))
+  }
+}

@@ -1,0 +1,85 @@
+import { type Outcome, thrownText } from './envelope.js'
+import { ContractFailure } from './codes.js'
+
+/** What a tool returns that has kept to its own limit. */
+export class LimitedOutput {
+  readonly data: unknown
+  readonly outcome: Outcome
+
+  constructor(data: unknown, output_path?: string, truncated = output_path !== undefined, notes: readonly string[] = []) {
+    this.data = data
+    this.outcome = { truncated, ...(output_path === undefined ? {} : { output_path }), notes: [...notes] }
+  }
+}
+
+/** Where all of an output is that was cut, for a model. */
+export const wholeIn = (path: string): string => `All of it is in ${path}: \`read\` takes that path (offset and limit count bytes).`
+
+/** The last place at or before `end` where a character begins; `end` for what is no text. */
+export function characterBoundary(bytes: Uint8Array, end: number): number {
+  const last = Math.min(end, bytes.length)
+  let at = last
+  while (at > 0 && at < bytes.length && last - at < LONGEST_CHARACTER - 1 && isInside(bytes[at])) at -= 1
+  return isInside(bytes[at]) ? last : at
+}
+
+export const LONGEST_CHARACTER = 4
+/** Whether a byte stands in a character, and begins none. */
+export const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
+
+/** Keeps what is too long for an envelope. */
+export interface OutputDirectory {
+  /** @returns the path of a new file with at most `limitBytes` of the text. */
+  write(tool: string, callId: string, text: string, limitBytes: number): Promise<string>
+}
+
+/** The beginning of a text, at most `limitBytes` of it, on the boundary of a character. */
+export function headOf(text: string, limitBytes: number): string {
+  // Every UTF-16 unit takes one byte at least.
+  const bytes = Buffer.from(text.slice(0, limitBytes), 'utf8')
+  return bytes.toString('utf8', 0, characterBoundary(bytes, limitBytes))
+}
+
+/**
+ * What a tool returned, as the data of an envelope: whole, or its beginning and the file that has all.
+ *
+ * @throws {ContractFailure} invalid_output for what JSON cannot hold.
+ */
+export async function fitOutput(
+  returned: unknown,
+  limits: { outputBytes: number; sidecarBytes: number },
+  sidecar: { directory: OutputDirectory; tool: string; callId: string },
+): Promise<{ data: unknown; outcome: Outcome }> {
+  if (returned instanceof LimitedOutput) return { data: returned.data, outcome: returned.outcome }
+  const json = jsonOf(returned)
+  if (json === undefined) return { data: null, outcome: {} }
+  const text = typeof returned === 'string' ? returned : json
+  if (text.length * 3 <= limits.outputBytes || Buffer.byteLength(text) <= limits.outputBytes) {
+    // What the model, the journal and the caller see is the same: a date is its text for all of them.
+    return { data: typeof returned === 'string' ? returned : (JSON.parse(json) as unknown), outcome: {} }
+  }
+  const { directory, tool, callId } = sidecar
+  const head = headOf(text, limits.outputBytes)
+  try {
+    const path = await directory.write(tool, callId, text, limits.sidecarBytes)
+    return { data: { head }, outcome: { truncated: true, output_path: path, notes: [`The beginning is shown. ${wholeIn(path)}`] } }
+  } catch (error) {
+    // The tool has done its work: told as a failure, it would be done again.
+    return { data: { head: `${head}\n[The rest is lost: ${thrownText(error)}]` }, outcome: { truncated: true } }
+  }
+}
+
+/** The text of a failure, cut like an output; it says so. */
+export function fitError(text: string, limitBytes: number): string {
+  if (text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes) return text
+  return `${headOf(text, limitBytes)}\n[The rest of the ${text.length} characters is left out.]`
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it cannot be written'
+    throw new ContractFailure('invalid_output', `The tool gave something that is no JSON: ${why}.`, { cause: error })
+  }
+}

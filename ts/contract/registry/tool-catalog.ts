@@ -1,0 +1,147 @@
+import type { ContractTool } from './contract-tool.js'
+import { invalid } from '../../core/options.js'
+
+/** A tool that a search found. */
+export interface ToolMatch {
+  id: string
+  description: string
+}
+
+/** Which tools of a session can be called: those of servers and extensions are hidden where there are many. */
+export class ToolCatalog {
+  readonly #options: ReturnType<typeof resolveToolSearch>
+  readonly #found = new Set<string>()
+  #tools: readonly ContractTool[]
+  /** As it was when the step began: what is found within a step is for the next one. */
+  #open: ReadonlySet<string> = new Set()
+  #rank: Promise<RankTools> | undefined
+  #hasSteps = false
+  /** Told when tools can be called that could not be before. */
+  onChange: () => void = () => undefined
+  /** What brings the tools of servers, for the first search of a session without steps. */
+  load: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()
+
+  constructor(tools: readonly ContractTool[], options: ReturnType<typeof resolveToolSearch>) {
+    this.#tools = tools
+    this.#options = options
+    this.#settle()
+  }
+
+  /** Whether there are more tools than are listed all, and a way to find them. */
+  get isHiding(): boolean {
+    const canSearch = this.#tools.some(({ id }) => id === 'tool_search')
+    return canSearch && this.#options.enabled && this.#tools.length > this.#options.threshold
+  }
+
+  /** Whether there are tools that a search can find. */
+  get hasFindable(): boolean {
+    return this.#tools.some(({ extension }) => extension === true)
+  }
+
+  /** The tools that can be called now. */
+  get callable(): ContractTool[] {
+    return this.#tools.filter(({ id }) => this.#open.has(id))
+  }
+
+  /** Whether a tool is there that can only be called after it was found. */
+  isHidden(id: string): boolean {
+    return !this.#open.has(id) && this.#tools.some((tool) => tool.id === id)
+  }
+
+  /** Makes these the tools from now on. */
+  replace(tools: readonly ContractTool[]): void {
+    this.#tools = tools
+    this.#rank = undefined
+    this.#settle()
+  }
+
+  /** A new step of the agent: what was found before it can be called in it. */
+  nextStep(): void {
+    this.#hasSteps = true
+    this.#settle()
+  }
+
+  /** The best matches. They can be called from the next step on, and for the rest of the session. */
+  async search(query: string, signal: AbortSignal): Promise<ToolMatch[]> {
+    if (!this.#hasSteps) await this.load(signal)
+    const deferred = this.#tools.filter(({ extension }) => extension === true)
+    const rank = await (this.#rank ??= indexTools(deferred))
+    const matches = rank(query, this.#options.maxMatches)
+    for (const { id } of matches) this.#found.add(id)
+    // Where nobody says when a step begins, the end of the search is as good.
+    if (!this.#hasSteps) this.#settle()
+    return matches.map(({ id, description }) => ({ id, description }))
+  }
+
+  #settle(): void {
+    const isOpen = ({ id, extension }: ContractTool): boolean => !this.isHiding || extension !== true || this.#found.has(id)
+    this.#open = new Set(this.#tools.filter(isOpen).map(({ id }) => id))
+    this.onChange()
+  }
+}
+
+/** Ranks tools for a query: by words of their ids, descriptions and arguments. */
+export type RankTools = (query: string, most: number) => ContractTool[]
+
+/** Makes the index of these tools. The library is loaded here, since most sessions never search. */
+export async function indexTools(tools: readonly ContractTool[]): Promise<RankTools> {
+  const { default: MiniSearch } = await import('minisearch')
+  const index = new MiniSearch<{ id: string; description: string; parameters: string }>({
+    fields: ['id', 'description', 'parameters'],
+    tokenize: wordsOf,
+    searchOptions: {
+      boost: { id: 3, description: 2 },
+      prefix: (term) => term.length > 2,
+      fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+    },
+  })
+  const byId = new Map(tools.map((tool) => [tool.id, tool]))
+  index.addAll(tools.map(({ id, description, parameters }) => ({ id, description, parameters: argumentsOf(parameters) })))
+  return (query, most) => {
+    // Whoever knows the id means that one.
+    const exact = byId.get(query.trim())
+    const found = index.search(query).flatMap(({ id }) => byId.get(String(id)) ?? [])
+    return [...new Set(exact === undefined ? found : [exact, ...found])].slice(0, most)
+  }
+}
+
+/** `github_createIssue` is about github, create and issue. */
+function wordsOf(text: string): string[] {
+  return text
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .slice(0, 1_000)
+}
+
+function argumentsOf({ properties }: ContractTool['parameters']): string {
+  if (typeof properties !== 'object' || properties === null) return ''
+  return Object.entries(properties as Record<string, { description?: unknown } | null>)
+    .flatMap(([name, value]) => [name, typeof value?.description === 'string' ? value.description : ''])
+    .join(' ')
+    .slice(0, 10_000)
+}
+
+/** When tools of servers and extensions are hidden, and how many a search gives. */
+export interface ToolSearchOptions {
+  /** Whether any is ever hidden. @default true */
+  enabled?: boolean | undefined
+  /** The most tools that are listed all. @default 20 */
+  threshold?: number | undefined
+  /** The most matches of one search, at most 10. @default 10 */
+  maxMatches?: number | undefined
+}
+
+const MOST = 10
+
+/** @throws {ToolError} INVALID_INPUT */
+export function resolveToolSearch(given: unknown): Required<{ [K in keyof ToolSearchOptions]: Exclude<ToolSearchOptions[K], undefined> }> {
+  if (typeof given !== 'object' || given === null) throw invalid('toolSearch must be an object.')
+  const { enabled = true, threshold = 20, maxMatches = MOST, ...rest } = given as ToolSearchOptions
+  const [unknown] = Object.keys(rest)
+  if (unknown !== undefined) throw invalid(`toolSearch.${unknown} is not known; there are enabled, threshold and maxMatches.`)
+  if (typeof enabled !== 'boolean') throw invalid('toolSearch.enabled must be true or false.')
+  if (!Number.isSafeInteger(threshold) || threshold < 0) throw invalid('toolSearch.threshold must be a whole number.')
+  if (!Number.isSafeInteger(maxMatches) || maxMatches < 1 || maxMatches > MOST) throw invalid(`toolSearch.maxMatches must be 1 to ${MOST}.`)
+  return { enabled, threshold, maxMatches }
+}

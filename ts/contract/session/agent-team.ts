@@ -1,0 +1,172 @@
+import { unlessAborted } from '../../core/abort.js'
+import { ContractFailure } from '../registry/codes.js'
+import { thrownText } from '../registry/envelope.js'
+import type { TaskEnd } from '../journal/background-record.js'
+import type { RecordPart } from '../journal/session-recorder.js'
+import type { Session } from './session.js'
+import type { SessionCore } from './session-core.js'
+import { withinTime } from '../../core/within-time.js'
+import { type AgentDefinition, agentList, agentsForTasks } from '../agents/manifest.js'
+import { BackgroundMessages } from './background-messages.js'
+import { CALLER_IS_AGENT, loopAgent, type SpawnAgent } from './child-agent.js'
+import type { Lineage } from './lineage.js'
+import type { TaskArguments, TaskData, TranscriptEntry } from '../registry/tool-runtime.js'
+
+/** Opens the session of a child. */
+export type OpenChild = (lineage: Lineage, onRecord: (part: RecordPart) => void) => Promise<Session>
+
+/** How long a child may take to give up after an abort. */
+const END_MS = 3_000
+
+/** The children of a session. */
+export class AgentTeam {
+  readonly background: BackgroundMessages
+  readonly #core: SessionCore
+  readonly #open: OpenChild
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #closing = new AbortController()
+  #tasks = 0
+
+  constructor(core: SessionCore, open: OpenChild) {
+    this.#core = core
+    this.#open = open
+    this.background = new BackgroundMessages(core.limits)
+  }
+
+  /**
+   * Runs a task, or begins it in the background.
+   *
+   * @throws {ContractFailure} invalid_arguments for an agent that takes no tasks; capability_refused where agents
+   * are nested too deeply; unavailable; aborted; whatever the agent fails with.
+   */
+  async run(task: TaskArguments, { callId, signal }: { callId: string; signal: AbortSignal }): Promise<TaskData> {
+    const agent = this.#agent(task.subagent_type)
+    const spawn = this.#spawn(agent)
+    const { tree, limits } = this.#core
+    if (tree.running >= limits.agents) {
+      throw new ContractFailure('unavailable', `${limits.agents} agents are running already. Wait until one of them has ended.`)
+    }
+    tree.running += 1
+    // A child never outlives its parent, in the background neither.
+    const ended = abortedByParent(AbortSignal.any([signal, this.#closing.signal]))
+    let child: Session | undefined
+    const transcript: TranscriptEntry[] = []
+    let ending: ((end: TaskEnd) => Promise<void>) | undefined
+    try {
+      child = await this.#child(agent, callId, transcript)
+      if (task.background === true) ending = await this.#begin(agent.name, child.id)
+    } catch (error) {
+      tree.running -= 1
+      await child?.close()
+      throw error
+    }
+    const work = this.#work(agent, spawn, child, task, ended).finally(() => {
+      tree.running -= 1
+    })
+    if (ending !== undefined) {
+      this.#wait(
+        work.then(
+          (output) => ending({ output }),
+          (error: unknown) => ending({ failure: thrownText(error) }),
+        ),
+      )
+      return { session_id: child.id }
+    }
+    this.#wait(work)
+    const output = await work
+    return { session_id: child.id, output, ...(agent.inspectable === true ? {} : { transcript }) }
+  }
+
+  /** Stops all children, and waits a moment for them. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await unlessAborted(Promise.allSettled(this.#running), AbortSignal.timeout(END_MS)).catch(() => undefined)
+    await this.background.close()
+  }
+
+  /** What `close` waits for. */
+  #wait(work: Promise<unknown>): void {
+    this.#running.add(work)
+    const over = (): void => void this.#running.delete(work)
+    work.then(over, over)
+  }
+
+  async #begin(agent: string, sessionId: string): Promise<(end: TaskEnd) => Promise<void>> {
+    try {
+      return await this.background.begin({ agent, sessionId })
+    } catch (error) {
+      throw new ContractFailure('recording_failed', `The task could not be recorded, and was not begun: ${thrownText(error)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  async #work(agent: AgentDefinition, spawn: SpawnAgent, session: Session, task: TaskArguments, signal: AbortSignal): Promise<string> {
+    const { depth, limits } = this.#core
+    const { prompt, metadata } = task
+    const instructions = [agent.instructions, agent.caller === 'agent' ? CALLER_IS_AGENT : undefined, session.skillsPrompt()]
+      .filter((part) => part !== undefined && part !== '')
+      .join('\n\n')
+    const late = (): Error => new ContractFailure('timeout', `The agent ${agent.name} did not finish within ${limits.taskMs} ms.`)
+    try {
+      const given = (either: () => AbortSignal): PromiseLike<string> | string =>
+        spawn({ agent, prompt, instructions, session, depth: depth + 1, metadata, signal: either() })
+      const output: unknown = await withinTime(given, limits.taskMs, signal, late)
+      if (typeof output !== 'string') throw new ContractFailure('invalid_output', `The agent ${agent.name} gave no text.`)
+      return output
+    } catch (error) {
+      signal.throwIfAborted()
+      if (ContractFailure.isInstance(error)) throw error
+      throw new ContractFailure('tool_failed', `The agent ${agent.name} failed: ${thrownText(error)}`, { cause: error })
+    } finally {
+      await session.close()
+    }
+  }
+
+  #child(agent: AgentDefinition, callId: string, transcript: TranscriptEntry[]): Promise<Session> {
+    const { id, place } = this.#core
+    this.#tasks += 1
+    // Ids of calls come from models, and may come again; the number tells them apart.
+    const name = `${this.#tasks}-${callId.replace(/[^A-Za-z0-9._-]/gu, '_').slice(0, 80)}`
+    const sessionId = `${id}/${name}`
+    const own = { runId: sessionId, nodeId: place.base, base: place.base }
+    const nested = { runId: place.runId, nodeId: `${place.nodeId}/${name}`, base: place.base }
+    const note = (part: RecordPart): void => {
+      if (part.type !== 'result' || part.session_id !== sessionId) return
+      const { tool, call_id, envelope } = part
+      transcript.push({ tool, call_id, type: envelope.type, ...(envelope.type === 'error' ? { error_text: envelope.error_text } : {}) })
+    }
+    return this.#open({ id: sessionId, parent: this.#core, agent, place: agent.inspectable === true ? own : nested }, note)
+  }
+
+  #agent(name: string): AgentDefinition {
+    const { manifest, depth, limits } = this.#core
+    const agents = agentsForTasks(manifest.agents)
+    const agent = agents.find((one) => one.name === name)
+    if (agent === undefined) {
+      const known = agents.length === 0 ? 'There is none in this session: do it yourself.' : `The agents are: ${agentList(agents)}.`
+      throw new ContractFailure('invalid_arguments', `There is no agent ${name.slice(0, 100)} that takes tasks. ${known}`)
+    }
+    if (depth >= limits.agentDepth) {
+      throw new ContractFailure('capability_refused', `Agents are nested ${depth} deep already, which is the limit. Do it yourself.`)
+    }
+    return agent
+  }
+
+  #spawn({ name, model }: AgentDefinition): SpawnAgent {
+    const { spawn } = this.#core.host
+    if (spawn !== undefined) return spawn
+    const own = model ?? this.#core.model
+    if (own === undefined) throw new ContractFailure('unavailable', `The agent ${name} cannot be run: the host has given it no model.`)
+    return loopAgent(own)
+  }
+}
+
+/** A signal with the reason that children are told. */
+function abortedByParent(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort(new ContractFailure('aborted', 'The call was aborted by the parent.'))
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return controller.signal
+}

@@ -1,0 +1,97 @@
+import { checked, checkFunction } from '../../core/options.js'
+import { ContractFailure } from '../registry/codes.js'
+import { thrownText } from '../registry/envelope.js'
+import type { AgentManifest } from '../agents/manifest.js'
+import { withinTime } from '../../core/within-time.js'
+
+/** What a watchdog says of a call. */
+export interface Verdict {
+  action: 'allow' | 'deny' | 'ask'
+  /** Of a deny, what the model is told, word for word; of an ask, what the user is shown. */
+  reason?: string | undefined
+}
+
+/** A call before it is made, as a watchdog sees it. */
+export interface WatchedCall {
+  readonly tool: string
+  /** A copy of the checked arguments. */
+  readonly args: unknown
+  readonly manifest: AgentManifest
+  readonly session_id: string
+  readonly call_id: string
+  /** Of a command line, what would run, each as its words; `undefined` for words that nobody knows before. */
+  readonly commands?: readonly WatchedCommand[] | undefined
+  /** Aborted with the call, and when the time for the answer is over. */
+  readonly signal: AbortSignal
+}
+
+/** One simple command of a command line. */
+export interface WatchedCommand {
+  readonly text: string
+  readonly argv: readonly string[] | undefined
+  /** The files that it reads from or writes to by redirections, its own and those of what stands around it. */
+  readonly redirects?: readonly WatchedRedirect[] | undefined
+  /** Why it is not fully known before it runs. */
+  readonly restricted?: string | undefined
+}
+
+/** A redirection from or to a file, as `> path`. Those between descriptors, as `2>&1`, and texts, as `<<E`, are none. */
+export interface WatchedRedirect {
+  readonly operator: '<' | '>' | '>>' | '>|' | '<>' | '>&' | '<&' | '&>' | '&>>'
+  /** As the shell makes it out, not resolved; `null` where it is not known before the line runs. */
+  readonly path: string | null
+}
+
+/** Looks at every call that is within the session's capabilities, and can only refuse. */
+export type Watchdog = (call: WatchedCall) => Verdict | PromiseLike<Verdict>
+
+/** What a watchdog says; one that fails or does not answer says no. */
+export async function askWatchdog(
+  watchdog: Watchdog,
+  call: Omit<WatchedCall, 'signal'>,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  try {
+    const late = (): Error => new Error(`it did not answer within ${limitMs} ms`)
+    const watched = (either: () => AbortSignal): WatchedCall => ({
+      ...call,
+      get signal() {
+        return either()
+      },
+    })
+    return checkVerdict(await withinTime((either) => watchdog(watched(either)), limitMs, signal, late))
+  } catch (error) {
+    signal.throwIfAborted()
+    return { action: 'deny', reason: `The watchdog failed, which refuses the call: ${thrownText(error)}` }
+  }
+}
+
+function checkVerdict(verdict: unknown): Verdict {
+  const { action, reason } = (typeof verdict === 'object' && verdict !== null ? verdict : {}) as Partial<Verdict>
+  if (action !== 'allow' && action !== 'deny' && action !== 'ask') throw new Error('it gave no verdict')
+  return typeof reason === 'string' && reason !== '' ? { action, reason } : { action }
+}
+
+/** The refusal of a call, in the words of the watchdog. */
+export function watchdogRefusal({ reason }: Verdict): ContractFailure {
+  return new ContractFailure('watchdog_denied', reason ?? 'The watchdog refuses this call.')
+}
+
+/**
+ * Several watchdogs as one: the strictest answer counts, and a deny ends the round.
+ *
+ * @throws {ToolError} INVALID_INPUT for what is no function.
+ */
+export function allWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
+  for (const watchdog of watchdogs) checked('allWatchdogs', () => checkFunction('A watchdog', watchdog))
+  return async (call) => {
+    let strictest: Verdict = { action: 'allow' }
+    for (const watchdog of watchdogs) {
+      const verdict = checkVerdict(await watchdog(call))
+      if (verdict.action === 'deny') return verdict
+      if (verdict.action === 'ask' && strictest.action === 'allow') strictest = verdict
+    }
+    return strictest
+  }
+}
