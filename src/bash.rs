@@ -6,7 +6,7 @@ use napi_derive::napi;
 
 use crate::cancel::CancelHandle;
 use crate::command::{BashRequest, Command, CommandSettings};
-use crate::{command, job, live};
+use crate::{command, job, running_commands};
 
 /// Runs a command in a directory below the root.
 #[napi(catch_unwind, ts_return_type = "Promise<BashOutcome>")]
@@ -16,7 +16,7 @@ pub fn bash<'env>(
     command: Command,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
-    let running = live::follow(env, cancel.for_command())?;
+    let running = running_commands::register(env, cancel.for_command())?;
     let request = BashRequest::new(settings, command);
     job::command(env, move || command::run(request, running.cancel(), None))
 }

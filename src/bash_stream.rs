@@ -9,13 +9,14 @@ use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
 use tokio::sync::Notify;
+use toolwright_core::thread_pool::Completion;
 use toolwright_exec::{Cancel, Chunk, Sink, Stream};
 
 use crate::cancel::CancelHandle;
 use crate::command::{BashOutcome, BashRequest, Command, CommandSettings};
 use crate::error::NativeError;
 use crate::job::Outcome;
-use crate::{command, job, live};
+use crate::{command, job, running_commands};
 
 /// How much text gathers before the command is held back.
 const GATHERED_BYTES: usize = 256 << 10;
@@ -81,33 +82,33 @@ pub fn bash_stream(
     cancel: &CancelHandle,
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
-    let running = live::follow(env, Arc::clone(&cancel))?;
+    let running = running_commands::register(env, Arc::clone(&cancel))?;
     let name = command.cmd.clone();
     let request = BashRequest::new(settings, command);
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
     let outcome = Some(BashOutcome::failed(no_thread(&name)));
-    let mut untold = Untold { gathered, outcome };
+    let mut guard = CompletionGuard { gathered, outcome };
     job::detached_command(move || {
-        let mut writer = Writer(&untold.gathered);
+        let mut writer = Writer(&guard.gathered);
         let outcome = job::caught(|| command::run(request, running.cancel(), Some(&mut writer)));
-        untold.outcome = Some(outcome);
-        // Whoever stops all commands has to wait for this one no longer.
+        guard.outcome = Some(outcome);
+        // `stop_commands` does not wait for this command any more.
         drop(running);
-        Box::new(move || drop(untold))
+        Completion::new(move || drop(guard))
     });
     Ok(stream)
 }
 
-/// Whoever waits for the stream is told how the command ended, whatever happens to the work.
-struct Untold {
+/// Delivers the outcome of the command to the reader when it is dropped, whatever happens to the work.
+struct CompletionGuard {
     gathered: Arc<Gathered>,
     /// Until the command has run: that there was no thread to run it.
     outcome: Option<BashOutcome>,
 }
 
-impl Drop for Untold {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         self.gathered.event().outcome = self.outcome.take();
         self.gathered.news.notify_one();

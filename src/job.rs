@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use napi::bindgen_prelude::{AsyncTask, Object, ToNapiValue, TypeName, spawn};
 use napi::{Env, Result, Task};
+use toolwright_core::launch_limiter::{Admission, COMMAND_LAUNCHES, Launch, STARTUP_WINDOW};
+use toolwright_core::thread_pool::{self, CALL_THREADS, Completion, run_here};
 
+use crate::deferred;
 use crate::error::NativeError;
-use crate::pace::{LastResort, Turn};
-use crate::threads::Ending;
-use crate::{pace, settle, threads};
 
 /// An outcome object: it can say that the work panicked.
 pub(crate) trait Outcome: ToNapiValue + TypeName + Send + 'static {
@@ -42,7 +42,7 @@ impl<T: Outcome> Task for Job<T> {
     }
 }
 
-/// One thread of the runtime's own is enough: all it does is to pass on what happens on others.
+/// One thread is enough for the runtime: it only passes on what happens on others.
 #[napi_derive::module_init]
 fn start_runtime() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -57,70 +57,64 @@ fn start_runtime() {
 
 /// Long work (a search, a change of a file), on a thread of its own: the shared pool has four.
 ///
-/// The promise is settled from the thread itself: the way back needs nobody.
+/// The thread itself settles the promise, so the way back waits for no other thread.
 pub(crate) fn long<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Object<'_>> {
     let (work, promise) = promised(env, work)?;
-    start(work, do_here);
+    start(Launch { work, fallback: run_here });
     Ok(promise)
 }
 
-/// The same for a command, which begins when few others begin.
+/// A command, which starts when few others are starting.
 pub(crate) fn command<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Object<'_>> {
     let (work, promise) = promised(env, work)?;
-    in_turn(work, do_here);
+    start_command(Launch { work, fallback: run_here });
     Ok(promise)
 }
 
-/// A command whose outcome somebody else is told, by the ending that it gives back. It does not
-/// unwind. Where there is no thread to be had it is dropped: the runtime's own thread serves those who
-/// wait for news of it.
-pub(crate) fn detached_command(work: impl FnOnce() -> Ending + Send + 'static) {
-    in_turn(Box::new(work), drop);
+/// A command that reports its outcome by its completion. It must not unwind. Where no thread can be had
+/// it is dropped: the runtime's thread delivers the events of other commands.
+pub(crate) fn detached_command(work: impl FnOnce() -> Completion + Send + 'static) {
+    start_command(Launch { work: Box::new(work), fallback: drop });
 }
 
-/// Work that nobody waits for, not even the end of the process.
+/// Work that no caller waits for, and neither does the end of the process.
 pub(crate) fn detached(work: impl FnOnce() + Send + 'static) {
-    let work = move || -> Ending {
-        // Whatever it was about is tried again another time.
+    let work = Box::new(move || {
+        // A panic only ends this attempt.
         let _ = catch_unwind(AssertUnwindSafe(work));
-        Box::new(|| ())
-    };
-    start(Box::new(work), drop);
+        Completion::new(|| ())
+    });
+    start(Launch { work, fallback: drop });
 }
 
 fn promised<T: Outcome>(
     env: &Env,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<(threads::Work, Object<'_>)> {
-    let (unsettled, promise) = settle::promise::<T>(env)?;
-    let work = Box::new(move || -> Ending {
+) -> Result<(thread_pool::Work, Object<'_>)> {
+    let (deferred, promise) = deferred::promise::<T>(env)?;
+    let work = Box::new(move || {
         let outcome = caught(work);
-        Box::new(move || unsettled.fulfil(outcome))
+        Completion::new(move || deferred.resolve(outcome))
     });
     Ok((work, promise))
 }
 
-/// Where there is no thread to be had, the runtime's own is the one.
-fn do_here(work: threads::Work) {
-    work()();
-}
-
-fn in_turn(work: threads::Work, last_resort: LastResort) {
-    match pace::turn(work, last_resort) {
-        Turn::Now(work) => start(work, last_resort),
-        Turn::Later { keep: false } => {}
-        Turn::Later { keep: true } => drop(spawn(async {
-            while pace::is_needed() {
-                tokio::time::sleep(pace::YOUTH).await;
-                while let Some((work, last_resort)) = pace::next() {
-                    if let Err(work) = threads::run(work) {
-                        last_resort(work);
+fn start_command(launch: Launch) {
+    match COMMAND_LAUNCHES.admit(launch) {
+        Admission::Admitted(launch) => start(launch),
+        Admission::Queued { needs_timer: false } => {}
+        Admission::Queued { needs_timer: true } => drop(spawn(async {
+            while COMMAND_LAUNCHES.keeps_timer() {
+                tokio::time::sleep(STARTUP_WINDOW).await;
+                while let Some(Launch { work, fallback }) = COMMAND_LAUNCHES.next() {
+                    if let Err(work) = CALL_THREADS.run(work) {
+                        fallback(work);
                     }
                 }
             }
@@ -128,9 +122,10 @@ fn in_turn(work: threads::Work, last_resort: LastResort) {
     }
 }
 
-fn start(work: threads::Work, last_resort: LastResort) {
-    if let Err(work) = threads::run(work) {
-        drop(spawn(async move { last_resort(work) }));
+/// Without a thread for it the work goes to the runtime's, since this one is JavaScript's.
+fn start(Launch { work, fallback }: Launch) {
+    if let Err(work) = CALL_THREADS.run(work) {
+        drop(spawn(async move { fallback(work) }));
     }
 }
 

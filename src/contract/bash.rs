@@ -29,7 +29,7 @@ use crate::environment::{EnvironmentOptions, Variables};
 use crate::error::NativeError;
 use crate::job::Outcome;
 use crate::sandbox::SandboxRequest;
-use crate::{environment, grants, job, live, options, sandbox};
+use crate::{environment, grants, job, options, running_commands, sandbox};
 
 /// What to run, and what it may do.
 #[napi(object)]
@@ -118,7 +118,7 @@ pub fn contract_bash<'env>(
     mut request: ContractBashRequest,
     cancel: &CancelHandle,
 ) -> Result<Object<'env>> {
-    let running = live::follow(env, cancel.for_command())?;
+    let running = running_commands::register(env, cancel.for_command())?;
     let host = environment::of_host(request.given.take(), request.also.take());
     let opened = workdir.target();
     job::command(env, move || match opened {

@@ -7,4 +7,7 @@
 pub mod access;
 pub mod code;
 pub mod failure;
+pub mod launch_limiter;
+mod sync;
+pub mod thread_pool;
 pub mod voice;

@@ -1,4 +1,4 @@
-//! The commands that run, so that none outlives the JavaScript environment that started it.
+//! The running commands, so that none outlives the JavaScript environment that started it.
 //!
 //! A command has a process group of its own, which no Ctrl-C of a terminal reaches. When an
 //! environment ends (the process exits, a worker is terminated), its commands are stopped first.
@@ -11,27 +11,27 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_exec::Cancel;
 
-/// How long the end of the environment waits for its commands to be gone.
-const LONGEST: Duration = Duration::from_secs(1);
+/// How long the end of an environment waits for its commands to end.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// A command that runs; held by the thread that follows it.
+/// A running command. The thread that follows it holds this.
 #[derive(Debug)]
-pub(crate) struct Running(Arc<Cancel>);
+pub(crate) struct RunningCommand(Arc<Cancel>);
 
-impl Running {
+impl RunningCommand {
     pub(crate) fn cancel(&self) -> &Cancel {
         &self.0
     }
 }
 
 thread_local! {
-    /// Those of this environment: each has a thread of its own.
-    static RUNNING: RefCell<Option<Vec<Weak<Running>>>> = const { RefCell::new(None) };
+    /// The commands of this environment: each environment has a thread of its own.
+    static RUNNING: RefCell<Option<Vec<Weak<RunningCommand>>>> = const { RefCell::new(None) };
 }
 
-/// Makes `cancel` known to the end of the environment for as long as the result lives.
-pub(crate) fn follow(env: &Env, cancel: Arc<Cancel>) -> Result<Arc<Running>> {
-    let running = Arc::new(Running(cancel));
+/// Registers a command, which the end of the environment cancels while the result lives.
+pub(crate) fn register(env: &Env, cancel: Arc<Cancel>) -> Result<Arc<RunningCommand>> {
+    let running = Arc::new(RunningCommand(cancel));
     RUNNING.with_borrow_mut(|commands| -> Result<()> {
         if commands.is_none() {
             let _ = env.add_env_cleanup_hook((), |()| stop_all())?;
@@ -44,8 +44,8 @@ pub(crate) fn follow(env: &Env, cancel: Arc<Cancel>) -> Result<Arc<Running>> {
     Ok(running)
 }
 
-/// Stops every command of this environment and waits until they are gone, at most a second. For
-/// the end of a process: what runs then has nobody left to report to.
+/// Stops every command of this environment and waits until they have ended, for at most a second. For
+/// the end of a process.
 #[napi(catch_unwind)]
 pub fn stop_commands() {
     stop_all();
@@ -57,7 +57,7 @@ fn stop_all() {
         command.0.cancel();
     }
     let started = Instant::now();
-    while started.elapsed() < LONGEST && commands.iter().any(|one| one.strong_count() > 0) {
+    while started.elapsed() < MAX_WAIT && commands.iter().any(|one| one.strong_count() > 0) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -1,7 +1,7 @@
-//! Promises of an environment that other threads settle, over one channel for all of them.
+//! Promises that other threads settle. All promises of an environment share one channel.
 //!
 //! napi's own deferred makes a threadsafe function and a cleanup hook for every promise, on the
-//! JavaScript thread, which takes longer than handing a short command to its worker does.
+//! JavaScript thread. That takes longer than handing a short command to its worker.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
@@ -13,15 +13,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use napi::bindgen_prelude::{FromNapiValue, Object, ToNapiValue};
 use napi::{Env, Error, Result, Status, sys};
 
-/// What settles one promise, on the thread of its environment.
-type Settling = Box<dyn FnOnce(sys::napi_env)>;
+/// Settles one promise, on the thread of its environment.
+type Settle = Box<dyn FnOnce(sys::napi_env)>;
 
-/// What other threads hold of a channel.
+/// The part of a channel that other threads hold.
 #[derive(Debug)]
 struct Sender(Mutex<Option<sys::napi_threadsafe_function>>);
 
-// SAFETY: calling a threadsafe function from any thread is what it is for, and the lock keeps it
-// alive during the call.
+// SAFETY: a threadsafe function may be called from any thread, and the lock keeps it alive during
+// the call.
 unsafe impl Send for Sender {}
 // SAFETY: as above.
 unsafe impl Sync for Sender {}
@@ -38,48 +38,47 @@ thread_local! {
     static CHANNELS: RefCell<Vec<Channel>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A promise that is to be settled once. One that is dropped unsettled stays pending.
+/// Settles one promise. The promise of a `Deferred` that is dropped stays pending.
 #[derive(Debug)]
-pub(crate) struct Unsettled<T> {
+pub(crate) struct Deferred<T> {
     deferred: sys::napi_deferred,
     sender: Arc<Sender>,
     value: PhantomData<fn(T)>,
 }
 
-// SAFETY: the deferred is only used on the thread of its environment, inside of the channel's call.
-unsafe impl<T> Send for Unsettled<T> {}
+// SAFETY: napi's deferred is only used on the thread of its environment, inside the channel's call.
+unsafe impl<T> Send for Deferred<T> {}
 
-/// Makes a promise, and what settles it.
-pub(crate) fn promise<T: ToNapiValue>(env: &Env) -> Result<(Unsettled<T>, Object<'_>)> {
+/// Makes a promise with its deferred.
+pub(crate) fn promise<T: ToNapiValue>(env: &Env) -> Result<(Deferred<T>, Object<'_>)> {
     let sender = sender_of(env)?;
     let (mut deferred, mut promise) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the environment is the one of this thread, and the places live through the call.
+    // SAFETY: the environment is this thread's, and the out-pointers are valid for the call.
     checked(unsafe { sys::napi_create_promise(env.raw(), &raw mut deferred, &raw mut promise) })?;
     count(env.raw(), 1);
-    // SAFETY: a promise is an object, and belongs to this environment.
+    // SAFETY: the promise is an object of this environment.
     let promise = unsafe { Object::from_napi_value(env.raw(), promise)? };
-    Ok((Unsettled { deferred, sender, value: PhantomData }, promise))
+    Ok((Deferred { deferred, sender, value: PhantomData }, promise))
 }
 
-impl<T: ToNapiValue + 'static> Unsettled<T> {
-    /// Fulfils the promise, from any thread. Nobody is told when the environment has ended.
-    pub(crate) fn fulfil(self, value: T) {
+impl<T: ToNapiValue + 'static> Deferred<T> {
+    /// Resolves the promise, from any thread. Does nothing when the environment has ended.
+    pub(crate) fn resolve(self, value: T) {
         let deferred = self.deferred;
-        let settling: Settling = Box::new(move |env| {
-            // SAFETY: the channel calls this on the thread of the environment, with handles open.
+        let settle_it: Settle = Box::new(move |env| {
+            // SAFETY: the channel calls this on the environment's thread, with a handle scope open.
             unsafe { settle(env, deferred, T::to_napi_value(env, value)) }
         });
         let function = lock(&self.sender.0);
         let Some(function) = *function else { return };
-        let data = Box::into_raw(Box::new(settling));
-        // SAFETY: the lock keeps the function from being released; it takes the data over if it
-        // says so.
-        let told = unsafe {
+        let data = Box::into_raw(Box::new(settle_it));
+        // SAFETY: the function is not released while the lock is held. On success it owns the data.
+        let status = unsafe {
             let mode = sys::ThreadsafeFunctionCallMode::nonblocking;
             sys::napi_call_threadsafe_function(function, data.cast(), mode)
         };
-        if told != sys::Status::napi_ok {
-            // SAFETY: it was made above, and nobody has taken it over.
+        if status != sys::Status::napi_ok {
+            // SAFETY: the data was made above, and the failed call has not taken it.
             drop(unsafe { Box::from_raw(data) });
         }
     }
@@ -87,9 +86,9 @@ impl<T: ToNapiValue + 'static> Unsettled<T> {
 
 /// # Safety
 ///
-/// On the thread of the environment, with handles open, and once for each deferred.
+/// Must run on the environment's thread with a handle scope open, once for each deferred.
 unsafe fn settle(env: sys::napi_env, deferred: sys::napi_deferred, value: Result<sys::napi_value>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller keeps the conditions above.
     unsafe {
         match value {
             Ok(value) => sys::napi_resolve_deferred(env, deferred, value),
@@ -112,7 +111,7 @@ fn sender_of(env: &Env) -> Result<Arc<Sender>> {
 fn open(env: &Env) -> Result<Arc<Sender>> {
     const NAME: &str = "toolwright";
     let (mut name, mut function) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the environment is the one of this thread, and every place lives through its call.
+    // SAFETY: the environment is this thread's, and every out-pointer is valid for its call.
     unsafe {
         let text: *const c_char = NAME.as_ptr().cast();
         checked(sys::napi_create_string_utf8(
@@ -149,7 +148,7 @@ fn open(env: &Env) -> Result<Arc<Sender>> {
 
 fn close(sender: &Sender) {
     if let Some(function) = lock(&sender.0).take() {
-        // SAFETY: it was open, and nobody else has it any more.
+        // SAFETY: the function is open, and `take` has made this its only holder.
         unsafe {
             let mode = sys::ThreadsafeFunctionReleaseMode::abort;
             sys::napi_release_threadsafe_function(function, mode)
@@ -157,31 +156,31 @@ fn close(sender: &Sender) {
     }
 }
 
-/// The channel's call, on the thread of its environment. Without one the environment has ended.
+/// The channel's call, on the thread of its environment. `env` is null when the environment has ended.
 unsafe extern "C" fn called(
     env: sys::napi_env,
     _function: sys::napi_value,
     _context: *mut c_void,
     data: *mut c_void,
 ) {
-    // SAFETY: this is what `fulfil` has handed over, once.
-    let settling = unsafe { Box::from_raw(data.cast::<Settling>()) };
+    // SAFETY: `resolve` has made the data and passed it on once.
+    let settle_it = unsafe { Box::from_raw(data.cast::<Settle>()) };
     if env.is_null() {
         return;
     }
-    // A panic must not leave a function that C calls. Whoever waits is then kept waiting.
-    let _ = catch_unwind(AssertUnwindSafe(|| settling(env)));
+    // A panic must not leave a function that C calls. The promise then stays pending.
+    let _ = catch_unwind(AssertUnwindSafe(|| settle_it(env)));
     count(env, -1);
 }
 
-/// A process ends when nothing is left to do; an unsettled promise is something.
+/// Counts the unsettled promises. The channel keeps the process alive while there are any.
 fn count(env: sys::napi_env, by: isize) {
     CHANNELS.with_borrow_mut(|channels| {
         let Some(channel) = channels.iter_mut().find(|channel| channel.env == env) else { return };
         let before = channel.unsettled;
         channel.unsettled = before.saturating_add_signed(by);
         let Some(function) = *lock(&channel.sender.0) else { return };
-        // SAFETY: the function is alive while the lock is held, and this is its thread.
+        // SAFETY: the function is alive while the lock is held, and this is its environment's thread.
         unsafe {
             match (before, channel.unsettled) {
                 (0, 1..) => sys::napi_ref_threadsafe_function(env, function),
