@@ -9,11 +9,26 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = (path: string): string => readFileSync(join(root, path), 'utf8')
 const documented = [...text('docs/errors.md').matchAll(/^### ([A-Z_]+)$/gmu)].map((match) => match[1] as string)
 
+/** The codes that Rust sources use as `Code::Name`, by the list of them all. */
+function codesInRust(): Set<string> {
+  const list = text('crates/core/src/code.rs')
+  const byName = new Map([...list.matchAll(/(\w+) = "([A-Z_]+)"/gu)].map(([, name, code]) => [name, code as string]))
+  const used = new Set<string>()
+  for (const folder of ['crates', 'src']) {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true, recursive: true })) {
+      if (!entry.isFile() || !entry.name.endsWith('.rs') || entry.name === 'contract_code.rs') continue
+      const source = readFileSync(join(entry.parentPath, entry.name), 'utf8').split('#[cfg(test)]')[0] ?? ''
+      for (const [, name] of source.matchAll(/\bCode::(\w+)/gu)) used.add(byName.get(name as string) ?? '')
+    }
+  }
+  return used
+}
+
 /** Upper-case words with an underscore in string literals: how codes, and only codes, are written. */
 function codesIn(folder: string, ending: string): Set<string> {
   const found = new Set<string>()
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile() || !entry.name.endsWith(ending)) continue
+    if (!entry.isFile() || !entry.name.endsWith(ending) || entry.name === 'code.rs') continue
     const source = readFileSync(join(entry.parentPath, entry.name), 'utf8').split('#[cfg(test)]')[0] ?? ''
     for (const [, code] of source.matchAll(
       /["']((?:TOOL|PROCESS|INVALID|INTERNAL|NATIVE|JOURNAL|REPLAY|TASK|CAPABILITY|CONTRACT|THREAD)_[A-Z_]+)["']/gu,
@@ -29,6 +44,13 @@ describe('error codes', () => {
     expect(documented.toSorted()).toEqual([...toolErrorCodes].toSorted())
   })
 
+  test('the index lists every code once, in the order of the sections', () => {
+    const index = [...text('docs/errors.md').matchAll(/^\| \[([A-Z_]+)\]\(#([a-z_]+)\) \| \S/gmu)]
+    expect(index.map(([, code]) => code)).toEqual([...toolErrorCodes])
+    expect(index.every(([, code, anchor]) => anchor === code?.toLowerCase())).toBe(true)
+    expect(documented).toEqual([...toolErrorCodes])
+  })
+
   test('every code that the Rust and TypeScript sources use is public', () => {
     const used = new Set([...codesIn('crates', '.rs'), ...codesIn('src', '.rs'), ...codesIn('ts', '.ts')])
     expect([...used].filter((code) => !(toolErrorCodes as readonly string[]).includes(code))).toEqual([])
@@ -36,8 +58,10 @@ describe('error codes', () => {
 
   test('every public code is used somewhere besides its declaration', () => {
     const used = new Set([
+      ...codesInRust(),
       ...codesIn('crates', '.rs'),
       ...codesIn('src', '.rs'),
+      ...codesIn('ts/core/network-guard', '.ts'),
       ...codesIn('ts/toolkit', '.ts'),
       ...codesIn('ts/journal', '.ts'),
       ...codesIn('ts/contract', '.ts'),

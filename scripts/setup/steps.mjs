@@ -1,11 +1,12 @@
 import { checkPlatform, checkRuntime } from './requirements.mjs'
+import { codes } from './codes.mjs'
 import { dependencies } from './dependencies.mjs'
 import { nativeAddon } from './native-addon.mjs'
 import { typescript } from './typescript.mjs'
 import { timed } from './progress.mjs'
 
 /** In order: each step needs what the one before it leaves behind. */
-const steps = [dependencies, nativeAddon, typescript]
+const steps = [dependencies, codes, nativeAddon, typescript]
 
 const isDue = (step, force) => (force && step.forcible) || !step.isCurrent()
 

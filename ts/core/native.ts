@@ -3,7 +3,8 @@
  * into values and errors. Nothing else imports `../../index.js`.
  */
 import type * as Addon from '../../index.js'
-import { ToolError, type ToolErrorCode } from './errors.js'
+import type { ToolErrorCode } from './codes.js'
+import { ToolError } from './errors.js'
 import { missingHint, unavailable } from './native-unavailable.js'
 import { unsupportedBecause } from './supported-platform.js'
 

@@ -1,4 +1,5 @@
-import { ToolError, type ToolErrorCode, toolErrorCodes } from './errors.js'
+import { type ToolErrorCode, toolErrorCodes } from './codes.js'
+import { ToolError } from './errors.js'
 import { checked } from './options.js'
 import type { Awaitable, ToolCallEnd } from '../journal/journal-store.js'
 import { beginningOf, isLarge, type LargeValue, largeValue } from './large-values.js'

@@ -1,5 +1,6 @@
 // What the tests of this folder use, by one name each. The processes that they start run what was built.
-export { ToolError, type ToolErrorCode } from '../../../dist/core/errors.js'
+export type { ToolErrorCode } from '../../../dist/core/codes.js'
+export { ToolError } from '../../../dist/core/errors.js'
 export { openThreadStore } from '../../../dist/standard-agents/store/open-thread-store.js'
 export { streamAttachment } from '../../../dist/standard-agents/store/stream-attachment.js'
 export { threadStorage, type ThreadStorage } from '../../../dist/standard-agents/store/thread-storage.js'

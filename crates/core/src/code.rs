@@ -104,11 +104,11 @@ codes! {
         // The file may already be replaced: synchronising its directory can still fail.
         IoFailed = "TOOL_IO_FAILED" acted,
     }
-    "Searches" {
+    "grep" {
         /// The pattern is invalid, or the search could not run.
         GrepFailed = "TOOL_GREP_FAILED",
     }
-    "Commands" {
+    "bash" {
         /// The command failed, or a signal killed it.
         // The command ran.
         CommandFailed = "TOOL_COMMAND_FAILED" acted,
@@ -137,7 +137,7 @@ codes! {
         /// The task of the call has ended.
         TaskEnded = "TASK_ENDED",
     }
-    "Journals" {
+    "The journal" {
         /// The location is neither a file nor `memory:`.
         JournalLocationInvalid = "JOURNAL_LOCATION_INVALID",
         /// The journal does not exist and is not created.

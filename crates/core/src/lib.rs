@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod code;
+pub mod contract_code;
 pub mod failure;
 pub mod launch_limiter;
 mod sync;

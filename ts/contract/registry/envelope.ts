@@ -1,5 +1,6 @@
+import { type ContractCode, contractCodeOf, contractCodes } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
-import { type ContractCode, contractCodes, ContractFailure } from './codes.js'
+import { ContractFailure } from './codes.js'
 
 /** What an envelope says besides its data. */
 export interface Metadata {
@@ -48,7 +49,7 @@ export function failureOf(error: unknown): { code: ContractCode; text: string } 
     const code = Object.hasOwn(contractCodes, error.code) && error.code !== 'ok' ? error.code : 'tool_failed'
     return { code, text: error.message }
   }
-  if (ToolError.isInstance(error)) return { code: byErrorCode[error.code] ?? 'tool_failed', text: error.message }
+  if (ToolError.isInstance(error)) return { code: contractCodeOf[error.code] ?? 'tool_failed', text: error.message }
   return { code: 'tool_failed', text: thrownText(error) }
 }
 
@@ -60,33 +61,4 @@ export function thrownText(error: unknown): string {
   } catch {
     return 'The tool failed with something that has no text.'
   }
-}
-
-const byErrorCode: Readonly<Record<string, ContractCode>> = {
-  CAPABILITY_DENIED: 'capability_refused',
-  TOOL_FILE_BINARY: 'binary_file',
-  TOOL_EDIT_NO_MATCH: 'conflict',
-  TOOL_EDIT_AMBIGUOUS: 'ambiguous',
-  TOOL_PATH_INVALID: 'invalid_arguments',
-  INVALID_INPUT: 'invalid_arguments',
-  TOOL_PATH_ESCAPE: 'capability_refused',
-  TOOL_FILE_NOT_FOUND: 'not_found',
-  TOOL_NOT_A_FILE: 'not_a_file',
-  TOOL_NOT_A_DIRECTORY: 'not_a_directory',
-  TOOL_PERMISSION_DENIED: 'os_denied',
-  TOOL_FILE_TOO_LARGE: 'too_large',
-  TOOL_CONTENT_TOO_LARGE: 'too_large',
-  TOOL_EDIT_CONFLICT: 'stale',
-  TOOL_FILE_BUSY: 'busy',
-  TOOL_GREP_FAILED: 'invalid_pattern',
-  TOOL_PATH_PROTECTED: 'sandbox_refused',
-  TOOL_NETWORK_DISABLED: 'sandbox_refused',
-  TOOL_GIT_REMOTE_DISABLED: 'sandbox_refused',
-  TOOL_SANDBOX_UNAVAILABLE: 'unavailable',
-  TOOL_ROOT_INVALID: 'unavailable',
-  TOOL_ROOT_CHANGED: 'unavailable',
-  NATIVE_UNAVAILABLE: 'unavailable',
-  TOOL_IO_FAILED: 'io_failed',
-  TOOL_REPLACE_REFUSED: 'io_failed',
-  PROCESS_TIMEOUT: 'timeout',
 }

@@ -1,0 +1,220 @@
+// Written by the build from crates/core/src/code.rs and contract_code.rs: change those.
+
+/**
+ * Every code a {@link ToolError} can have. Each is described, with its cause and the next move, in
+ * `docs/errors.md`.
+ */
+export const toolErrorCodes = [
+  'TOOL_PATH_INVALID',
+  'TOOL_PATH_ESCAPE',
+  'TOOL_FILE_NOT_FOUND',
+  'TOOL_NOT_A_FILE',
+  'TOOL_NOT_A_DIRECTORY',
+  'TOOL_PERMISSION_DENIED',
+  'TOOL_ROOT_INVALID',
+  'TOOL_ROOT_CHANGED',
+  'TOOL_FILE_TOO_LARGE',
+  'TOOL_CONTENT_TOO_LARGE',
+  'TOOL_PATCH_TOO_LARGE',
+  'TOOL_FILE_BINARY',
+  'TOOL_PATCH_FAILED',
+  'TOOL_EDIT_CONFLICT',
+  'TOOL_EDIT_NO_MATCH',
+  'TOOL_EDIT_AMBIGUOUS',
+  'TOOL_FILE_BUSY',
+  'TOOL_PATH_PROTECTED',
+  'TOOL_REPLACE_REFUSED',
+  'TOOL_IO_FAILED',
+  'TOOL_GREP_FAILED',
+  'TOOL_COMMAND_FAILED',
+  'TOOL_NETWORK_DISABLED',
+  'TOOL_GIT_REMOTE_DISABLED',
+  'TOOL_SANDBOX_UNAVAILABLE',
+  'PROCESS_TIMEOUT',
+  'PROCESS_FAILED',
+  'PROCESS_DIED',
+  'REPLAY_UNSAFE',
+  'REPLAY_INCOMPLETE',
+  'REPLAY_DIFFERS',
+  'TASK_ENDED',
+  'JOURNAL_LOCATION_INVALID',
+  'JOURNAL_NOT_FOUND',
+  'JOURNAL_OPEN_FAILED',
+  'JOURNAL_REMOVED',
+  'JOURNAL_READ_ONLY',
+  'JOURNAL_NOT_A_DATABASE',
+  'JOURNAL_CORRUPT',
+  'JOURNAL_SCHEMA_MISMATCH',
+  'JOURNAL_DISK_FULL',
+  'JOURNAL_BUSY',
+  'JOURNAL_DUPLICATE_CALL',
+  'JOURNAL_CALL_MISSING',
+  'JOURNAL_CALL_FINISHED',
+  'JOURNAL_TASK_LOCKED',
+  'JOURNAL_LOCK_FAILED',
+  'JOURNAL_ROW_TOO_LARGE',
+  'JOURNAL_ROWS_LOST',
+  'JOURNAL_CLOSED',
+  'JOURNAL_IO_FAILED',
+  'THREAD_LOCATION_INVALID',
+  'THREAD_STORE_NOT_FOUND',
+  'THREAD_OPEN_FAILED',
+  'THREAD_REMOVED',
+  'THREAD_READ_ONLY',
+  'THREAD_NOT_A_DATABASE',
+  'THREAD_CORRUPT',
+  'THREAD_SCHEMA_MISMATCH',
+  'THREAD_DISK_FULL',
+  'THREAD_BUSY',
+  'THREAD_LOCK_FAILED',
+  'THREAD_LOCKED',
+  'THREAD_CLOSED',
+  'THREAD_IO_FAILED',
+  'THREAD_NOT_FOUND',
+  'THREAD_CALL_NOT_FOUND',
+  'THREAD_CALL_STATE',
+  'THREAD_DUPLICATE_ID',
+  'THREAD_ATTACHMENT_NOT_FOUND',
+  'THREAD_NAME_REFUSED',
+  'THREAD_KEY_REFUSED',
+  'THREAD_VALUE_REFUSED',
+  'THREAD_ENCODING_INVALID',
+  'THREAD_TOO_LARGE',
+  'THREAD_QUEUE_LIMIT',
+  'CAPABILITY_DENIED',
+  'CONTRACT_MANIFEST_INVALID',
+  'CONTRACT_RULE_INVALID',
+  'TOOL_TARGET_CLOSED',
+  'INVALID_INPUT',
+  'NATIVE_UNAVAILABLE',
+  'INTERNAL_ERROR',
+] as const
+
+/** A stable name for a kind of failure, for programs to decide by. */
+export type ToolErrorCode = (typeof toolErrorCodes)[number]
+
+/** The codes that a built-in tool can also fail with after it has done something. */
+export const actedCodes: readonly ToolErrorCode[] = [
+  'TOOL_EDIT_CONFLICT',
+  'TOOL_IO_FAILED',
+  'TOOL_COMMAND_FAILED',
+  'PROCESS_TIMEOUT',
+  'PROCESS_DIED',
+  'INTERNAL_ERROR',
+]
+
+/** Which side a failure comes from, and so what the model can do about it. */
+export type CodeClass = 'ok' | 'input' | 'refused' | 'unavailable' | 'backend' | 'stopped'
+
+/**
+ * Every `metadata.code` of an envelope, with its class:
+ *
+ * - `input`: the arguments are wrong; other arguments may work;
+ * - `refused`: a rule, a user or the host does not want the call to be made;
+ * - `unavailable`: what the call needs is absent, whatever its arguments are;
+ * - `backend`: the call was made and went wrong;
+ * - `stopped`: the call was stopped from outside.
+ */
+export const contractCodes = {
+  /** The call did what it should. */
+  ok: 'ok',
+  /** The arguments do not fit the tool's schema, or contradict each other. */
+  invalid_arguments: 'input',
+  /** No tool of the session has this id. */
+  unknown_tool: 'input',
+  /** Nothing exists at the path. */
+  not_found: 'input',
+  /** The path is a directory, a pipe, a device. */
+  not_a_file: 'input',
+  /** A component of the path is a file. */
+  not_a_directory: 'input',
+  /** The file is not text. */
+  binary_file: 'input',
+  /** More text than the host lets a call take or give. */
+  too_large: 'input',
+  /** The text to replace is not in the file. */
+  conflict: 'input',
+  /** The text to replace is in the file more than once. */
+  ambiguous: 'input',
+  /** The pattern is malformed. */
+  invalid_pattern: 'input',
+  /** Outside of the capabilities of the session. */
+  capability_refused: 'refused',
+  /** A permission rule says no. */
+  permission_denied: 'refused',
+  /** The user would have to be asked, and no one is there. */
+  permission_unattended: 'refused',
+  /** The user said no. */
+  permission_rejected: 'refused',
+  /** The user did not answer in time. */
+  permission_timeout: 'refused',
+  /** The watchdog says no, failed, or did not answer in time. */
+  watchdog_denied: 'refused',
+  /** The sandbox of the operating system says no. */
+  sandbox_refused: 'refused',
+  /** The host does not offer what the tool needs. */
+  unavailable: 'unavailable',
+  /** The session's calls of this tool are used up. */
+  limit_reached: 'unavailable',
+  /** No one is there to answer a question. */
+  question_unavailable: 'unavailable',
+  /** The session has been closed. */
+  session_closed: 'unavailable',
+  /** The call could not be recorded, and so was not made. */
+  recording_failed: 'unavailable',
+  /** The tool failed. */
+  tool_failed: 'backend',
+  /** The system failed to read or write. */
+  io_failed: 'backend',
+  /** A host could not be reached, or what it answers cannot be used. */
+  network_failed: 'backend',
+  /** The user that runs the session may not do this. */
+  os_denied: 'backend',
+  /** Another program changed the file meanwhile. */
+  stale: 'backend',
+  /** Too many calls wait for the same file. */
+  busy: 'backend',
+  /** The tool gave something that JSON cannot hold. */
+  invalid_output: 'backend',
+  /** The host's answer to a question does not fit the question. */
+  invalid_answer: 'backend',
+  /** It took too long. */
+  timeout: 'stopped',
+  /** It was aborted. */
+  aborted: 'stopped',
+  /** The process died during the call: how far it had come is unknown. */
+  interrupted: 'stopped',
+} as const satisfies Record<string, CodeClass>
+
+/** The `metadata.code` of an envelope. */
+export type ContractCode = keyof typeof contractCodes
+
+/** The code of an envelope by that of a {@link ToolError}; `tool_failed` for the others. */
+export const contractCodeOf: Readonly<Partial<Record<ToolErrorCode, ContractCode>>> = {
+  TOOL_PATH_INVALID: 'invalid_arguments',
+  TOOL_PATH_ESCAPE: 'capability_refused',
+  TOOL_FILE_NOT_FOUND: 'not_found',
+  TOOL_NOT_A_FILE: 'not_a_file',
+  TOOL_NOT_A_DIRECTORY: 'not_a_directory',
+  TOOL_PERMISSION_DENIED: 'os_denied',
+  TOOL_ROOT_INVALID: 'unavailable',
+  TOOL_ROOT_CHANGED: 'unavailable',
+  TOOL_FILE_TOO_LARGE: 'too_large',
+  TOOL_CONTENT_TOO_LARGE: 'too_large',
+  TOOL_FILE_BINARY: 'binary_file',
+  TOOL_EDIT_CONFLICT: 'stale',
+  TOOL_EDIT_NO_MATCH: 'conflict',
+  TOOL_EDIT_AMBIGUOUS: 'ambiguous',
+  TOOL_FILE_BUSY: 'busy',
+  TOOL_PATH_PROTECTED: 'sandbox_refused',
+  TOOL_REPLACE_REFUSED: 'io_failed',
+  TOOL_IO_FAILED: 'io_failed',
+  TOOL_GREP_FAILED: 'invalid_pattern',
+  TOOL_NETWORK_DISABLED: 'sandbox_refused',
+  TOOL_GIT_REMOTE_DISABLED: 'sandbox_refused',
+  TOOL_SANDBOX_UNAVAILABLE: 'unavailable',
+  PROCESS_TIMEOUT: 'timeout',
+  CAPABILITY_DENIED: 'capability_refused',
+  INVALID_INPUT: 'invalid_arguments',
+  NATIVE_UNAVAILABLE: 'unavailable',
+}
