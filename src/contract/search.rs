@@ -18,7 +18,7 @@ use toolwright_core::access::visibility::Visibility;
 use toolwright_core::voice;
 use toolwright_fs::{FsError, Opener, TargetKind};
 use toolwright_policy::Rules;
-use toolwright_search::{Found, GrepError, Hit, Named, Scope, Unsearched};
+use toolwright_search::{FileList, GrepError, Hit, LineMatches, LineQuery, Scope, Unsearched};
 use values::{
     ContractGlobOutcome, ContractGlobRequest, ContractGrepMatch, ContractGrepOutcome,
     ContractGrepRequest,
@@ -210,8 +210,8 @@ impl<'a> Search<'a> {
         let scope = Scope {
             root: held.directory_path(),
             start: if is_file { held.name() } else { Path::new("") },
-            keep: &|path| self.keeps(path),
-            max_records: if sidecar.is_some() { u64::MAX } else { most },
+            filter: &|path| self.keeps(path),
+            max_results: if sidecar.is_some() { u64::MAX } else { most },
             max_bytes: sidecar.map_or(MOST_BYTES, |sidecar| {
                 options::size(sidecar.limit_bytes).saturating_add(BEYOND)
             }),
@@ -232,12 +232,17 @@ fn grep(
     let most = options::bytes(request.max_matches);
     let globs: Vec<&str> = request.glob.iter().map(String::as_str).collect();
     let deadline = Instant::now().checked_add(options::milliseconds(request.timeout_ms));
+    let query = LineQuery {
+        pattern: &request.pattern,
+        globs: &globs,
+        case_insensitive: request.case_insensitive,
+    };
     let sidecar = request.sidecar.as_ref();
-    let mut all: Vec<(Search<'_>, Found)> = Vec::with_capacity(opened.len());
+    let mut all: Vec<(Search<'_>, LineMatches)> = Vec::with_capacity(opened.len());
     for opened in opened {
         let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
         let found = search.run(most, sidecar, deadline, cancel, |scope, open| {
-            toolwright_search::find(scope, &request.pattern, &globs, request.case_insensitive, open)
+            toolwright_search::find_lines(scope, &query, open)
         })?;
         all.push((search, found));
     }
@@ -271,7 +276,7 @@ fn grep(
         matches: Some(matches.collect()),
         last,
         count: (!is_stopped).then_some(count as f64),
-        files_scanned: Some(all.iter().map(|(_, found)| found.files_scanned).sum::<u64>() as f64),
+        files_scanned: Some(all.iter().map(|(_, found)| found.files_searched).sum::<u64>() as f64),
         truncated,
         sidecar: made.map_err(Failed::Native)?,
         not_searched: Some(unsearched.collect()),
@@ -288,7 +293,7 @@ fn glob(
     let most = options::bytes(request.max_entries);
     let deadline = Instant::now().checked_add(options::milliseconds(request.timeout_ms));
     let sidecar = request.sidecar.as_ref();
-    let mut all: Vec<(Search<'_>, Named)> = Vec::with_capacity(opened.len());
+    let mut all: Vec<(Search<'_>, FileList)> = Vec::with_capacity(opened.len());
     for opened in opened {
         if opened.file.kind() != TargetKind::Directory {
             let path = opened.file.display_path().to_owned();
@@ -296,7 +301,7 @@ fn glob(
         }
         let search = Search::new(opened, rules, &request.tool_id, request.agreed)?;
         let named = search.run(most, sidecar, deadline, cancel, |scope, open| {
-            toolwright_search::name(scope, &[&request.pattern], open)
+            toolwright_search::list_files(scope, &[&request.pattern], open)
         })?;
         all.push((search, named));
     }

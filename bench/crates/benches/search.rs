@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use divan::Bencher;
 use tempfile::TempDir;
 use toolwright_benches::{FREQUENT, tree};
-use toolwright_search::{GlobRequest, GrepRequest, glob, grep};
+use toolwright_search::{GrepRequest, Scope, grep, list_files};
 
 const SIZES: [usize; 2] = [20, 2_000];
 const NOWHERE: &str = "thisIsNowhere";
@@ -60,14 +60,15 @@ fn grep_stopped_at_10_kb(bencher: Bencher<'_, '_>, files: usize) {
 #[divan::bench(args = SIZES)]
 fn glob_all(bencher: Bencher<'_, '_>, files: usize) {
     let (_directory, root) = place(files);
-    let request = GlobRequest {
+    let scope = Scope {
         root: &root,
         start: Path::new(""),
-        patterns: &["*.ts"],
-        hidden: false,
+        filter: &|_| true,
         max_results: u64::MAX,
+        max_bytes: usize::MAX,
         deadline: None,
         cancel: &NEVER,
     };
-    bencher.bench(|| glob(&request, &|path| File::open(root.join(path))).expect("patterns"));
+    let open = |path: &Path| File::open(root.join(path));
+    bencher.bench(|| list_files(&scope, &["*.ts"], &open).expect("patterns"));
 }

@@ -1,45 +1,55 @@
-//! Searches the files below a directory for a regular expression, in process, and prints what
-//! `rg -n --no-heading --color never -H PATTERN` prints there, with files in path order.
+//! Searches the files below a directory for a regular expression, in process.
 //!
-//! The matching, the line handling and the encodings are ripgrep's own crates. Three things are ours,
-//! because a library inside somebody's process has other duties than a program:
+//! [`grep`] prints what `rg -n --no-heading --color never -H PATTERN` prints, with files in path
+//! order. [`find_lines`] and [`list_files`] return records, for a caller that shows some files and
+//! hides others; [`list_files`] lists the files that `rg --files -g PATTERN` does.
+//!
+//! The matching, the line handling and the encodings are those of ripgrep's own crates. A library
+//! inside another process has other duties than a program, so three things are different:
 //!
 //! * **Nothing outside the root is shown.** The caller passes a function that opens a path below
 //!   the root and never leaves it. Directories are listed, ignore files read and contents searched
-//!   through what that function returns, so a directory that turns into a symbolic link half way
-//!   through leads nowhere. (`ignore`'s walker opens by path and follows a `.gitignore` that is a
-//!   FIFO or a link to `/dev/zero`; only its rule matcher is used.) What is read above the root is
-//!   ripgrep's list of ignore files in parent directories and git's global excludes; those decide
-//!   which names are skipped and are never shown.
-//! * **Memory is bounded.** At most `max_output_bytes` of output are held, the search stops where
-//!   they are reached, and a single line never takes more than [`LINE_LIMIT`]. What is found ahead
-//!   of its turn is held up to some megabytes, and the last patterns and ignore files are kept
-//!   compiled, which takes some more.
-//! * **It stops when told to.** A cancel flag and a deadline are polled per directory and per block
-//!   read inside a file.
+//!   through that function, so a directory that turns into a symbolic link during the search leads
+//!   nowhere. (`ignore`'s walker opens by path and follows a `.gitignore` that is a FIFO or a link
+//!   to `/dev/zero`, so only its rule matcher is used.) Above the root, the search reads what
+//!   ripgrep reads: ignore files in parent directories and git's global excludes. They decide which
+//!   names are ignored and are never shown.
+//! * **Memory is bounded.** The output takes at most `max_output_bytes`, the search stops where it
+//!   is full, and a single line takes at most [`LINE_LIMIT`]. Results ahead of their turn take some
+//!   megabytes. The latest patterns and ignore files stay compiled, which takes some more.
+//! * **It can be stopped.** It checks a cancel flag and a deadline per directory and per block that
+//!   it reads.
 //!
-//! [`find`] and [`name`] do the same and give records, for a caller who shows some files and not
-//! others.
+//! # How it works
 //!
-//! [`glob`] walks in the same way and names the files that `rg --files -g PATTERN` would.
+//! Each function describes its search and leaves its course to one driver, `search.rs`. The driver
+//! divides the tree into tasks: a directory, or some files that follow each other in one. It runs
+//! them in path order on one thread, which is enough for a small tree. After some hundred files it
+//! adds threads, as far as other searches of the process have left some. These take tasks from a
+//! `WorkQueue` in path order, and a `ReorderBuffer` puts their results back into that order. So the
+//! output does not depend on the number of threads. How far they run ahead of the output is
+//! bounded, and they are gone when the call returns.
 //!
-//! A search begins with one thread, which is all that a small tree takes. After some hundred files
-//! it gets more, as far as the process has not given them to another search. They take the tasks in
-//! path order and hand over in path order, so the output does not depend on their number; how far
-//! they run ahead of the output is bounded, and they are gone when the call returns.
+//! # Differences from ripgrep
 //!
-//! Two deliberate differences from the program: files are never memory-mapped (a file truncated by
-//! another process would kill the host), so a single file is searched as with `--no-mmap`; and the
-//! `info/exclude` of a worktree below the root is read only if its repository is below the root
-//! too.
+//! Files are never memory-mapped, because a file that another process truncates would kill the
+//! host; a single file is searched as with `--no-mmap`. The `info/exclude` of a worktree below the
+//! root is read only if its repository is below the root too.
 //!
-//! ```no_run
-//! use std::{fs::File, path::Path, sync::atomic::AtomicBool};
+//! # Example
+//!
+//! ```
+//! use std::fs::File;
+//! use std::path::Path;
+//! use std::sync::atomic::AtomicBool;
+//!
 //! use toolwright_search::{GrepRequest, grep};
 //!
-//! let root = Path::new("/srv/project");
+//! let directory = tempfile::tempdir()?;
+//! std::fs::write(directory.path().join("main.rs"), "fn main() {}\n")?;
+//! let root = directory.path().canonicalize()?;
 //! let request = GrepRequest {
-//!     root,
+//!     root: &root,
 //!     start: Path::new(""),
 //!     display: Path::new(""),
 //!     pattern: "fn main",
@@ -49,38 +59,43 @@
 //! };
 //! // A real caller passes an opener that cannot leave the root.
 //! let found = grep(&request, &|path| File::open(root.join(path)))?;
-//! # Ok::<(), toolwright_search::GrepError>(())
+//! assert_eq!(found.text, b"main.rs:1:fn main() {}\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod beginnings;
-mod board;
-mod crew;
-mod desk;
 mod error;
-mod file;
-mod findings;
-mod glob;
+mod file_list;
+mod file_search;
 mod grep;
-mod ignores;
-mod kept;
+mod ignore_files;
+mod ignore_rules;
 mod listing;
+mod lru_cache;
+mod match_buffer;
 mod matcher;
+mod name_filter;
 mod output;
+mod parallel;
+mod printer;
+mod query;
+mod reader;
 mod records;
-mod rules;
-mod sink;
-mod structured;
+mod reorder_buffer;
+mod search;
+mod stop_signal;
 mod tree;
-mod watch;
+mod work_queue;
+mod worker_output;
 
-#[doc(hidden)]
-pub use crew::Spread;
 pub use error::GrepError;
 #[doc(hidden)]
-pub use glob::glob_spread;
-pub use glob::{GlobRequest, Globbed, glob};
+pub use file_list::list_files_with;
+pub use file_list::{FileList, list_files};
+pub use grep::{GrepText, LineMatches, find_lines, grep};
 #[doc(hidden)]
-pub use grep::grep_spread;
-pub use grep::{GrepRequest, Grepped, LINE_LIMIT, OpenFile, grep};
+pub use grep::{find_lines_with, grep_with};
+pub use output::Unsearched;
+#[doc(hidden)]
+pub use parallel::Parallelism;
+pub use query::{GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Scope};
 pub use records::Hit;
-pub use structured::{Found, Keep, Named, Scope, Unsearched, find, name};

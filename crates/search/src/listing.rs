@@ -1,29 +1,32 @@
-//! What is in a directory, listed through the descriptor that the opener returns, so a walk stays
-//! inside the root however the tree changes under it.
+//! The entries of a directory, listed through the descriptor that the opener returns, so a walk stays
+//! inside the root however the tree changes.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, statat};
 
-use crate::grep::OpenFile;
-use crate::rules::Present;
-use crate::watch::{Stopped, Watch};
+use crate::ignore_files::Markers;
+use crate::ignore_rules::ActiveRules;
+use crate::query::OpenFile;
+use crate::stop_signal::{StopSignal, Stopped};
 
-/// In a listing the watch is asked once for so many names.
+/// The stop signal is checked once for this many names.
 const NAMES_PER_CHECK: usize = 1024;
 
-/// The names of a directory that a search can go on with, in order: links are not followed and
-/// special files not read, but any name can be an ignore file.
+/// The files and directories in a directory, in order. Links and special files are left out, except
+/// that any entry can be a marker.
 pub(crate) struct Listing {
     dir: PathBuf,
-    /// All names one after the other: a large directory is one allocation and not a million.
+    /// All names, one after the other, so that a large directory takes one allocation.
     names: Vec<u8>,
     entries: Vec<Entry>,
-    pub(crate) present: Present,
+    pub(crate) markers: Markers,
 }
 
 struct Entry {
@@ -32,18 +35,19 @@ struct Entry {
     is_dir: bool,
 }
 
-pub(crate) enum ListError {
+/// Why a search cannot go on, or not even begin.
+pub(crate) enum WalkError {
     Stopped(Stopped),
     Failed(io::Error),
 }
 
-impl From<io::Error> for ListError {
+impl From<io::Error> for WalkError {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<rustix::io::Errno> for ListError {
+impl From<rustix::io::Errno> for WalkError {
     fn from(error: rustix::io::Errno) -> Self {
         Self::Failed(error.into())
     }
@@ -55,17 +59,17 @@ impl Listing {
         root: &Path,
         dir: PathBuf,
         open: &OpenFile<'_>,
-        watch: Watch<'_>,
-    ) -> Result<Self, ListError> {
+        stop_signal: StopSignal<'_>,
+    ) -> Result<Self, WalkError> {
         let is_root = dir.as_os_str().is_empty();
         let opened = open(if is_root { Path::new(".") } else { &dir });
         let mut listing =
-            Self { dir, names: Vec::new(), entries: Vec::new(), present: Present::default() };
+            Self { dir, names: Vec::new(), entries: Vec::new(), markers: Markers::default() };
         match opened {
-            Ok(file) => listing.add_all(&file, watch)?,
-            // An opener for files only; the caller has resolved the root, and it is not a name
-            // below itself. Nothing else is ever listed by its path.
-            Err(_) if is_root => listing.add_root(root, watch)?,
+            Ok(file) => listing.add_all(&file, stop_signal)?,
+            // The opener opens only files. The root is listed by its path, which the caller has
+            // resolved; nothing else is.
+            Err(_) if is_root => listing.add_root(root, stop_signal)?,
             Err(error) => return Err(error.into()),
         }
         let names = &listing.names;
@@ -102,7 +106,7 @@ impl Listing {
     }
 
     fn add(&mut self, name: &[u8], kind: FileType) {
-        self.present.note(name);
+        self.markers.note(name);
         if matches!(kind, FileType::RegularFile | FileType::Directory) {
             let is_dir = kind == FileType::Directory;
             self.entries.push(Entry { start: self.names.len(), len: name.len(), is_dir });
@@ -110,11 +114,11 @@ impl Listing {
         }
     }
 
-    fn add_all(&mut self, dir: &File, watch: Watch<'_>) -> Result<(), ListError> {
+    fn add_all(&mut self, dir: &File, stop_signal: StopSignal<'_>) -> Result<(), WalkError> {
         let mut count = 0;
         each_entry(dir, |name, kind, inode| {
             if count % NAMES_PER_CHECK == 0 {
-                watch.check().map_err(ListError::Stopped)?;
+                stop_signal.check().map_err(WalkError::Stopped)?;
             }
             count += 1;
             if matches!(name.to_bytes(), b"." | b"..") {
@@ -133,10 +137,10 @@ impl Listing {
         })
     }
 
-    fn add_root(&mut self, root: &Path, watch: Watch<'_>) -> Result<(), ListError> {
+    fn add_root(&mut self, root: &Path, stop_signal: StopSignal<'_>) -> Result<(), WalkError> {
         for (count, entry) in fs::read_dir(root)?.enumerate() {
             if count % NAMES_PER_CHECK == 0 {
-                watch.check().map_err(ListError::Stopped)?;
+                stop_signal.check().map_err(WalkError::Stopped)?;
             }
             let entry = entry?;
             let kind = entry.file_type().map_or(FileType::Unknown, |kind| {
@@ -154,8 +158,8 @@ impl Listing {
     }
 }
 
-/// Whether it belongs to an open journal of this process. Such a file is not even opened: to close it
-/// again would take from the process its locks on it.
+/// Whether the entry belongs to an open journal of this process. Such a file is not even opened,
+/// because closing it would release the locks that the process has on it.
 fn is_reserved(dir: &File, name: &CStr) -> bool {
     let Ok(stat) = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return false };
     #[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "types differ"))]
@@ -164,13 +168,12 @@ fn is_reserved(dir: &File, name: &CStr) -> bool {
     toolwright_reserved::holds(device, stat.st_ino)
 }
 
-/// With a buffer that is not written to before the system does: one on the stack would be, page by
-/// page, for each directory.
+/// Uses an uninitialized buffer: one on the stack would be zeroed for each directory.
 #[cfg(target_os = "linux")]
 fn each_entry(
     dir: &File,
-    mut each: impl FnMut(&CStr, FileType, u64) -> Result<(), ListError>,
-) -> Result<(), ListError> {
+    mut each: impl FnMut(&CStr, FileType, u64) -> Result<(), WalkError>,
+) -> Result<(), WalkError> {
     let mut buffer = Box::new_uninit_slice(16 << 10);
     let mut entries = rustix::fs::RawDir::new(dir, &mut buffer);
     while let Some(entry) = entries.next() {
@@ -183,8 +186,8 @@ fn each_entry(
 #[cfg(not(target_os = "linux"))]
 fn each_entry(
     dir: &File,
-    mut each: impl FnMut(&CStr, FileType, u64) -> Result<(), ListError>,
-) -> Result<(), ListError> {
+    mut each: impl FnMut(&CStr, FileType, u64) -> Result<(), WalkError>,
+) -> Result<(), WalkError> {
     for entry in rustix::fs::Dir::new(dir.try_clone()?)? {
         let entry = entry?;
         each(entry.file_name(), entry.file_type(), entry.ino())?;
@@ -192,9 +195,8 @@ fn each_entry(
     Ok(())
 }
 
-/// Whether an error says that the entry is no longer what the listing said: deleted, replaced, or
-/// turned into a link that the opener refuses. Then there is nothing to search here, and its name
-/// is not worth a line.
+/// Whether an error means that the entry has changed since it was listed: deleted, replaced, or
+/// turned into a link that the opener refuses. Such an entry is passed over without a note.
 pub(crate) fn has_moved(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let Some(errno) = Errno::from_io_error(error) else {
@@ -204,12 +206,46 @@ pub(crate) fn has_moved(error: &io::Error) -> bool {
         .contains(&errno)
 }
 
-/// `path` as it is printed: the start is called `display`.
-pub(crate) fn displayed(path: &Path, start: &Path, display: &Path) -> PathBuf {
+/// The path for the output, in which `display` stands for `start`.
+pub(crate) fn display_path(path: &Path, start: &Path, display: &Path) -> PathBuf {
     match path.strip_prefix(start) {
         Ok(rest) if rest.as_os_str().is_empty() => display.to_owned(),
         Ok(rest) => display.join(rest),
         Err(_) => path.to_owned(),
+    }
+}
+
+/// Entries of one directory: a directory, or files that follow each other.
+pub(crate) struct Task {
+    pub(crate) listing: Arc<Listing>,
+    pub(crate) entries: Range<usize>,
+    pub(crate) rules: Arc<ActiveRules>,
+}
+
+impl Task {
+    /// Divides a listing into tasks of one directory or at most `max_files` files.
+    pub(crate) fn divide(
+        listing: Listing,
+        rules: &Arc<ActiveRules>,
+        max_files: usize,
+        tasks: &mut Vec<Self>,
+    ) {
+        let listing = Arc::new(listing);
+        let mut start = 0;
+        while start < listing.len() {
+            let files = (start..listing.len())
+                .take(max_files)
+                .take_while(|&index| !listing.is_dir(index))
+                .count();
+            let entries = start..start + files.max(1);
+            start = entries.end;
+            tasks.push(Self { listing: Arc::clone(&listing), entries, rules: Arc::clone(rules) });
+        }
+    }
+
+    /// The path of the first entry, relative to the root.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.listing.path(self.entries.start)
     }
 }
 
@@ -219,10 +255,11 @@ mod tests {
 
     #[test]
     fn display_replaces_the_start() {
-        let shown =
-            |path, start, display| displayed(Path::new(path), Path::new(start), Path::new(display));
-        assert_eq!(shown("a/b", "", ""), Path::new("a/b"));
-        assert_eq!(shown("real/b", "real", "link"), Path::new("link/b"));
-        assert_eq!(shown("real", "real", "link").as_os_str().as_bytes(), b"link");
+        let of = |path, start, display| {
+            display_path(Path::new(path), Path::new(start), Path::new(display))
+        };
+        assert_eq!(of("a/b", "", ""), Path::new("a/b"));
+        assert_eq!(of("real/b", "real", "link"), Path::new("link/b"));
+        assert_eq!(of("real", "real", "link").as_os_str().as_bytes(), b"link");
     }
 }

@@ -1,32 +1,31 @@
-//! The text that is handed back: whole lines up to a limit, and what is said after them.
+//! The output of a search: whole lines up to a limit, notes on what was not searched, and a marker
+//! if the output was cut.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::structured::Unsearched;
-
-/// Below this limit a closing line would take the room of the lines it speaks of.
-const MARKER_FROM: usize = 1024;
-/// No marker is longer than this.
+/// Below this limit a marker would displace the very lines that it is about.
+const MARKER_MIN_LIMIT: usize = 1024;
+/// The longest marker.
 const MARKER_MAX: usize = 512;
 /// A path in a marker or a note is cut to about this many bytes.
-const PATH_SHOWN: usize = 160;
-/// So many unreadable entries are named; the others are counted.
-const NAMED: usize = 10;
+const MAX_PATH_BYTES: usize = 160;
+/// At most this many unreadable entries are named. All are counted.
+const MAX_NAMED: usize = 10;
 
 /// Collects whole lines until one does not fit.
 pub(crate) struct Output {
     bytes: Vec<u8>,
     limit: usize,
     matches: u64,
-    /// No more matches than these are taken.
+    /// The most matches that are accepted.
     match_limit: u64,
-    /// Set by the first line that did not fit; from then on nothing is taken.
+    /// Set by the first line that did not fit. Nothing is accepted after it.
     full: bool,
     /// The file in which the output became full.
     stopped_in: PathBuf,
-    /// Ends of lines in the last stretch before the limit, and the last one before it: where the
-    /// text may be cut to make room for the marker. With the matches up to there.
+    /// Where the text can be cut to make room for the marker: the ends of the last lines before the
+    /// limit, each with the number of matches up to it.
     ends: Vec<(usize, u64)>,
 }
 
@@ -47,14 +46,14 @@ impl Output {
         self.full
     }
 
-    /// The room for bytes and for matches. What is held elsewhere beyond this will not be taken.
-    pub(crate) fn room(&self) -> (usize, u64) {
+    /// How many more bytes and matches fit.
+    pub(crate) fn remaining(&self) -> (usize, u64) {
         (self.limit - self.bytes.len(), self.match_limit - self.matches)
     }
 
-    /// Takes a line. False: it did not fit, and nothing will from now on.
-    pub(crate) fn line(&mut self, line: &[u8], matched: bool) -> bool {
-        let (bytes, more) = self.room();
+    /// Appends a line. Returns false if it did not fit; then no later line will.
+    pub(crate) fn push_line(&mut self, line: &[u8], matched: bool) -> bool {
+        let (bytes, more) = self.remaining();
         if self.full || line.len() > bytes || matched && more == 0 {
             self.full = true;
             return false;
@@ -68,13 +67,13 @@ impl Output {
         true
     }
 
-    /// Takes nothing from now on: a line was not even worth holding.
+    /// Accepts nothing from now on: a line was too long even to be buffered.
     pub(crate) fn close(&mut self) {
         self.full = true;
     }
 
-    /// Names the file in which the output became full, relative to the root.
-    pub(crate) fn stop_in(&mut self, path: &Path) {
+    /// Records the file in which the output became full, relative to the root.
+    pub(crate) fn set_stopped_in(&mut self, path: &Path) {
         path.clone_into(&mut self.stopped_in);
     }
 
@@ -82,18 +81,19 @@ impl Output {
         &self.stopped_in
     }
 
-    /// Hands over the lines with the number of matches in them.
+    /// The lines, and the number of matches in them.
     pub(crate) fn into_lines(self) -> (Vec<u8>, u64) {
         (self.bytes, self.matches)
     }
 
-    /// The final text. `stopped_in` is how the file is called in which the output became full.
+    /// The final text. `stopped_in` is the displayed path of the file in which the output became
+    /// full.
     pub(crate) fn into_text(
         mut self,
         stopped_in: &Path,
-        skipped: &Skipped,
+        unsearched: &Unsearched,
     ) -> (Vec<u8>, bool, u64) {
-        if self.full && self.limit >= MARKER_FROM {
+        if self.full && self.limit >= MARKER_MIN_LIMIT {
             let marker = self.marker(stopped_in);
             let room = self.limit - marker.len();
             let (end, matches) =
@@ -101,16 +101,16 @@ impl Output {
             self.bytes.truncate(end);
             self.matches = matches;
             // Notes come before the marker, which is the last line.
-            skipped.write(&mut self.bytes, room);
+            unsearched.write(&mut self.bytes, room);
             self.bytes.extend_from_slice(marker.as_bytes());
         } else {
-            skipped.write(&mut self.bytes, self.limit);
+            unsearched.write(&mut self.bytes, self.limit);
         }
         (self.bytes, self.full, self.matches)
     }
 
     fn marker(&self, stopped_in: &Path) -> String {
-        let (path, limit) = (shown(stopped_in), self.limit);
+        let (path, limit) = (printable(stopped_in), self.limit);
         if self.bytes.is_empty() {
             format!(
                 "[output cut: the first matching line, in {path}, does not fit into {limit} bytes; search other paths]\n"
@@ -123,44 +123,39 @@ impl Output {
     }
 }
 
-/// Files and directories that could not be searched.
-#[derive(Default)]
-pub(crate) struct Skipped {
-    named: Vec<(PathBuf, String)>,
-    total: u64,
+/// Files and directories that could not be searched, or not to their end. An empty result says
+/// nothing about them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unsearched {
+    /// The first ones, by their paths relative to the root, with the reason.
+    pub named: Vec<(PathBuf, String)>,
+    /// How many there are.
+    pub total: u64,
 }
 
-impl Skipped {
+impl Unsearched {
     pub(crate) fn add(&mut self, path: PathBuf, reason: String) {
         self.total += 1;
-        if self.named.len() < NAMED {
+        if self.named.len() < MAX_NAMED {
             self.named.push((path, reason));
         }
     }
 
-    /// Gives the paths the names under which they are shown.
-    pub(crate) fn call(&mut self, name: impl Fn(&Path) -> PathBuf) {
+    pub(crate) fn rename(&mut self, display: impl Fn(&Path) -> PathBuf) {
         for (path, _) in &mut self.named {
-            *path = name(path);
+            *path = display(path);
         }
     }
 
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
-    pub(crate) fn into_unsearched(self) -> Unsearched {
-        Unsearched { named: self.named, total: self.total }
-    }
-
-    /// Appends a line per entry as long as the text stays within `limit`, and says how many more
-    /// there are. With room for nothing else, only their number; with no room for that, nothing.
+    /// Appends a line per entry as long as the text stays within `limit`, and a line that counts the
+    /// rest. Without room for any entry it appends the count alone, and without room for that,
+    /// nothing.
     fn write(&self, text: &mut Vec<u8>, limit: usize) {
         let mut notes = String::new();
         for count in (0..=self.named.len()).rev() {
             notes.clear();
             for (path, reason) in &self.named[..count] {
-                let _ = writeln!(notes, "[not searched: {}: {reason}]", shown(path));
+                let _ = writeln!(notes, "[not searched: {}: {reason}]", printable(path));
             }
             let rest = self.total - count as u64;
             if rest > 0 {
@@ -176,11 +171,11 @@ impl Skipped {
     }
 }
 
-/// A path in a line of ours: without control characters, which could forge lines, and bounded.
-fn shown(path: &Path) -> String {
+/// A path for a note: bounded, and without control characters, which could forge lines.
+fn printable(path: &Path) -> String {
     let mut text = String::new();
     for character in path.to_string_lossy().chars() {
-        if text.len() >= PATH_SHOWN {
+        if text.len() >= MAX_PATH_BYTES {
             text.push('…');
             break;
         }
@@ -199,7 +194,7 @@ mod tests {
 
     fn filled(limit: usize, lines: &[&str]) -> Output {
         let mut output = Output::new(limit, u64::MAX);
-        let _ = lines.iter().all(|line| output.line(line.as_bytes(), true));
+        let _ = lines.iter().all(|line| output.push_line(line.as_bytes(), true));
         output
     }
 
@@ -211,28 +206,28 @@ mod tests {
         let all = lines.concat();
         for limit in 0..all.len() + 700 {
             let (text, truncated, matches) =
-                filled(limit, &lines).into_text(Path::new("f"), &Skipped::default());
+                filled(limit, &lines).into_text(Path::new("f"), &Unsearched::default());
             assert!(text.len() <= limit, "limit {limit}");
             assert_eq!(truncated, limit < all.len(), "limit {limit}");
             let text = String::from_utf8(text).expect("utf-8");
-            let kept = if truncated && limit >= MARKER_FROM {
+            let found = if truncated && limit >= MARKER_MIN_LIMIT {
                 let at = text.find("[output cut at").expect("marker");
                 assert_eq!(text[at..].matches('\n').count(), 1);
                 &text[..at]
             } else {
                 &text[..]
             };
-            assert!(kept.is_empty() || kept.ends_with('\n'), "limit {limit}");
-            assert!(all.starts_with(kept), "limit {limit}");
-            assert_eq!(kept.lines().count() as u64, matches, "limit {limit}");
+            assert!(found.is_empty() || found.ends_with('\n'), "limit {limit}");
+            assert!(all.starts_with(found), "limit {limit}");
+            assert_eq!(found.lines().count() as u64, matches, "limit {limit}");
         }
     }
 
     #[test]
-    fn a_line_that_never_fits_is_said_to() {
+    fn the_marker_names_a_line_that_never_fits() {
         let line = format!("f:1:{}\n", "x".repeat(5000));
         let (text, truncated, matches) =
-            filled(1024, &[&line]).into_text(Path::new("f"), &Skipped::default());
+            filled(1024, &[&line]).into_text(Path::new("f"), &Unsearched::default());
         let text = String::from_utf8(text).expect("utf-8");
         assert!(text.starts_with("[output cut: the first matching line, in f,"), "{text}");
         assert!(truncated);
@@ -241,13 +236,14 @@ mod tests {
 
     #[test]
     fn notes_shrink_and_never_take_the_room_of_matches() {
-        let mut skipped = Skipped::default();
+        let mut unsearched = Unsearched::default();
         for n in 0..14 {
-            skipped.add(PathBuf::from(format!("d\n{n}/{}", "é".repeat(300))), "denied".to_owned());
+            unsearched
+                .add(PathBuf::from(format!("d\n{n}/{}", "é".repeat(300))), "denied".to_owned());
         }
         for limit in 0..4000 {
             let (text, truncated, _) =
-                filled(limit, &["f:1:x\n"]).into_text(Path::new("f"), &skipped);
+                filled(limit, &["f:1:x\n"]).into_text(Path::new("f"), &unsearched);
             assert!(text.len() <= limit);
             assert_eq!(truncated, limit < 6);
             let text = String::from_utf8(text).expect("utf-8");

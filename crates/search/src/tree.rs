@@ -1,83 +1,65 @@
-//! The tree below a directory, taken apart into tasks in path order. Doing one may bring forth
-//! more, which then stand in its place.
-//!
-//! A search of one thread keeps them on a stack, one of several on a [`Board`](crate::board); both
-//! are lazy, and a search that is full after the first file has listed one directory.
+//! The tree below a directory, divided into tasks in path order. A task may be replaced by more
+//! tasks, so a search that is full after the first file has listed one directory.
 
 use std::ffi::OsStr;
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::desk::Desk;
-use crate::grep::OpenFile;
-use crate::ignores::{Ignores, Scope};
-use crate::listing::{ListError, Listing, has_moved};
-use crate::watch::{Stopped, Watch};
+use crate::ignore_rules::{ActiveRules, IgnoreRules};
+use crate::listing::{Listing, Task, WalkError, has_moved};
+use crate::query::OpenFile;
+use crate::stop_signal::{StopSignal, Stopped};
+use crate::worker_output::WorkerOutput;
 
-/// What is done with a file that the walk does not pass over.
-pub(crate) trait Visit {
-    /// False: no other file is wanted.
-    fn file(&mut self, path: &Path) -> Result<bool, Stopped>;
+/// Handles the files that a walk does not ignore.
+pub(crate) trait Visitor {
+    /// Returns false if no other file is wanted.
+    fn visit(&mut self, path: &Path) -> Result<bool, Stopped>;
 }
 
-/// Entries of one directory: a directory, or files that follow each other.
-pub(crate) struct Task {
-    listing: Arc<Listing>,
-    entries: Range<usize>,
-    scope: Arc<Scope>,
-}
-
-impl Task {
-    /// The path of the first entry, relative to the root.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.listing.path(self.entries.start)
-    }
-}
-
-/// What all threads of a search have in common.
+/// The part of a search that all its threads share.
 pub(crate) struct Tree<'a> {
     pub(crate) root: &'a Path,
     pub(crate) open: &'a OpenFile<'a>,
-    pub(crate) watch: Watch<'a>,
-    pub(crate) ignores: Ignores<'a>,
-    /// So many files, if they follow each other in one directory, make a task.
-    pub(crate) files_per_task: usize,
+    pub(crate) stop_signal: StopSignal<'a>,
+    pub(crate) rules: IgnoreRules<'a>,
+    pub(crate) max_files_per_task: usize,
 }
 
 impl Tree<'_> {
-    /// The tasks that `start` comes down to.
-    pub(crate) fn begin(&self, start: &Path) -> Result<Vec<Task>, ListError> {
-        let listing = Listing::read(self.root, start.to_owned(), self.open, self.watch)?;
-        let scope = self.ignores.begin(start, listing.present);
+    /// Divides `start` into tasks.
+    pub(crate) fn begin(&self, start: &Path) -> Result<Vec<Task>, WalkError> {
+        self.stop_signal.check().map_err(WalkError::Stopped)?;
+        let listing = Listing::read(self.root, start.to_owned(), self.open, self.stop_signal)?;
+        let rules = self.rules.begin(start, listing.markers);
         let mut tasks = Vec::new();
-        self.divide(listing, &scope, &mut tasks);
+        Task::divide(listing, &rules, self.max_files_per_task, &mut tasks);
         Ok(tasks)
     }
 
-    /// Does `task`; the tasks in its place are appended to `children`. Stops early when the desk
-    /// takes no more.
+    /// Runs `task`, and appends the tasks that replace it to `children`. Ends early if the visitor
+    /// wants no more.
     pub(crate) fn run(
         &self,
         task: &Task,
-        desk: &Desk<'_>,
-        visit: &mut dyn Visit,
+        output: &WorkerOutput<'_>,
+        visitor: &mut dyn Visitor,
         children: &mut Vec<Task>,
     ) -> Result<(), Stopped> {
-        let Task { listing, entries, scope } = task;
+        let Task { listing, entries, rules } = task;
         let mut path = Vec::with_capacity(256);
         for index in entries.clone() {
             let is_dir = listing.is_dir(index);
             listing.path_into(index, &mut path);
             let path = Path::new(OsStr::from_bytes(&path));
-            if self.ignores.skips(scope, path, listing.name(index), is_dir) {
+            if self.rules.ignores(rules, path, listing.name(index), is_dir) {
                 continue;
             }
-            desk.enter(path);
+            output.enter(path);
             if is_dir {
-                self.enter(path, scope, desk, children)?;
-            } else if !visit.file(path)? {
+                self.enter(path, rules, output, children)?;
+            } else if !visitor.visit(path)? {
                 return Ok(());
             }
         }
@@ -87,35 +69,21 @@ impl Tree<'_> {
     fn enter(
         &self,
         dir: &Path,
-        scope: &Arc<Scope>,
-        desk: &Desk<'_>,
+        rules: &Arc<ActiveRules>,
+        output: &WorkerOutput<'_>,
         children: &mut Vec<Task>,
     ) -> Result<(), Stopped> {
-        self.watch.check()?;
-        desk.count();
-        match Listing::read(self.root, dir.to_owned(), self.open, self.watch) {
+        self.stop_signal.check()?;
+        output.count_opened();
+        match Listing::read(self.root, dir.to_owned(), self.open, self.stop_signal) {
             Ok(listing) => {
-                let scope = self.ignores.enter(scope, dir, listing.present);
-                self.divide(listing, &scope, children);
+                let rules = self.rules.enter(rules, dir, listing.markers);
+                Task::divide(listing, &rules, self.max_files_per_task, children);
             }
-            Err(ListError::Stopped(stopped)) => return Err(stopped),
-            Err(ListError::Failed(error)) if has_moved(&error) => {}
-            Err(ListError::Failed(error)) => desk.skip(dir, error.to_string()),
+            Err(WalkError::Stopped(stopped)) => return Err(stopped),
+            Err(WalkError::Failed(error)) if has_moved(&error) => {}
+            Err(WalkError::Failed(error)) => output.skip(dir, error.to_string()),
         }
         Ok(())
-    }
-
-    fn divide(&self, listing: Listing, scope: &Arc<Scope>, tasks: &mut Vec<Task>) {
-        let listing = Arc::new(listing);
-        let mut start = 0;
-        while start < listing.len() {
-            let files = (start..listing.len())
-                .take(self.files_per_task)
-                .take_while(|&index| !listing.is_dir(index))
-                .count();
-            let entries = start..start + files.max(1);
-            start = entries.end;
-            tasks.push(Task { listing: Arc::clone(&listing), entries, scope: Arc::clone(scope) });
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! Trees with one of everything, and large real ones, searched by us and by a ripgrep 15 found
-//! through `TOOLWRIGHT_RG`.
+//! Compares searches of odd trees, and of large real ones, with those of a ripgrep 15 that
+//! `TOOLWRIGHT_RG` names.
 
 #![cfg(target_os = "linux")]
 
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::Tree;
-use support::rg::{SPREADS, assert_same, compare, compare_names, oracle, ours, rg};
+use support::rg::{PARALLELISMS, assert_same, compare, compare_names, oracle, ours, rg};
 
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let convert = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
     std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(convert).collect()
 }
 
-/// A repository with other repositories in it, two worktrees, ignore files that contradict each
+/// A repository that contains other repositories, two worktrees, ignore files that contradict each
 /// other, all encodings and all kinds of names.
 fn menagerie() -> Tree {
     let tree = Tree::new(&[]);
@@ -154,7 +154,7 @@ const PATTERNS: [&str; 64] = [
     "(?i)warn",
     "\\D+",
     "[^\\n]t",
-    // And those that are none.
+    // Invalid patterns.
     "(",
     ")",
     "[",
@@ -240,29 +240,27 @@ fn names_in_a_menagerie() {
         &["**/.git/**"],
     ];
     for patterns in sets {
-        for hidden in [false, true] {
-            compare_names(&program, &tree.root, "", patterns, hidden);
-        }
+        compare_names(&program, &tree.root, "", patterns);
         for start in ["src", "build", "main.rs", ".config"] {
-            compare_names(&program, &tree.root, start, patterns, false);
+            compare_names(&program, &tree.root, start, patterns);
         }
     }
 }
 
-/// As a user whom permissions keep out, so root gives way to nobody in a process of its own.
+/// Runs as a user without permissions: root starts a process of its own as `nobody`.
 #[test]
-fn what_cannot_be_read() {
+fn unreadable_entries_are_named() {
     let Some(program) = oracle() else { return };
     if rustix::process::geteuid().is_root() {
         let status = Command::new(std::env::current_exe().expect("path"))
-            .args(["--exact", "what_cannot_be_read", "--nocapture"])
+            .args(["--exact", "unreadable_entries_are_named", "--nocapture"])
             .current_dir("/")
             .uid(65534)
             .gid(65534)
             .status();
         match status {
             Ok(status) => assert!(status.success()),
-            Err(error) => eprintln!("skipped: nobody cannot run this: {error}"),
+            Err(error) => eprintln!("skipped: the user `nobody` cannot run this: {error}"),
         }
         return;
     }
@@ -295,9 +293,9 @@ fn what_cannot_be_read() {
         set(path, mode);
     }
     let (expected, _) = rg(&program, &tree.root, "", "hit");
-    let found: Vec<_> = SPREADS
+    let found: Vec<_> = PARALLELISMS
         .iter()
-        .map(|spread| ours(&tree.root, "", "hit", *spread).expect("searched"))
+        .map(|parallelism| ours(&tree.root, "", "hit", *parallelism).expect("searched"))
         .collect();
     for (path, _) in modes {
         set(path, 0o755);
@@ -312,7 +310,7 @@ fn what_cannot_be_read() {
     }
 }
 
-/// Sources of packages: those of cargo's registry, else those that npm has installed.
+/// The sources of packages: those in cargo's registry, otherwise those that npm has installed.
 fn real_tree() -> Option<PathBuf> {
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
@@ -327,6 +325,6 @@ fn a_large_real_tree() {
     for pattern in ["unsafe impl<\\w+", "©|™|漢", "(?i)deprecated.*since"] {
         compare(&program, &root, "", pattern);
     }
-    compare_names(&program, &root, "", &[], false);
-    compare_names(&program, &root, "", &["*.{toml,json}", "!**/tests/**"], true);
+    compare_names(&program, &root, "", &[]);
+    compare_names(&program, &root, "", &["*.{toml,json}", "!**/tests/**"]);
 }

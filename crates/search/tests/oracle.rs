@@ -1,4 +1,4 @@
-//! The same trees searched by a ripgrep 15 found through `TOOLWRIGHT_RG`.
+//! Compares searches with those of a ripgrep 15 that `TOOLWRIGHT_RG` names.
 
 #![cfg(target_os = "linux")]
 
@@ -11,7 +11,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use support::Tree;
-use support::rg::{SPREADS, compare, oracle, ours};
+use support::rg::{PARALLELISMS, compare, oracle, ours};
 
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let convert = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
@@ -133,7 +133,7 @@ fn one_of_everything() {
         "words",
     ];
     for start in starts {
-        // Every program start counts, so places that differ in their bytes alone get a part.
+        // Starting a program takes time, so files that differ only in their bytes get fewer patterns.
         let part = if start.is_empty() || start.starts_with("nul") { 1 } else { 4 };
         for pattern in PATTERNS.iter().step_by(part) {
             compare(&program, &tree.root, start, pattern);
@@ -223,7 +223,7 @@ fn ignore_rules() {
     }
 }
 
-/// Git's global excludes come from the environment, so this runs in a process of its own.
+/// Runs in a process of its own, because git's global excludes come from the environment.
 #[test]
 fn global_excludes() {
     let Some(program) = oracle() else { return };
@@ -248,7 +248,9 @@ fn global_excludes() {
             compare(&program, &tree.root, start, "hit");
         }
     }
-    assert!(!ours(&ignore_zoo(true).root, "", "hit", SPREADS[0]).expect("searched").is_empty());
+    assert!(
+        !ours(&ignore_zoo(true).root, "", "hit", PARALLELISMS[0]).expect("searched").is_empty()
+    );
 }
 
 proptest! {

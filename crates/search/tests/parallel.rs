@@ -1,4 +1,4 @@
-//! What several threads must not change, and what they must not do.
+//! Several threads do not change the result, and stop when they must.
 
 #![cfg(target_os = "linux")]
 
@@ -14,15 +14,18 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use rustix::io::Errno;
 use support::{Tree, beneath, soak};
-use toolwright_search::{GlobRequest, GrepError, GrepRequest, Spread, glob_spread, grep_spread};
+use toolwright_search::{
+    GrepError, GrepRequest, LineQuery, Parallelism, Scope, find_lines_with, grep_with,
+    list_files_with,
+};
 
 /// Several threads from the first directory on.
-fn threads(count: usize) -> Spread {
-    Spread { switch: 0, threads: Some(count) }
+fn threads(count: usize) -> Parallelism {
+    Parallelism { threshold: 0, threads: Some(count) }
 }
 
 /// `dirs` directories of `files` files with `content` each.
-fn wood(dirs: usize, files: usize, content: &str) -> Tree {
+fn forest(dirs: usize, files: usize, content: &str) -> Tree {
     let tree = Tree::new(&[]);
     for dir in 0..dirs {
         for file in 0..files {
@@ -36,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(80 * soak()))]
 
     #[test]
-    fn one_thread_and_several_say_the_same(
+    fn one_thread_and_several_find_the_same(
         files in proptest::collection::vec((
             "(a|b|c|\\.h|d)(/(a|b|e|x)){0,3}(\\.x|\\.y|)",
             prop_oneof![
@@ -69,58 +72,70 @@ proptest! {
             beneath(&root, path)
         };
         let request = GrepRequest { max_output_bytes, ..tree.request("a", &cancel) };
-        let one = grep_spread(&request, &open, threads(1)).expect("searched");
-        let several = grep_spread(&request, &open, threads(count)).expect("searched");
+        let one = grep_with(&request, &open, threads(1)).expect("searched");
+        let several = grep_with(&request, &open, threads(count)).expect("searched");
         prop_assert!(one.text.len() <= max_output_bytes);
         prop_assert_eq!(String::from_utf8_lossy(&several.text), String::from_utf8_lossy(&one.text));
         prop_assert_eq!(several, one);
-        let request = GlobRequest {
+        let scope = Scope {
             root: &tree.root,
             start: Path::new(""),
-            patterns: &["!*.y"],
-            hidden: count % 2 == 0,
+            filter: &|path| !path.ends_with("b.x"),
             max_results: (max_output_bytes % 50) as u64,
+            max_bytes: max_output_bytes,
             deadline: None,
             cancel: &cancel,
         };
-        let one = glob_spread(&request, &open, threads(1)).expect("listed");
-        prop_assert!(one.count <= request.max_results);
-        prop_assert_eq!(glob_spread(&request, &open, threads(count)).expect("listed"), one);
+        let one = list_files_with(&scope, &["!*.y"], &open, threads(1)).expect("listed");
+        prop_assert!(one.count <= scope.max_results);
+        let several = list_files_with(&scope, &["!*.y"], &open, threads(count)).expect("listed");
+        prop_assert_eq!(several, one);
+        let query = LineQuery { pattern: "a", globs: &["!*.y"], case_insensitive: count % 2 == 0 };
+        let mut one = find_lines_with(&scope, &query, &open, threads(1)).expect("searched");
+        let mut several =
+            find_lines_with(&scope, &query, &open, threads(count)).expect("searched");
+        prop_assert!(one.count <= scope.max_results);
+        // Several threads search some files ahead of the limit.
+        if one.truncated {
+            prop_assert!(several.files_searched >= one.files_searched);
+            (one.files_searched, several.files_searched) = (0, 0);
+        }
+        prop_assert_eq!(several, one);
     }
 }
 
 #[test]
 fn every_limit() {
-    let tree = wood(12, 5, "hit one\nhit two\n");
+    let tree = forest(12, 5, "hit one\nhit two\n");
     let cancel = AtomicBool::new(false);
     for max_output_bytes in (0..3000).step_by(7) {
         let request = GrepRequest { max_output_bytes, ..tree.request("hit", &cancel) };
-        let one = tree.run_spread(&request, 1).expect("searched");
+        let one = tree.run_on(&request, 1).expect("searched");
         assert!(one.text.len() <= max_output_bytes);
-        assert_eq!(tree.run_spread(&request, 3).expect("searched"), one, "{max_output_bytes}");
+        assert_eq!(tree.run_on(&request, 3).expect("searched"), one, "{max_output_bytes}");
     }
 }
 
 #[test]
-fn the_switch_in_the_middle_of_a_tree() {
-    let tree = wood(30, 20, "hit\n");
+fn threads_are_added_in_the_middle_of_a_tree() {
+    let tree = forest(30, 20, "hit\n");
     let cancel = AtomicBool::new(false);
     let request = tree.request("hit", &cancel);
     let root = File::open(&tree.root).expect("root");
     let open = |path: &Path| beneath(&root, path);
-    let all = grep_spread(&request, &open, threads(1)).expect("searched");
+    let all = grep_with(&request, &open, threads(1)).expect("searched");
     assert_eq!(all.matches, 600);
-    for switch in [1, 17, 299, 600, 10_000] {
-        let spread = Spread { switch, threads: Some(3) };
-        assert_eq!(grep_spread(&request, &open, spread).expect("searched"), all);
-        let spread = Spread { switch, threads: None };
-        assert_eq!(grep_spread(&request, &open, spread).expect("searched"), all);
+    for threshold in [1, 17, 299, 600, 10_000] {
+        for threads in [Some(3), None] {
+            let parallelism = Parallelism { threshold, threads };
+            assert_eq!(grep_with(&request, &open, parallelism).expect("searched"), all);
+        }
     }
 }
 
 #[test]
-fn a_full_output_ends_it_soon() {
-    let tree = wood(100, 30, "a line that says hit and then some\n");
+fn a_full_output_ends_the_search_soon() {
+    let tree = forest(100, 30, "a line that says hit and then some\n");
     let cancel = AtomicBool::new(false);
     let root = File::open(&tree.root).expect("root");
     let opened = AtomicUsize::new(0);
@@ -128,24 +143,24 @@ fn a_full_output_ends_it_soon() {
         opened.fetch_add(1, Ordering::Relaxed);
         beneath(&root, path)
     };
-    // Some 45 bytes a line: full after some 220 of 3,000 files.
+    // With about 45 bytes a line, the output is full after about 220 of 3,000 files.
     let request = GrepRequest { max_output_bytes: 10_000, ..tree.request("hit", &cancel) };
-    let one = grep_spread(&request, &open, threads(1)).expect("searched");
+    let one = grep_with(&request, &open, threads(1)).expect("searched");
     let alone = opened.swap(0, Ordering::Relaxed);
     assert!(alone < 250, "{alone}");
-    let several = grep_spread(&request, &open, threads(4)).expect("searched");
+    let several = grep_with(&request, &open, threads(4)).expect("searched");
     assert_eq!(several, one);
-    // Four tasks of 16 files in hand, the findings ahead, and the directories they are in.
+    // Four running tasks of 16 files, the results ahead of the output, and their directories.
     let together = opened.load(Ordering::Relaxed);
     assert!(together < alone + 330, "{together} and not {alone}");
 }
 
 #[test]
-fn what_is_ahead_waits_for_the_first() {
-    // The first file is opened late; what is found meanwhile would be 30 MB or more.
+fn results_ahead_of_the_output_are_bounded() {
+    // The first file opens late. Unbounded results would take 30 MB or more until then.
     let line = format!("hit{}\n", "-".repeat(996));
     for (content, most) in [(line.repeat(100), 80), (line.repeat(20), 300)] {
-        let tree = wood(15, 40, &content);
+        let tree = forest(15, 40, &content);
         tree.write("a", b"hit\n");
         for dir in 0..15 {
             tree.write(&format!("d{dir:03}/g"), line.repeat(200).as_bytes());
@@ -162,16 +177,16 @@ fn what_is_ahead_waits_for_the_first() {
             beneath(&root, path)
         };
         let request = GrepRequest { max_output_bytes: usize::MAX, ..tree.request("hit", &cancel) };
-        let several = grep_spread(&request, &open, threads(4)).expect("searched");
+        let several = grep_with(&request, &open, threads(4)).expect("searched");
         let ahead = ahead.load(Ordering::Relaxed);
         assert!(ahead < most, "{ahead} files of {} bytes were ahead", content.len());
-        assert_eq!(several, grep_spread(&request, &open, threads(1)).expect("searched"));
+        assert_eq!(several, grep_with(&request, &open, threads(1)).expect("searched"));
     }
 }
 
 #[test]
 fn cancel_ends_all_threads() {
-    let tree = wood(50, 20, "nothing\n");
+    let tree = forest(50, 20, "nothing\n");
     let root = File::open(&tree.root).expect("root");
     for at in [1, 100, 500] {
         let cancel = AtomicBool::new(false);
@@ -182,7 +197,7 @@ fn cancel_ends_all_threads() {
             }
             beneath(&root, path)
         };
-        let ended = grep_spread(&tree.request("hit", &cancel), &open, threads(4));
+        let ended = grep_with(&tree.request("hit", &cancel), &open, threads(4));
         assert!(matches!(ended, Err(GrepError::Cancelled { .. })), "{ended:?}");
         let opened = opened.load(Ordering::Relaxed);
         assert!(opened < at + 20, "{opened} after {at}");
@@ -190,10 +205,10 @@ fn cancel_ends_all_threads() {
 }
 
 #[test]
-fn a_deadline_keeps_what_is_in_order() {
-    let tree = wood(50, 20, "hit\n");
+fn a_deadline_keeps_the_results_in_order() {
+    let tree = forest(50, 20, "hit\n");
     let cancel = AtomicBool::new(false);
-    let all = tree.run_spread(&tree.request("hit", &cancel), 1).expect("searched").text;
+    let all = tree.run_on(&tree.request("hit", &cancel), 1).expect("searched").text;
     let root = File::open(&tree.root).expect("root");
     let open = |path: &Path| {
         thread::sleep(Duration::from_millis(1));
@@ -205,12 +220,12 @@ fn a_deadline_keeps_what_is_in_order() {
             deadline: Some(started + Duration::from_millis(120)),
             ..tree.request("hit", &cancel)
         };
-        match grep_spread(&request, &open, threads(count)) {
+        match grep_with(&request, &open, threads(count)) {
             Err(GrepError::TimedOut { path, partial, matches }) => {
                 assert!(all.starts_with(&partial) && !partial.is_empty());
                 assert!(partial.ends_with(b"\n"));
                 assert_eq!(partial.split_inclusive(|&byte| byte == b'\n').count() as u64, matches);
-                // What is next in order is where it was.
+                // The error names the file of the next line.
                 let next = String::from_utf8_lossy(&all[partial.len()..]).into_owned();
                 let path = path.to_string_lossy();
                 assert!(next.starts_with(&*path), "{path} is not where {next:.20} begins");
@@ -221,10 +236,10 @@ fn a_deadline_keeps_what_is_in_order() {
     }
 }
 
-/// All but one of the threads sleep, for findings that are never taken.
+/// All threads but one wait for a turn that never comes.
 #[test]
-fn a_deadline_wakes_who_waits() {
-    let tree = wood(20, 5, &"hit\n".repeat(5_000));
+fn a_deadline_wakes_waiting_threads() {
+    let tree = forest(20, 5, &"hit\n".repeat(5_000));
     tree.write("a", b"hit\n");
     let cancel = AtomicBool::new(false);
     let root = File::open(&tree.root).expect("root");
@@ -238,7 +253,7 @@ fn a_deadline_wakes_who_waits() {
         deadline: Some(Instant::now() + Duration::from_millis(100)),
         ..tree.request("hit", &cancel)
     };
-    match grep_spread(&request, &open, threads(4)) {
+    match grep_with(&request, &open, threads(4)) {
         Err(GrepError::TimedOut { path, partial, .. }) => {
             assert_eq!((path.as_path(), partial.as_slice()), (Path::new("a"), &b""[..]));
         }
@@ -247,8 +262,8 @@ fn a_deadline_wakes_who_waits() {
 }
 
 #[test]
-fn a_panic_reaches_the_caller_and_nobody_else() {
-    let tree = wood(30, 20, &"hit\n".repeat(500));
+fn a_panic_reaches_only_its_caller() {
+    let tree = forest(30, 20, &"hit\n".repeat(500));
     let cancel = AtomicBool::new(false);
     let root = File::open(&tree.root).expect("root");
     let request = tree.request("nothing", &cancel);
@@ -257,17 +272,17 @@ fn a_panic_reaches_the_caller_and_nobody_else() {
             assert!(path != Path::new(bad), "asked for on purpose");
             beneath(&root, path)
         };
-        let ended = catch_unwind(AssertUnwindSafe(|| grep_spread(&request, &open, threads(4))));
+        let ended = catch_unwind(AssertUnwindSafe(|| grep_with(&request, &open, threads(4))));
         assert!(ended.is_err());
     }
-    assert_eq!(tree.run_spread(&request, 4).expect("searched").text, b"");
+    assert_eq!(tree.run_on(&request, 4).expect("searched").text, b"");
 }
 
 #[test]
-fn many_at_once() {
-    let tree = wood(20, 20, "hit\n");
+fn many_searches_at_the_same_time() {
+    let tree = forest(20, 20, "hit\n");
     let cancel = AtomicBool::new(false);
-    let all = tree.run_spread(&tree.request("hit", &cancel), 1).expect("searched");
+    let all = tree.run_on(&tree.request("hit", &cancel), 1).expect("searched");
     thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {

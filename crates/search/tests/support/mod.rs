@@ -1,4 +1,4 @@
-//! What the tests of searching share: a tree to search and an opener that cannot leave it.
+//! A tree to search, and an opener that cannot leave it.
 
 #![expect(dead_code, reason = "not every test needs all of it")]
 
@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use tempfile::TempDir;
-use toolwright_search::{GrepError, GrepRequest, Grepped, Spread, grep, grep_spread};
+use toolwright_search::{GrepError, GrepRequest, GrepText, Parallelism, grep, grep_with};
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
@@ -52,19 +52,19 @@ impl Tree {
         }
     }
 
-    pub(crate) fn run(&self, request: &GrepRequest<'_>) -> Result<Grepped, GrepError> {
+    pub(crate) fn run(&self, request: &GrepRequest<'_>) -> Result<GrepText, GrepError> {
         let root = File::open(&self.root).expect("root");
         grep(request, &|path| beneath(&root, path))
     }
 
-    pub(crate) fn run_spread(
+    pub(crate) fn run_on(
         &self,
         request: &GrepRequest<'_>,
         threads: usize,
-    ) -> Result<Grepped, GrepError> {
+    ) -> Result<GrepText, GrepError> {
         let root = File::open(&self.root).expect("root");
-        let spread = Spread { switch: 0, threads: Some(threads) };
-        grep_spread(request, &|path| beneath(&root, path), spread)
+        let parallelism = Parallelism { threshold: 0, threads: Some(threads) };
+        grep_with(request, &|path| beneath(&root, path), parallelism)
     }
 }
 

@@ -1,18 +1,22 @@
-//! A ripgrep 15 found through `TOOLWRIGHT_RG`, and what it says about a tree.
+//! The ripgrep 15 that `TOOLWRIGHT_RG` names, and comparisons with it.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use toolwright_search::{GlobRequest, GrepRequest, Spread, glob_spread, grep_spread};
+use toolwright_search::{GrepRequest, Parallelism, Scope, grep_with, list_files_with};
 
 use super::beneath;
 
 /// One thread, and more threads than there is work for.
-pub(crate) const SPREADS: [Spread; 2] =
-    [Spread { switch: 0, threads: Some(1) }, Spread { switch: 0, threads: Some(3) }];
+pub(crate) const PARALLELISMS: [Parallelism; 2] = [
+    Parallelism { threshold: 0, threads: Some(1) },
+    Parallelism { threshold: 0, threads: Some(3) },
+];
 
 pub(crate) fn oracle() -> Option<PathBuf> {
     let rg = std::env::var_os("TOOLWRIGHT_RG").map(PathBuf::from);
@@ -42,7 +46,7 @@ fn output(program: &Path, root: &Path, start: &str, arguments: &[&str]) -> Outpu
     output
 }
 
-/// What the program prints, and its message if it fails.
+/// The program's output, and its message if it fails.
 pub(crate) fn rg(program: &Path, root: &Path, start: &str, pattern: &str) -> (Vec<u8>, String) {
     // Files are not mapped into memory here; see the crate's essay.
     let arguments = ["-n", "--no-heading", "-H", "--no-mmap", "-e", pattern];
@@ -50,19 +54,22 @@ pub(crate) fn rg(program: &Path, root: &Path, start: &str, pattern: &str) -> (Ve
     (stdout, without_advice(&String::from_utf8_lossy(&stderr)))
 }
 
-/// Without the paragraph on a flag that would help: tools take none.
+/// Removes the paragraph on a flag that would help, because the tools take none, and puts this
+/// crate's smaller size limit in place of ripgrep's.
 fn without_advice(message: &str) -> String {
-    message
-        .split_once("\n\nConsider enabling ")
-        .map_or_else(|| message.to_owned(), |(what, _)| format!("{what}\n"))
+    let message = message.replace("size limit of 104857600", "size limit of 16777216");
+    match message.split_once("\n\nConsider enabling ") {
+        Some((reason, _)) => format!("{reason}\n"),
+        None => message,
+    }
 }
 
-/// The same from us.
+/// The output of this crate, or its message.
 pub(crate) fn ours(
     root: &Path,
     start: &str,
     pattern: &str,
-    spread: Spread,
+    parallelism: Parallelism,
 ) -> Result<Vec<u8>, String> {
     let cancel = AtomicBool::new(false);
     let start = Path::new(start);
@@ -76,15 +83,15 @@ pub(crate) fn ours(
         cancel: &cancel,
     };
     let handle = File::open(root).expect("root");
-    grep_spread(&request, &|path| beneath(&handle, path), spread)
+    grep_with(&request, &|path| beneath(&handle, path), parallelism)
         .map(|found| found.text)
         .map_err(|error| error.to_string())
 }
 
 pub(crate) fn compare(program: &Path, root: &Path, start: &str, pattern: &str) {
     let (expected, message) = rg(program, root, start, pattern);
-    for spread in SPREADS {
-        match ours(root, start, pattern, spread) {
+    for parallelism in PARALLELISMS {
+        match ours(root, start, pattern, parallelism) {
             Ok(text) => assert_same(&text, &expected, pattern, start),
             Err(error) => {
                 assert_eq!(format!("rg: {error}\n"), message, "{pattern:?} in {start:?}");
@@ -93,7 +100,7 @@ pub(crate) fn compare(program: &Path, root: &Path, start: &str, pattern: &str) {
     }
 }
 
-/// The first line that differs says more than two texts of a megabyte.
+/// Reports the first line that differs instead of two texts of a megabyte.
 pub(crate) fn assert_same(ours: &[u8], theirs: &[u8], pattern: &str, start: &str) {
     if ours == theirs {
         return;
@@ -115,41 +122,34 @@ pub(crate) fn assert_same(ours: &[u8], theirs: &[u8], pattern: &str, start: &str
     );
 }
 
-/// Names below `start`, from both.
-pub(crate) fn compare_names(
-    program: &Path,
-    root: &Path,
-    start: &str,
-    patterns: &[&str],
-    hidden: bool,
-) {
+/// Compares the file names below `start`.
+pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: &[&str]) {
     let mut arguments = vec!["--files"];
     arguments.extend(patterns.iter().flat_map(|&pattern| ["-g", pattern]));
-    if hidden {
-        arguments.push("--hidden");
-    }
     let expected = output(program, root, start, &arguments);
     let cancel = AtomicBool::new(false);
-    let request = GlobRequest {
+    let scope = Scope {
         root,
         start: Path::new(start),
-        patterns,
-        hidden,
+        filter: &|_| true,
         max_results: u64::MAX,
+        max_bytes: usize::MAX,
         deadline: None,
         cancel: &cancel,
     };
     let handle = File::open(root).expect("root");
-    let said = format!("{patterns:?}");
-    for spread in SPREADS {
-        match glob_spread(&request, &|path| beneath(&handle, path), spread) {
+    let label = format!("{patterns:?}");
+    for parallelism in PARALLELISMS {
+        match list_files_with(&scope, patterns, &|path| beneath(&handle, path), parallelism) {
             Ok(found) => {
-                assert_same(&found.text, &expected.stdout, &said, start);
+                let line = |path: Cow<'_, Path>| [path.as_os_str().as_bytes(), b"\n"].concat();
+                let names: Vec<u8> = found.paths().flat_map(line).collect();
+                assert_same(&names, &expected.stdout, &label, start);
                 assert!(!found.truncated);
             }
             Err(error) => {
                 let message = String::from_utf8_lossy(&expected.stderr);
-                assert_eq!(format!("rg: {error}\n"), message, "{said} in {start:?}");
+                assert_eq!(format!("rg: {error}\n"), message, "{label} in {start:?}");
             }
         }
     }

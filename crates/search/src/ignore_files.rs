@@ -1,4 +1,4 @@
-//! The rules of one directory, read from its ignore files.
+//! The ignore files of one directory, and the rules in them.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -11,25 +11,25 @@ use std::sync::Arc;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Mode, OFlags};
 
-use crate::kept::Kept;
+use crate::lru_cache::LruCache;
 
-/// No ignore file is this large, but a hostile one could be; it is then no ignore file.
-const IGNORE_FILE_LIMIT: u64 = 512 << 10;
+/// A larger file is not taken for an ignore file: only a hostile one is this large.
+const MAX_FILE_BYTES: u64 = 512 << 10;
 
-/// Files of rules are kept up to this size in all: building their automata takes much longer than
-/// reading them again.
-const KEPT_SIZE: usize = 64 << 10;
-/// A rule counts as so many bytes at least, and a file as so many.
-const KEPT_RULE: usize = 32;
-const KEPT_FILE: usize = 2 << 10;
+/// The total size of the ignore files whose compiled rules are cached. Compiling takes much longer
+/// than reading the files again.
+const CACHE_BYTES: usize = 64 << 10;
+/// The least that a rule and a file weigh in the cache, in bytes.
+const MIN_RULE_WEIGHT: usize = 32;
+const MIN_FILE_WEIGHT: usize = 2 << 10;
 
-static FILES: Kept<(PathBuf, Vec<u8>), Arc<Gitignore>> = Kept::new(KEPT_SIZE);
+static CACHE: LruCache<(PathBuf, Vec<u8>), Arc<Gitignore>> = LruCache::new(CACHE_BYTES);
 
-/// What a directory holds that decides about the names in and below it: a set of the names below.
+/// The set of names in a directory that affect the names in and below it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Present(u8);
+pub(crate) struct Markers(u8);
 
-impl Present {
+impl Markers {
     pub(crate) const RGIGNORE: Self = Self(1);
     pub(crate) const IGNORE: Self = Self(2);
     pub(crate) const GITIGNORE: Self = Self(4);
@@ -57,46 +57,48 @@ impl Present {
         Self(self.0 & !other.0)
     }
 
-    /// Whether one of `names` is there.
+    /// Whether the set has one of `names`.
     pub(crate) fn has(self, names: Self) -> bool {
         self.0 & names.0 != 0
     }
 
-    /// Whether this is the top of a repository.
+    /// Whether the directory is the top of a repository.
     pub(crate) fn is_repository(self) -> bool {
         self.has(Self::GIT.with(Self::JJ))
     }
 }
 
-/// What the ignore files of one directory say.
+/// The rules of the ignore files of one directory.
 #[derive(Default)]
-pub(crate) struct Rules {
+pub(crate) struct DirectoryRules {
     pub(crate) rgignore: Option<Arc<Gitignore>>,
     pub(crate) ignore: Option<Arc<Gitignore>>,
     pub(crate) gitignore: Option<Arc<Gitignore>>,
     pub(crate) exclude: Option<Arc<Gitignore>>,
 }
 
-impl Rules {
-    /// Reads what is `present` in the directory at `place`, up to `room` rules. `dir` is what the
-    /// paths asked about begin with there; `read` gets absolute paths.
+impl DirectoryRules {
+    /// Reads the ignore files among `markers` in the directory at `real_path`, up to `max_rules`
+    /// rules. `dir` is the prefix of the paths that the rules are matched against. `read` is called
+    /// with absolute paths.
     pub(crate) fn load(
         dir: &Path,
-        place: &Path,
-        present: Present,
-        mut room: usize,
+        real_path: &Path,
+        markers: Markers,
+        mut max_rules: usize,
         read: &dyn Fn(&Path) -> Option<Vec<u8>>,
     ) -> Self {
-        let mut rules = |names: Present, content: &dyn Fn() -> Option<Vec<u8>>| {
-            let found = if present.has(names) { built(dir, content()?, room) } else { None };
-            room -= found.as_deref().map_or(0, Gitignore::len);
+        let mut rules = |names: Markers, content: &dyn Fn() -> Option<Vec<u8>>| {
+            let found =
+                if markers.has(names) { compile_cached(dir, content()?, max_rules) } else { None };
+            max_rules -= found.as_deref().map_or(0, Gitignore::len);
             found
         };
         Self {
-            rgignore: rules(Present::RGIGNORE, &|| read(&place.join(".rgignore"))),
-            ignore: rules(Present::IGNORE, &|| read(&place.join(".ignore"))),
-            gitignore: rules(Present::GITIGNORE, &|| read(&place.join(".gitignore"))),
-            exclude: rules(Present::GIT, &|| exclude(&place.join(".git"), read)),
+            rgignore: rules(Markers::RGIGNORE, &|| read(&real_path.join(".rgignore"))),
+            ignore: rules(Markers::IGNORE, &|| read(&real_path.join(".ignore"))),
+            gitignore: rules(Markers::GITIGNORE, &|| read(&real_path.join(".gitignore"))),
+            exclude: rules(Markers::GIT, &|| exclude(&real_path.join(".git"), read)),
         }
     }
 
@@ -106,8 +108,8 @@ impl Rules {
     }
 }
 
-/// Opens what lies above the root, without waiting for the other end of a FIFO.
-pub(crate) fn open_plainly(path: &Path) -> io::Result<File> {
+/// Opens a file above the root, without waiting for the other end of a FIFO.
+pub(crate) fn open_by_path(path: &Path) -> io::Result<File> {
     if toolwright_reserved::is_any() && path.metadata().is_ok_and(|found| is_reserved(&found)) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -119,19 +121,19 @@ fn is_reserved(found: &Metadata) -> bool {
     toolwright_reserved::holds(found.dev(), found.ino())
 }
 
-/// A regular file of reasonable size.
+/// The content of a regular file of reasonable size.
 pub(crate) fn content(file: File) -> Option<Vec<u8>> {
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(IGNORE_FILE_LIMIT + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= IGNORE_FILE_LIMIT).then_some(bytes)
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes)
 }
 
-/// The `info/exclude` of a repository. In a worktree, `.git` is a file that names a directory, in
-/// which another file names the repository.
+/// The `info/exclude` of a repository. In a worktree, `.git` is a file that names a directory, and a
+/// file in that directory names the repository.
 fn exclude(git: &Path, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     if let Some(found) = read(&git.join("info/exclude")) {
         return Some(found);
@@ -154,33 +156,32 @@ fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// The rules of a file with this content, kept for as long as it has it.
-fn built(dir: &Path, content: Vec<u8>, room: usize) -> Option<Arc<Gitignore>> {
+/// The rules of a file with this content in `dir`.
+fn compile_cached(dir: &Path, content: Vec<u8>, max_rules: usize) -> Option<Arc<Gitignore>> {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();
-    if lines <= room
-        && let Some(kept) = FILES.find(|(of, known)| *known == content && of == dir)
+    if lines <= max_rules
+        && let Some(cached) = CACHE.get(|(of, known)| *known == content && of == dir)
     {
-        return Some(kept);
+        return Some(cached);
     }
-    let rules = Arc::new(parse(dir, &content, room)?);
-    let takes = content.len().max(lines * KEPT_RULE).max(KEPT_FILE);
-    FILES.keep((dir.to_owned(), content), Arc::clone(&rules), takes);
+    let rules = Arc::new(compile(dir, &content, max_rules)?);
+    let weight = content.len().max(lines * MIN_RULE_WEIGHT).max(MIN_FILE_WEIGHT);
+    CACHE.insert((dir.to_owned(), content), Arc::clone(&rules), weight);
     Some(rules)
 }
 
-/// One rule per line; a line that is no rule is passed over, and a line that is not UTF-8 ends the
-/// file, as in ripgrep.
-fn parse(dir: &Path, content: &[u8], room: usize) -> Option<Gitignore> {
+/// Reads one rule per line. An invalid rule is skipped, and a line that is not UTF-8 ends the file, as
+/// in ripgrep.
+fn compile(dir: &Path, content: &[u8], max_rules: usize) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(dir);
     let mut lines = 0;
     for (number, line) in content.split(|&byte| byte == b'\n').enumerate() {
         let Ok(line) = std::str::from_utf8(line) else { break };
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         let line = line.strip_suffix('\r').unwrap_or(line);
-        // A line that is no rule is passed over.
         let _ = builder.add_line(None::<PathBuf>, line);
         lines += usize::from(!line.is_empty());
-        if lines > room {
+        if lines > max_rules {
             return None;
         }
     }

@@ -1,45 +1,12 @@
-//! The cancel flag and the deadline, and a reader that obeys both.
+//! A reader that a cancellation or a deadline interrupts.
 
 use std::cell::Cell;
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
-/// Why a search ends before its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stopped {
-    TimedOut,
-    Cancelled,
-    /// Another thread has ended the search: the output is full, or that thread was stopped.
-    Halted,
-}
+use crate::stop_signal::{StopSignal, Stopped};
 
-/// What is asked between any two pieces of work.
-#[derive(Clone, Copy)]
-pub(crate) struct Watch<'a> {
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) cancel: &'a AtomicBool,
-    /// Set by the thread that ends the search of several.
-    pub(crate) halt: &'a AtomicBool,
-}
-
-impl Watch<'_> {
-    pub(crate) fn check(self) -> Result<(), Stopped> {
-        if self.cancel.load(Ordering::Relaxed) {
-            return Err(Stopped::Cancelled);
-        }
-        if self.halt.load(Ordering::Relaxed) {
-            return Err(Stopped::Halted);
-        }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Stopped::TimedOut),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// How reading a file ended, where it did not end well. The searcher wraps the error it gets from
-/// the reader, so the reader keeps what it was.
+/// How reading a file ended. The searcher wraps the error it gets from the reader, so the reader
+/// records the original here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ReadEnd {
     #[default]
@@ -50,45 +17,50 @@ pub(crate) enum ReadEnd {
     Utf16,
 }
 
-/// A reader that fails as soon as the watch says stop: the only way out of the searcher in the
-/// middle of a file without a match.
+/// A reader that fails as soon as the search is stopped. A failing read is the only way out of the
+/// searcher in the middle of a file without a match.
 ///
-/// It also fills every buffer to its end, as ripgrep 15.0 does, so that whether a file counts as
-/// binary is decided by its first block and not by how reads happen to be split.
+/// It also fills every buffer to its end, as ripgrep 15.0 does. So the first block decides whether a
+/// file counts as binary, and not the way in which reads happen to be split.
 ///
-/// The searcher's decoder reads three bytes first, in every file, to see whether they are a byte
-/// order mark, and drops one of UTF-8. So it is given that mark at once, and what the file begins
-/// with is looked at here, in the block that is read anyway.
-pub(crate) struct Watched<'a, R> {
+/// The searcher's decoder first reads three bytes of every file, looks for a byte order mark in them
+/// and drops one of UTF-8. This reader hands it such a mark at once, and looks for the file's own
+/// mark in the first block, which is read anyway.
+pub(crate) struct InterruptibleReader<'a, R> {
     inner: R,
-    watch: Watch<'a>,
+    stop_signal: StopSignal<'a>,
     end: &'a Cell<ReadEnd>,
-    /// What is left to read where the size is known: a small file takes one call and not three.
+    /// The bytes left to read where the size is known: a small file takes one call instead of three.
     left: Option<u64>,
-    /// How much of the mark that is not in the file is still to be given.
+    /// The rest of the mark that is handed to the decoder and is not in the file.
     mark: &'static [u8],
-    /// Whether the file's own mark is still to be looked for.
-    fresh: bool,
+    /// Whether the first block, which may begin with a mark, is still to be read.
+    at_start: bool,
     ended: bool,
 }
 
 const UTF8_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 const UTF16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 
-impl<'a, R: Read> Watched<'a, R> {
-    /// Files that say they are empty are asked: those of `/proc` all say so.
-    pub(crate) fn new(inner: R, size: u64, watch: Watch<'a>, end: &'a Cell<ReadEnd>) -> Self {
+impl<'a, R: Read> InterruptibleReader<'a, R> {
+    /// A `size` of zero is not trusted: all files of `/proc` report it.
+    pub(crate) fn new(
+        inner: R,
+        size: u64,
+        stop_signal: StopSignal<'a>,
+        end: &'a Cell<ReadEnd>,
+    ) -> Self {
         end.set(ReadEnd::Fine);
         let left = (size > 0).then_some(size);
-        Self { inner, watch, end, left, mark: &UTF8_MARK, fresh: true, ended: false }
+        Self { inner, stop_signal, end, left, mark: &UTF8_MARK, at_start: true, ended: false }
     }
 
-    /// The bytes as they are, for a file known to begin with a mark of UTF-16.
-    pub(crate) fn unmarked(inner: R, watch: Watch<'a>, end: &'a Cell<ReadEnd>) -> Self {
-        Self { mark: &[], fresh: false, ..Self::new(inner, 0, watch, end) }
+    /// Passes the bytes through unchanged, for a file known to begin with a mark of UTF-16.
+    pub(crate) fn unmarked(inner: R, stop_signal: StopSignal<'a>, end: &'a Cell<ReadEnd>) -> Self {
+        Self { mark: &[], at_start: false, ..Self::new(inner, 0, stop_signal, end) }
     }
 
-    /// Reads a file for which `buf` has room, in one piece, and gives its text without a mark.
+    /// Reads a whole file into `buf`, which is large enough, and returns its text without a mark.
     pub(crate) fn whole(mut self, buf: &mut [u8]) -> io::Result<&[u8]> {
         let filled = self.fill(buf, 0)?;
         let text = &buf[..filled];
@@ -104,15 +76,15 @@ impl<'a, R: Read> Watched<'a, R> {
         Ok(())
     }
 
-    /// Fills `buf` from `filled` on, as far as there is something to read.
+    /// Fills `buf` from `filled` on, until it is full or the file ends.
     fn fill(&mut self, buf: &mut [u8], mut filled: usize) -> io::Result<usize> {
         while filled < buf.len() && !self.ended {
-            if let Err(stopped) = self.watch.check() {
+            if let Err(stopped) = self.stop_signal.check() {
                 self.end.set(ReadEnd::Stopped(stopped));
                 return Err(io::Error::other("stopped"));
             }
             match self.inner.read(&mut buf[filled..]) {
-                // A signal for the host is no reason to give up a file.
+                // A signal that the host received does not end the read.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.end.set(ReadEnd::Failed);
@@ -130,16 +102,16 @@ impl<'a, R: Read> Watched<'a, R> {
     }
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for InterruptibleReader<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if !self.mark.is_empty() {
-            let (given, rest) = self.mark.split_at(buf.len().min(self.mark.len()));
-            buf[..given.len()].copy_from_slice(given);
+            let (mark, rest) = self.mark.split_at(buf.len().min(self.mark.len()));
+            buf[..mark.len()].copy_from_slice(mark);
             self.mark = rest;
-            return Ok(given.len());
+            return Ok(mark.len());
         }
         let mut filled = self.fill(buf, 0)?;
-        if std::mem::take(&mut self.fresh) {
+        if std::mem::take(&mut self.at_start) {
             let first = &buf[..filled];
             self.refuse_utf16(first)?;
             if first.starts_with(&UTF8_MARK) {
@@ -153,13 +125,15 @@ impl<R: Read> Read for Watched<'_, R> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn read_in(size: usize, content: &[u8], known: bool) -> io::Result<Vec<u8>> {
         let (off, end) = (AtomicBool::new(false), Cell::new(ReadEnd::Fine));
-        let watch = Watch { deadline: None, cancel: &off, halt: &off };
+        let stop_signal = StopSignal { deadline: None, cancel: &off, halt: &off };
         let length = if known { content.len() as u64 } else { 0 };
-        let mut reader = Watched::new(content, length, watch, &end);
+        let mut reader = InterruptibleReader::new(content, length, stop_signal, &end);
         let (mut all, mut buf) = (Vec::new(), vec![0; size]);
         loop {
             match reader.read(&mut buf)? {

@@ -1,0 +1,101 @@
+//! Lists the files of a tree, as `rg --files -g PATTERN` does.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::error::GrepError;
+use crate::listing::WalkError;
+use crate::name_filter::NameFilter;
+use crate::output::Unsearched;
+use crate::parallel::{Parallelism, VisitorBuilder};
+use crate::query::{OpenFile, PathFilter, Scope};
+use crate::records;
+use crate::search::Search;
+use crate::stop_signal::Stopped;
+use crate::tree::Visitor;
+use crate::worker_output::WorkerOutput;
+
+/// The files that were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileList {
+    records: Vec<u8>,
+    /// How many there are.
+    pub count: u64,
+    /// Whether there are more.
+    pub truncated: bool,
+    /// The directories that could not be listed.
+    pub unlisted: Unsearched,
+}
+
+impl FileList {
+    /// Paths relative to the root, in order.
+    pub fn paths(&self) -> impl Iterator<Item = Cow<'_, Path>> {
+        records::paths(&self.records)
+    }
+}
+
+/// Lists the files whose names match `globs`, as `rg -g` takes them. Without any, lists all files
+/// that a search would read.
+pub fn list_files(
+    scope: &Scope<'_>,
+    globs: &[&str],
+    open: &OpenFile<'_>,
+) -> Result<FileList, GrepError> {
+    list_files_with(scope, globs, open, Parallelism::default())
+}
+
+/// [`list_files`] on a chosen number of threads, for tests.
+#[doc(hidden)]
+pub fn list_files_with(
+    scope: &Scope<'_>,
+    globs: &[&str],
+    open: &OpenFile<'_>,
+    parallelism: Parallelism,
+) -> Result<FileList, GrepError> {
+    let lister = FileLister { start: scope.start, filter: scope.filter };
+    let search = Search::in_scope(scope, NameFilter::new(globs)?, open, parallelism);
+    let (output, unlisted) = search.run(&lister, records::to_text)?;
+    let truncated = output.is_full();
+    let (records, count) = output.into_lines();
+    Ok(FileList { records, count, truncated, unlisted })
+}
+
+struct FileLister<'a> {
+    start: &'a Path,
+    filter: &'a PathFilter<'a>,
+}
+
+impl VisitorBuilder for FileLister<'_> {
+    fn max_files_per_task(&self) -> usize {
+        // Once listed, a name costs next to nothing.
+        usize::MAX
+    }
+
+    fn build<'o>(&'o self, output: &'o WorkerOutput<'_>) -> Box<dyn Visitor + 'o> {
+        Box::new(NameVisitor { output, filter: self.filter })
+    }
+
+    fn visit_start(&self, _: &File, output: &WorkerOutput<'_>) -> Result<(), WalkError> {
+        // As in ripgrep, a file that was named is listed whatever the patterns say.
+        let mut visitor = NameVisitor { output, filter: self.filter };
+        visitor.visit(self.start).map(drop).map_err(WalkError::Stopped)
+    }
+}
+
+struct NameVisitor<'o> {
+    output: &'o WorkerOutput<'o>,
+    filter: &'o PathFilter<'o>,
+}
+
+impl Visitor for NameVisitor<'_> {
+    fn visit(&mut self, path: &Path) -> Result<bool, Stopped> {
+        if !(self.filter)(path) {
+            return Ok(true);
+        }
+        let record = records::encode(path.as_os_str().as_bytes());
+        let more = self.output.push_line(&[&record, b"\n"], true);
+        self.output.stopped().map_or(Ok(more), Err)
+    }
+}

@@ -1,0 +1,70 @@
+//! What a caller asks for.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// The longest line that is searched. A file with a longer one is searched up to it and named at
+/// the end of the text.
+pub const LINE_LIMIT: usize = 32 << 20;
+
+/// Opens a path below the root, a file or a directory, for reading, without ever leaving the root.
+///
+/// It must not wait for the other end of a FIFO (`O_NONBLOCK`), and reports an entry that it will
+/// not open as an error. Directories are asked for too, `.` for the root.
+pub type OpenFile<'a> = dyn Fn(&Path) -> io::Result<File> + Sync + 'a;
+
+/// Whether a file, by its path relative to the root, may be searched or listed.
+pub type PathFilter<'a> = dyn Fn(&Path) -> bool + Sync + 'a;
+
+/// What [`grep`](crate::grep) searches for, and where.
+#[derive(Clone, Copy)]
+pub struct GrepRequest<'a> {
+    /// The absolute real path of the root. Used to list the root itself and to anchor ignore rules.
+    pub root: &'a Path,
+    /// Where to search, relative to the root, without symbolic links; empty for the root itself.
+    pub start: &'a Path,
+    /// The name of `start` in the output, relative to the root; empty for the root.
+    pub display: &'a Path,
+    /// A regular expression in ripgrep's syntax. `-n` is a pattern like any other.
+    pub pattern: &'a str,
+    /// The text is never longer than this.
+    pub max_output_bytes: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Set from another thread to stop the search.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Where [`find_lines`](crate::find_lines) and [`list_files`](crate::list_files) look, and how much
+/// they return.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The absolute real path of the root. Used to list the root itself and to anchor ignore rules.
+    pub root: &'a Path,
+    /// Where to search, relative to the root, without symbolic links; empty for the root itself.
+    pub start: &'a Path,
+    /// Files that it rejects do not exist as far as the search is concerned.
+    pub filter: &'a PathFilter<'a>,
+    /// At most this many results are returned.
+    pub max_results: u64,
+    /// The results take at most this many bytes.
+    pub max_bytes: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Set from another thread to stop the search.
+    pub cancel: &'a AtomicBool,
+}
+
+/// The lines that [`find_lines`](crate::find_lines) looks for.
+#[derive(Clone, Copy)]
+pub struct LineQuery<'a> {
+    /// A regular expression in ripgrep's syntax.
+    pub pattern: &'a str,
+    /// Patterns for file names, as `rg -g` takes them. They are stronger than all ignore files.
+    pub globs: &'a [&'a str],
+    /// Whether upper and lower case are the same.
+    pub case_insensitive: bool,
+}
