@@ -9,7 +9,7 @@ const cache = fileURLToPath(new URL('../../.cache', import.meta.url))
 export function makeFolder(files: Record<string, string> = {}): string {
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'tools-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(files)) putFile(folder, name, text)
   return folder
 }

@@ -47,7 +47,7 @@ export interface DemoStage {
 /** Makes a stage that is gone when the test has finished; one of several at once names its own test. */
 export function makeDemoStage(finished: typeof onTestFinished = onTestFinished): DemoStage {
   const temporary = mkdtempSync(join(tmpdir(), 'toolwright-demo-test-'))
-  finished(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }))
+  finished(() => rmSync(temporary, { recursive: true, force: true }))
 
   const start: DemoStage['start'] = (args, extra = {}) => startDemo(args, { TMPDIR: temporary, ...extra })
   const serve: DemoStage['serve'] = async (reply) => {

@@ -25,7 +25,7 @@ export interface Sandbox {
 /** Makes a sandbox that is removed when the current test has finished. */
 export function makeSandbox(): Sandbox {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-')))
-  onTestFinished(() => rmSync(base, { recursive: true, force: true, maxRetries: 3 }))
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
   const root = join(base, 'root')
   const outside = join(base, 'outside')
   mkdirSync(root)

@@ -108,7 +108,7 @@ async function main() {
     await session.close()
     await journal.close()
     web.close()
-    rmSync(workspace, { recursive: true, force: true, maxRetries: 3 })
+    rmSync(workspace, { recursive: true, force: true })
   }
 }
 

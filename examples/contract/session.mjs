@@ -58,5 +58,5 @@ try {
   console.log(`${calls.length} calls replayed, byte for byte`)
   await journal.close()
 } finally {
-  rmSync(workspace, { recursive: true, force: true, maxRetries: 3 })
+  rmSync(workspace, { recursive: true, force: true })
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -33,12 +33,7 @@ export function openWorkspace({ project, inPlace }) {
 
   // The real path: on macOS the temporary directory is reached through a link.
   const parent = mkdtempSync(join(realpathSync(tmpdir()), 'toolwright-demo-'))
-  // The sandbox may be putting back what it protects in the moment in which the directory goes.
-  const remove = () => {
-    for (let attempt = 0; attempt < 5 && existsSync(parent); attempt += 1) {
-      rmSync(parent, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 })
-    }
-  }
+  const remove = () => rmSync(parent, { recursive: true, force: true })
   try {
     const directory = join(parent, basename(source))
     cpSync(source, directory, {

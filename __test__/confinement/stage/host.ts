@@ -201,7 +201,7 @@ export class Host {
   /** Ends the host and removes what it had. */
   async stop(): Promise<void> {
     await this.end()
-    rmSync(this.base, { recursive: true, force: true, maxRetries: 3 })
+    rmSync(this.base, { recursive: true, force: true })
   }
 }
 

@@ -59,7 +59,7 @@ export class Scene {
 
   async end(): Promise<void> {
     for (const work of this.#last) await work()
-    for (const path of [this.outside, this.inside]) rmSync(path, { recursive: true, force: true, maxRetries: 3 })
+    for (const path of [this.outside, this.inside]) rmSync(path, { recursive: true, force: true })
   }
 
   directory(path: string): string {

@@ -6,6 +6,7 @@
 
 mod identity;
 mod leader;
+mod lease;
 mod needed;
 mod pool;
 mod pools;
@@ -22,7 +23,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub(crate) use leader::ConfinedLeader;
-pub(crate) use pool::{Enforcement, probe, take_worker};
+pub(crate) use lease::{Enforcement, probe, take_worker};
 pub(crate) use pools::{release_directory, with_room};
 use rustix::io::Errno;
 use toolwright_sandbox::wire::{Request, frame_length, run_frame};

@@ -17,7 +17,7 @@ type Identity = Option<(u64, u64, Option<SystemTime>)>;
 /// Which files the paths of a plan are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identities {
-    given: Vec<Identity>,
+    granted: Vec<Identity>,
     /// What stands for those that are absent is made, and removed, by supervisors.
     protected: Vec<Identity>,
 }
@@ -25,16 +25,22 @@ pub(super) struct Identities {
 impl Identities {
     pub(super) fn now(plan: &Plan) -> Self {
         // The root is writable.
-        let given = plan.writable.iter().chain(&plan.closed).chain(&plan.readable);
+        let granted = plan.writable.iter().chain(&plan.closed).chain(&plan.readable);
         Self {
-            given: given.map(|path| identity(path)).collect(),
+            granted: granted.map(|path| identity(path)).collect(),
             protected: plan.protected.iter().map(|path| identity(path)).collect(),
         }
     }
 
+    /// One path, which is another file in each version.
+    #[cfg(test)]
+    pub(super) fn of_version(version: u64) -> Self {
+        Self { granted: vec![Some((0, version, None))], protected: Vec::new() }
+    }
+
     /// Whether the paths that a supervisor only looks at are the same.
     pub(super) fn agree(&self, other: &Self) -> bool {
-        self.given == other.given
+        self.granted == other.granted
     }
 }
 

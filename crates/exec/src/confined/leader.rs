@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Reply, kill_frame, send};
 
-use super::pool::Lease;
+use super::lease::Lease;
 use crate::running_command::{CommandState, NotRun};
 
 /// How long a worker may take to kill a command. One that takes longer is killed itself.

@@ -1,262 +1,165 @@
-//! Supervisors and idle workers, by plan.
+//! The supervisor and the idle workers of one plan.
+//!
+//! This module decides which worker a command gets, and names no process: what it needs of supervisors,
+//! workers and the host are the three traits below. So a test can run it with others in their place, in
+//! every order of the calls.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::DerefMut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use toolwright_sandbox::layers::{Layers, is_shortage};
+use toolwright_sandbox::layers::is_shortage;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::Order;
 
 use super::identity::Identities;
 use super::supervisor::Supervisor;
-use super::worker::{MAX_START_TIME, NoWorker, Worker};
-use super::{needed, pools};
-use crate::cancel::CancelSource;
-use crate::error::{ExecError, SpawnReason};
-use crate::missing::Missing;
-use crate::request::{ExecRequest, Sandbox};
+use super::worker::{MAX_START_TIME, NoWorker};
 
 /// How long a worker waits for its next command before it leaves. A test cannot wait for as long.
 const IDLE_MS: u32 = if cfg!(test) { 500 } else { 30_000 };
-/// How many workers of a plan wait; one more is made when it is needed.
+/// How many idle workers a plan keeps. More are made when they are needed.
 const MAX_IDLE: usize = 16;
-/// A supervisor may leave, unused, in the moment it is asked for a worker.
-const TRIES: usize = 3;
+/// How often a worker is asked for again: an unused supervisor may leave at that moment.
+pub(super) const MAX_TRIES: usize = 3;
+
+/// A supervisor, as the pool uses it.
+pub(crate) trait SupervisorHandle {
+    /// What it makes.
+    type Worker: WorkerHandle;
+    /// A worker that is being made.
+    type Pending;
+
+    /// Asks for a worker, without waiting for it.
+    fn request_worker(&self) -> io::Result<Self::Pending>;
+    /// Ends one that does not answer. What its workers run goes on.
+    fn kill(&self);
+}
+
+/// A worker, as the pool uses it.
+pub(crate) trait WorkerHandle {
+    /// Whether it can be given a command.
+    fn is_idle(&mut self) -> bool;
+}
+
+/// What a call does outside of the pool.
+pub(super) trait Host<S: SupervisorHandle> {
+    fn start(&self, generation: u64, without_mounts: Option<i32>) -> io::Result<S>;
+    fn wait(&self, pending: S::Pending) -> Result<S::Worker, NoWorker>;
+    /// Which files the paths of the plan are now.
+    fn identities(&self) -> Identities;
+    fn has_root(&self) -> bool;
+    /// Whether `error` is a want of descriptors, and idle processes of this host could be released.
+    fn make_room(&self, error: &io::Error) -> bool;
+}
 
 #[derive(Debug, Default)]
-pub(crate) struct Pool(Mutex<State>);
+pub(crate) struct Pool(Mutex<State<Supervisor>>);
 
-#[derive(Debug, Default)]
-pub(super) struct State {
-    supervisor: Option<Supervisor>,
-    /// Those that wait, and since when; the one that came last is taken first.
-    idle: Vec<(Worker, Instant)>,
+impl Pool {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<Supervisor>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct State<S: SupervisorHandle> {
+    supervisor: Option<S>,
+    /// The idle workers, and since when each is. The last one is taken first.
+    idle: Vec<(S::Worker, Instant)>,
     /// Which files the paths of the plan were when the supervisor was started, and, once it has made
     /// a worker, when it was ready.
     seen: Identities,
     is_ready: bool,
-    /// How long the supervisor has been waited for in vain.
+    /// How long calls have waited for the supervisor in vain.
     silent: Duration,
-    /// Counts retired supervisors. A worker of one of them is not taken back.
+    /// Counts retired supervisors. A worker of one of them is not put back.
     pub(super) generation: u64,
     pub(super) used: Option<Instant>,
     /// Why this plan is carried out without a tree of files of its own.
     without_mounts: Option<i32>,
 }
 
-/// A worker for one command.
+impl<S: SupervisorHandle> Default for State<S> {
+    fn default() -> Self {
+        Self {
+            supervisor: None,
+            idle: Vec::new(),
+            seen: Identities::default(),
+            is_ready: false,
+            silent: Duration::ZERO,
+            generation: 0,
+            used: None,
+            without_mounts: None,
+        }
+    }
+}
+
+/// A worker of a pool.
 #[derive(Debug)]
-pub(crate) struct Lease {
-    /// `None` once it has been given back.
-    worker: Option<Worker>,
-    origin: Origin,
+pub(super) struct Acquired<W> {
+    pub(super) worker: W,
+    /// The supervisor that it belongs to.
+    pub(super) generation: u64,
+    /// Whether it was made for this call.
+    pub(super) is_new: bool,
 }
 
-#[derive(Debug)]
-enum Origin {
-    Pool(Arc<Pool>, u64),
-    /// It has a supervisor for itself, which ends with the command.
-    Isolated {
-        _supervisor: Supervisor,
-    },
+/// What a worker was requested of.
+struct Asked {
+    generation: u64,
+    without_mounts: Option<i32>,
+    seen: Identities,
 }
 
-impl Lease {
-    #[expect(clippy::expect_used, reason = "a worker is given back once, by what owns the lease")]
-    pub(crate) fn worker(&self) -> &Worker {
-        self.worker.as_ref().expect("not given back")
-    }
-
-    #[expect(clippy::expect_used, reason = "a worker is given back once, by what owns the lease")]
-    pub(crate) fn worker_mut(&mut self) -> &mut Worker {
-        self.worker.as_mut().expect("not given back")
-    }
-
-    /// Its supervisor is of no more use.
-    pub(crate) fn retire(&self) {
-        if let Origin::Pool(pool, generation) = &self.origin {
-            let mut state = pool.lock();
-            if state.generation == *generation {
-                state.retire();
-            }
-        }
-    }
-
-    pub(crate) fn release(&mut self) {
-        let Origin::Pool(pool, generation) = &self.origin else { return };
-        let Some(worker) = self.worker.take() else { return };
-        let mut state = pool.lock();
-        if state.generation == *generation {
-            state.put_back(worker);
-        }
+impl Asked {
+    fn of<S: SupervisorHandle>(state: &State<S>) -> Self {
+        let State { generation, without_mounts, .. } = *state;
+        Self { generation, without_mounts, seen: state.seen.clone() }
     }
 }
 
-impl Pool {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What enforces a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Enforcement {
-    /// These layers.
-    Layers(Layers),
-    /// Nothing: the sandbox program could not be run, for this reason.
-    Unavailable(String),
-}
-
-/// Finds out what holds, by making a worker.
-pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
-    match worker_of_pool(plan, cancel, None) {
-        Ok((worker, pool, generation)) => {
-            let layers = worker.layers;
-            Lease { worker: Some(worker), origin: Origin::Pool(pool, generation) }.release();
-            Enforcement::Layers(layers)
-        }
-        Err(reason) => Enforcement::Unavailable(describe(&reason)),
-    }
-}
-
-/// A worker for this command, behind the layers it cannot do without.
-pub(crate) fn take_worker(
-    sandbox: &Sandbox<'_>,
-    request: &ExecRequest<'_>,
-    deadline: Option<Instant>,
-) -> Result<Lease, ExecError> {
-    let lease = if sandbox.isolated {
-        isolated(sandbox.plan, request.cancel, deadline)
-    } else {
-        worker_of_pool(sandbox.plan, request.cancel, deadline).map(|(worker, pool, generation)| {
-            Lease { worker: Some(worker), origin: Origin::Pool(pool, generation) }
-        })
-    };
-    let not_started = |reason: SpawnReason, source: io::Error| ExecError::Spawn {
-        reason,
-        program: request.cmd.to_owned(),
-        cwd: request.cwd.to_owned(),
-        source,
-    };
-    match lease {
-        Ok(lease) => match needed::missing(sandbox, &lease.worker().layers) {
-            None => {
-                let layers = &lease.worker().layers;
-                layers.note();
-                needed::tell_of_open_files(sandbox.plan, layers);
-                Ok(lease)
-            }
-            Some(missing) => {
-                let mut lease = lease;
-                lease.release();
-                Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
-            }
-        },
-        Err(NoWorker::Cancelled) => Err(ExecError::cancelled_before(request)),
-        Err(NoWorker::TimedOut) => Err(ExecError::timed_out_before(request)),
-        Err(NoWorker::Failed(FailedStep::Granted, _, what)) => {
-            Err(ExecError::GrantChanged { program: request.cmd.to_owned(), what })
-        }
-        Err(_) if !sandbox.plan.root.is_dir() => {
-            Err(not_started(SpawnReason::BadCwd, Errno::NOENT.into()))
-        }
-        Err(reason) if reason.is_shortage() => {
-            Err(not_started(SpawnReason::Resources, io::Error::other(describe(&reason))))
-        }
-        Err(reason) => {
-            let missing = match &reason {
-                NoWorker::Failed(step, _, what) => Missing::step(*step, what.clone()),
-                reason => Missing::program(describe(reason)),
-            };
-            Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
-        }
-    }
-}
-
-fn describe(reason: &NoWorker) -> String {
-    match reason {
-        NoWorker::Failed(step, errno, what) => {
-            format!("{step:?}: {what} ({})", io::Error::from_raw_os_error(*errno))
-        }
-        NoWorker::Gone => "the sandbox program ended at once".to_owned(),
-        NoWorker::TooLong => format!("no answer within {} s", MAX_START_TIME.as_secs()),
-        NoWorker::Cancelled => "cancelled".to_owned(),
-        NoWorker::TimedOut => "timed out".to_owned(),
-        NoWorker::Io(error) => error.to_string(),
-    }
-}
-
-fn isolated(
-    plan: &Plan,
-    cancel: &dyn CancelSource,
-    deadline: Option<Instant>,
-) -> Result<Lease, NoWorker> {
-    let mut without_mounts = None;
-    let mut tries = TRIES;
+/// Takes an idle worker, or has one made. The worker's tree is that of the paths as they are at some
+/// moment of this call.
+///
+/// The lock is not held while a worker is being made, so other calls may retire the supervisor then.
+pub(super) fn acquire<S, G>(
+    host: &impl Host<S>,
+    lock: impl Fn() -> G,
+) -> Result<Acquired<S::Worker>, NoWorker>
+where
+    S: SupervisorHandle,
+    G: DerefMut<Target = State<S>>,
+{
+    let mut tries = MAX_TRIES;
     loop {
-        let start = || Supervisor::start(&order(plan, without_mounts), || ());
-        let supervisor = pools::with_room(start).map_err(NoWorker::Io)?;
-        let asked = pools::with_room(|| supervisor.ask_for_worker());
-        let socket = asked.map_err(NoWorker::Io)?;
-        match Worker::wait_for(socket, cancel, deadline) {
-            Ok(worker) => {
-                let origin = Origin::Isolated { _supervisor: supervisor };
-                return Ok(Lease { worker: Some(worker), origin });
-            }
-            Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
-                if without_mounts.is_none() && !is_shortage(errno) && plan.root.is_dir() =>
-            {
-                without_mounts = Some(errno);
-            }
-            Err(NoWorker::Gone) if tries > 0 => tries -= 1,
-            Err(reason) => {
-                if matches!(reason, NoWorker::TooLong) {
-                    supervisor.kill();
-                }
-                return Err(reason);
-            }
+        let mut state = lock();
+        if let Some(worker) = state.idle_worker(host) {
+            return Ok(Acquired { worker, generation: state.generation, is_new: false });
         }
-    }
-}
-
-fn worker_of_pool(
-    plan: &Plan,
-    cancel: &dyn CancelSource,
-    deadline: Option<Instant>,
-) -> Result<(Worker, Arc<Pool>, u64), NoWorker> {
-    let pool = pools::of(plan);
-    let mut tries = TRIES;
-    loop {
-        let mut state = pool.lock();
-        if let Some(worker) = state.idle_worker(plan) {
-            let generation = state.generation;
-            drop(state);
-            return Ok((worker, pool, generation));
-        }
-        let mut asked = state.ask_for_worker(plan, &pool);
-        let (mut without_mounts, mut generation) = (state.without_mounts, state.generation);
+        let mut requested = state.request_worker(host);
+        let mut asked = Asked::of(&state);
         drop(state);
-        if asked.as_ref().is_err_and(pools::is_full) && pools::release() {
-            let mut state = pool.lock();
-            asked = state.ask_for_worker(plan, &pool);
-            (without_mounts, generation) = (state.without_mounts, state.generation);
+        // Making room takes the locks of all pools.
+        if requested.as_ref().is_err_and(|error| host.make_room(error)) {
+            let mut state = lock();
+            requested = state.request_worker(host);
+            asked = Asked::of(&state);
         }
         let started = Instant::now();
-        let made = match asked {
-            Ok(socket) => Worker::wait_for(socket, cancel, deadline),
+        let made = match requested {
+            Ok(pending) => host.wait(pending),
             Err(error) => match error.kind() {
                 io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Err(NoWorker::Gone),
                 _ => Err(NoWorker::Io(error)),
             },
         };
-        let mut state = pool.lock();
-        // Others may have met the same, and have a new supervisor already.
-        let current = state.generation == generation;
-        if current {
+        let mut state = lock();
+        // Other calls may have met the same failure, and have started a new supervisor already.
+        let is_current = state.generation == asked.generation;
+        if is_current {
             state.silent = match made {
                 Err(NoWorker::Cancelled | NoWorker::TimedOut | NoWorker::TooLong) => {
                     state.silent + started.elapsed()
@@ -264,45 +167,47 @@ fn worker_of_pool(
                 _ => Duration::ZERO,
             };
         }
+        let is_as_seen = |state: &mut State<S>| {
+            // What a supervisor has bound that was retired meanwhile, only the request tells.
+            if is_current { state.is_as_seen(host) } else { host.identities().agree(&asked.seen) }
+        };
         let mut without = None;
         match made {
-            Ok(worker) if !current || state.is_as_seen(plan) => {
-                drop(state);
-                pools::enforce_share(&pool);
-                return Ok((worker, pool, generation));
+            Ok(worker) if is_as_seen(&mut state) => {
+                return Ok(Acquired { worker, generation: asked.generation, is_new: true });
             }
             Ok(_) | Err(NoWorker::Gone) if tries > 0 => tries -= 1,
-            // It is killed, and another one is given one chance.
+            // It is killed, and another supervisor gets one chance.
             Err(NoWorker::TooLong) if tries > 0 => tries = 0,
             Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
-                if without_mounts.is_none() && !is_shortage(errno) && plan.root.is_dir() =>
+                if asked.without_mounts.is_none() && !is_shortage(errno) && host.has_root() =>
             {
                 without = Some(errno);
             }
             Ok(_) => return Err(NoWorker::Gone),
             Err(reason) => {
                 let may_go_on = matches!(reason, NoWorker::Cancelled | NoWorker::TimedOut);
-                // One that could not be set up for want of something will not be another time.
+                // A supervisor whose tree could not be built for want of something stays without it.
                 let stays = reason.is_shortage()
                     && !matches!(reason, NoWorker::Failed(FailedStep::Mounts, ..));
-                if current && !may_go_on && !stays {
+                if is_current && !may_go_on && !stays {
                     state.retire();
                 }
                 return Err(reason);
             }
         }
-        if current {
+        if is_current {
             state.retire();
             state.without_mounts = without;
         }
     }
 }
 
-impl State {
-    /// A worker that waits, of a supervisor that is still of use.
-    fn idle_worker(&mut self, plan: &Plan) -> Option<Worker> {
+impl<S: SupervisorHandle> State<S> {
+    /// An idle worker of a supervisor whose tree is still that of the plan.
+    fn idle_worker(&mut self, host: &impl Host<S>) -> Option<S::Worker> {
         self.used = Some(Instant::now());
-        let is_outdated = || self.is_ready && self.seen != Identities::now(plan);
+        let is_outdated = || self.is_ready && self.seen != host.identities();
         if self.supervisor.is_some() && (self.silent >= MAX_START_TIME || is_outdated()) {
             self.retire();
         }
@@ -314,35 +219,33 @@ impl State {
         None
     }
 
-    /// Asks the supervisor, which is started if there is none.
-    fn ask_for_worker(&mut self, plan: &Plan, pool: &Arc<Pool>) -> io::Result<OwnedFd> {
+    /// Requests a worker of the supervisor, which is started if there is none.
+    fn request_worker(&mut self, host: &impl Host<S>) -> io::Result<S::Pending> {
         let supervisor = if let Some(supervisor) = &self.supervisor {
             supervisor
         } else {
-            self.seen = Identities::now(plan);
-            let (pool, of, generation) = (Arc::downgrade(pool), plan.clone(), self.generation);
-            let ended = move || pools::ended(&of, &pool, generation);
-            let started = Supervisor::start(&order(plan, self.without_mounts), ended)?;
-            self.supervisor.insert(started)
+            self.seen = host.identities();
+            self.supervisor.insert(host.start(self.generation, self.without_mounts)?)
         };
-        supervisor.ask_for_worker()
+        supervisor.request_worker()
     }
 
     /// Whether the paths are what the supervisor has bound. It may have bound them before or after
     /// they became others.
-    fn is_as_seen(&mut self, plan: &Plan) -> bool {
+    fn is_as_seen(&mut self, host: &impl Host<S>) -> bool {
         if !self.is_ready {
-            let now = Identities::now(plan);
+            let now = host.identities();
             self.is_ready = now.agree(&self.seen);
             self.seen = now;
         }
         self.is_ready
     }
 
-    /// Those that have waited for longer than they do have left, and are forgotten.
-    fn put_back(&mut self, worker: Worker) {
+    /// Keeps a worker for the next command. Those that have waited for longer than workers do have left,
+    /// and are dropped.
+    pub(super) fn put_back(&mut self, worker: S::Worker) {
         let now = Instant::now();
-        let waits = |(_, since): &(Worker, Instant)| {
+        let waits = |(_, since): &(S::Worker, Instant)| {
             now.duration_since(*since) <= Duration::from_millis(IDLE_MS.into())
         };
         let left = self.idle.iter().position(waits).unwrap_or(self.idle.len());
@@ -352,29 +255,29 @@ impl State {
         }
     }
 
-    /// How many it keeps open while nothing runs.
+    /// How many descriptors it keeps open while nothing runs.
     pub(super) fn descriptors(&self) -> usize {
         2 * (self.idle.len() + usize::from(self.supervisor.is_some()))
     }
 
-    /// Lets those go that wait, and tells how many descriptors that gave.
+    /// Retires what is idle, and returns how many descriptors that closed.
     pub(super) fn release(&mut self) -> usize {
-        let kept = self.descriptors();
-        if kept > 0 {
+        let closed = self.descriptors();
+        if closed > 0 {
             self.retire();
         }
-        kept
+        closed
     }
 
     /// Retires the supervisor, for the caller to end.
-    pub(super) fn take_supervisor(&mut self) -> Option<Supervisor> {
+    pub(super) fn take_supervisor(&mut self) -> Option<S> {
         let supervisor = self.supervisor.take();
         self.retire();
         supervisor
     }
 
-    /// Lets the supervisor go. Commands that still run lose it and go on: it is not needed any more.
-    /// What kept it from having a tree of its own may be over for the next one.
+    /// Drops the supervisor. Commands that still run lose it and go on: they need it no more. The next
+    /// supervisor may get the tree that this one could not build.
     pub(super) fn retire(&mut self) {
         if let Some(supervisor) = self.supervisor.take()
             && self.silent >= MAX_START_TIME
@@ -389,6 +292,10 @@ impl State {
     }
 }
 
-fn order(plan: &Plan, without_mounts: Option<i32>) -> Order {
+/// What a supervisor of this host is started with.
+pub(super) fn order(plan: &Plan, without_mounts: Option<i32>) -> Order {
     Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,9 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use toolwright_sandbox::wire::{Order, WORKER, plain_frame, send, write_order};
 
+use super::pool::SupervisorHandle;
 use super::program;
+use super::worker::Worker;
 
 /// How long one that is told something may take to read it. Only one that has been stopped takes
 /// any time: what is said is hardly ever longer than what the kernel holds for it.
@@ -55,13 +57,6 @@ impl Supervisor {
         Ok(Self { socket: ours, process })
     }
 
-    /// Asks for a worker; the socket to it is given back at once.
-    pub(crate) fn ask_for_worker(&self) -> io::Result<OwnedFd> {
-        let (ours, theirs) = pair()?;
-        send(&self.socket, &plain_frame(WORKER), &[theirs.as_fd()])?;
-        Ok(ours)
-    }
-
     /// Ends one whose workers are idle, and waits until it has removed what it made on the host's disk.
     pub(crate) fn end(self, deadline: Instant) {
         let Self { socket, process } = self;
@@ -71,9 +66,20 @@ impl Supervisor {
         let left = Timespec::try_from(left).unwrap_or_default();
         let _ = retry_on_intr(|| poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)));
     }
+}
 
-    /// Ends one that does not answer. What its workers run goes on.
-    pub(crate) fn kill(&self) {
+impl SupervisorHandle for Supervisor {
+    type Worker = Worker;
+    /// The socket to the worker.
+    type Pending = OwnedFd;
+
+    fn request_worker(&self) -> io::Result<OwnedFd> {
+        let (ours, theirs) = pair()?;
+        send(&self.socket, &plain_frame(WORKER), &[theirs.as_fd()])?;
+        Ok(ours)
+    }
+
+    fn kill(&self) {
         if let Some(process) = &self.process {
             let _ = pidfd_send_signal(process, Signal::KILL);
         }

@@ -9,7 +9,8 @@ use std::{fs, thread};
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::wire::{Order, Reply};
 
-use super::pool::take_worker;
+use super::lease::take_worker;
+use super::pool::{SupervisorHandle, WorkerHandle};
 use super::program;
 use super::supervisor::Supervisor;
 use super::worker::Worker;
@@ -37,7 +38,7 @@ fn order(idle_ms: u32) -> Order {
 }
 
 fn worker(supervisor: &Supervisor) -> Worker {
-    let socket = supervisor.ask_for_worker().expect("asked");
+    let socket = supervisor.request_worker().expect("asked");
     Worker::wait_for(socket, &AtomicBool::new(false), None).expect("a worker")
 }
 
@@ -69,7 +70,7 @@ fn idle_workers_and_then_their_supervisor_leave() {
     // Asking keeps it, so it is left alone before.
     let is_gone = |_| {
         thread::sleep(Duration::from_millis(900));
-        supervisor.ask_for_worker().is_err()
+        supervisor.request_worker().is_err()
     };
     assert!((0..5).any(is_gone), "the supervisor stays");
 }

@@ -11,6 +11,7 @@ use toolwright_sandbox::layers::{Layers, is_shortage};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Inbox, Progress, Reply};
 
+use super::pool::WorkerHandle;
 use crate::cancel::CancelSource;
 
 /// How often a cancel flag without a waker is looked at.
@@ -119,16 +120,17 @@ impl Worker {
         self.inbox.was_left_unread()
     }
 
-    /// Whether it can be given a command.
-    pub(crate) fn is_idle(&mut self) -> bool {
-        matches!(self.recv(Duration::ZERO), Ok(None))
-    }
-
     /// Kills it, and with it everything in its process namespace.
     pub(crate) fn kill(&self) {
         if let Some(process) = &self.process {
             let _ = pidfd_send_signal(process, Signal::KILL);
         }
+    }
+}
+
+impl WorkerHandle for Worker {
+    fn is_idle(&mut self) -> bool {
+        matches!(self.recv(Duration::ZERO), Ok(None))
     }
 }
 
