@@ -1,5 +1,4 @@
 /** `toolwright/standard-agents`: `defineTool` of Standard Agents, and threads on local storage. */
-export type { AgentToolsOptions } from './standard-agents/agent-tools/agent-tools.js'
 export { toContractTool, type ContractToolOptions, type ThreadToolData } from './standard-agents/tools/contract-tool.js'
 export { createThread, type CreateThreadOptions } from './standard-agents/thread/create-thread.js'
 export { defineTool } from './standard-agents/tools/define-tool.js'
@@ -7,8 +6,17 @@ export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError 
 export { openThreadStore, type OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
 export type { StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
 export type { ThreadStore } from './standard-agents/store/thread-store.js'
-export type { Agent, DurableObjectStorage, Env, Message, ThreadMessage, ThreadState } from './standard-agents/thread/thread-state.js'
 export type {
+  Agent,
+  DurableObjectStorage,
+  Env,
+  Message,
+  ThreadEvent,
+  ThreadMessage,
+  ThreadState,
+} from './standard-agents/thread/thread-state.js'
+export type {
+  AgentToolsOptions,
   CallOptions,
   CallOutcome,
   ChildStateOptions,
@@ -18,19 +26,17 @@ export type {
   ThreadAttachments,
   ThreadMessages,
 } from './standard-agents/thread/thread.js'
-export { emitThreadEvent, type ThreadEvent } from './standard-agents/thread/emit-thread-event.js'
+export { emitThreadEvent } from './standard-agents/thread/emit-thread-event.js'
 export { queueTool } from './standard-agents/thread/queue-tool.js'
 export type { OnInterrupted } from './standard-agents/thread/thread-parts.js'
 export type { ToolArgs, ToolArgsNode, ToolTenvs } from './standard-agents/tools/tool-args.js'
 export type {
   AnyTool,
-  AttachmentRef,
   DefineToolOptions,
   ExecutionMode,
   NamedTools,
   Tool,
-  ToolAttachment,
   ToolDefinition,
-  ToolResult,
 } from './standard-agents/tools/tool-definition.js'
+export type { AttachmentRef, ToolAttachment, ToolResult } from './standard-agents/tools/tool-result.js'
 export { watchTools, type WatchedTools, type WatchToolsOptions } from './standard-agents/discovery/watch-tools.js'

@@ -248,7 +248,7 @@ test('a queued call that another process has made is not kept in mind', async ()
   await other.flush()
   await thread.flush()
   expect(await order(thread)).toEqual(['slow', 'it'])
-  expect((thread as OpenThread).queue.book.idle(() => true)).toEqual([])
+  expect((thread as OpenThread).scheduler.calls.notStarted(() => true)).toEqual([])
 })
 
 test('a thread that another process works on: THREAD_LOCKED, and nothing is changed', async () => {

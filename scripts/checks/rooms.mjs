@@ -19,7 +19,7 @@ const EXCEPTIONS = [
   'ts/contract/session/session-options.ts → ts/toolkit/setting-checks.ts',
   'ts/contract/session/session-core.ts → ts/toolkit/settings.ts',
   'ts/contract/call/command-notes.ts → ts/toolkit/settings.ts',
-  'ts/standard-agents/thread/run-ticket.ts → ts/toolkit/run-call.ts',
+  'ts/standard-agents/thread/execute-call.ts → ts/toolkit/run-call.ts',
   'ts/standard-agents/thread/thread-parts.ts → ts/toolkit/settings.ts',
 ]
 

@@ -8,7 +8,7 @@ import { startScript } from '../../support/child-script.ts'
 import { queryDatabase } from '../../support/query-database.ts'
 import { runs, seed } from '../../support/randomised.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
-import { attachmentParts } from '../../../ts/standard-agents/store/attachment-parts.ts'
+import { attachmentParts } from '../../../ts/standard-agents/store/attachment-bytes.ts'
 import { openThreadStore, streamAttachment, type AttachmentRef, type NewAttachment, type ThreadStore } from './stores.ts'
 
 const CHUNK = 1_835_008

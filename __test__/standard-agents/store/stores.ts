@@ -2,7 +2,7 @@
 export type { ToolErrorCode } from '../../../dist/core/codes.js'
 export { ToolError } from '../../../dist/core/errors.js'
 export { openThreadStore } from '../../../dist/standard-agents/store/open-thread-store.js'
-export { streamAttachment } from '../../../dist/standard-agents/store/stream-attachment.js'
+export { streamAttachment } from '../../../dist/standard-agents/store/attachment-bytes.js'
 export { threadStorage, type ThreadStorage } from '../../../dist/standard-agents/store/thread-storage.js'
 export { waitForWorker } from '../../../dist/standard-agents/store/wait-for-worker.js'
 export type * from '../../../dist/standard-agents/store/thread-store.js'

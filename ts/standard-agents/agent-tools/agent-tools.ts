@@ -2,30 +2,28 @@ import type { ModelMessage, ToolSet } from 'ai'
 import { invalid } from '../../core/options.js'
 import { inputSchema } from './input-schema.js'
 import { MAX_IMAGE_BYTES, modelOutput } from './model-output.js'
-import type { Message, ThreadState } from '../thread/thread-state.js'
-import type { OpenThread } from '../thread/open-thread.js'
-import type { AnyTool, ToolResult } from '../tools/tool-definition.js'
+import type { LiveFields } from '../thread/run.js'
+import type { Scheduler } from '../thread/running-call.js'
+import type { AgentToolsOptions, CallOptions, Thread } from '../thread/thread.js'
+import type { Message } from '../thread/thread-state.js'
+import type { AnyTool } from '../tools/tool-definition.js'
+import type { ToolResult } from '../tools/tool-result.js'
 
 type AgentTool = ToolSet[string]
 
-/** How an agent gets the tools of a thread. */
-export interface AgentToolsOptions {
-  /**
-   * The tools that providers execute, by provider (`executionProvider`) and by the name of the tool:
-   * `{ openai: { generate_image: openai.tools.imageGeneration() } }`.
-   */
-  providers?: Record<string, ToolSet> | undefined
-  /** The tools that the prompt lists; a queued call may be of any other. @default all */
-  only?: readonly string[] | undefined
-  /** What the tools find in `state.context`: one object for the whole run. @default a copy of the thread's */
-  context?: Record<string, unknown> | undefined
-  /** The state of a sub-prompt, from `childState`. @default that of the thread */
-  state?: ThreadState | undefined
-  /** The largest image that the model is given, in bytes; of others it is told the path. @default 5000000 */
-  maxImageBytes?: number | undefined
+/** A call on behalf of an agent. */
+export interface AgentCall extends CallOptions {
+  live?: LiveFields | undefined
 }
 
-/** What the AI SDK hands to `execute`, as far as it is looked at. */
+/** What the tools of an agent need of their thread. */
+export interface AgentThread extends Pick<Thread, 'attachments'> {
+  readonly scheduler: Pick<Scheduler, 'parts'>
+  definition(name: string): AnyTool | undefined
+  make(name: string, args: Record<string, unknown> | string, options: AgentCall): Promise<ToolResult>
+}
+
+/** The options that the AI SDK passes to `execute`, as far as they are read. */
 interface ExecuteOptions {
   toolCallId?: string
   messages?: readonly ModelMessage[]
@@ -33,10 +31,10 @@ interface ExecuteOptions {
   experimental_context?: unknown
 }
 
-/** The tools of a thread for an agent of the AI SDK. */
-export function agentTools(thread: OpenThread, options: AgentToolsOptions): ToolSet {
-  const names = options.only ?? Object.keys(thread.queue.parts.tools())
-  const context = options.context ?? { ...thread.queue.parts.context }
+/** The tools of a thread as an AI SDK tool set. */
+export function agentTools(thread: AgentThread, options: AgentToolsOptions): ToolSet {
+  const names = options.only ?? Object.keys(thread.scheduler.parts.tools())
+  const context = options.context ?? { ...thread.scheduler.parts.context }
   const set: ToolSet = {}
   for (const name of names) {
     const tool = thread.definition(name)
@@ -47,7 +45,7 @@ export function agentTools(thread: OpenThread, options: AgentToolsOptions): Tool
     }
     const ofProvider = providerTool(name, tool, options.providers ?? {})
     if (ofProvider !== undefined) set[name] = ofProvider
-    // Whoever lists it means it. In a folder of tools it must not take the others along.
+    // Listed by name, it is an error. As one of a folder of tools, it must not take the others along.
     else if (options.only !== undefined)
       throw invalid(withoutProvider(name, tool), { toolName: name, executionProvider: tool.executionProvider })
     else warnOnce(thread, name, withoutProvider(name, tool))
@@ -67,10 +65,10 @@ function withoutProvider(name: string, { executionProvider }: AnyTool): string {
   return `The tool \`${name}\` is executed by ${executionProvider ?? 'a provider that it does not name'}: ${pass}`
 }
 
-/** The tools that a thread has been warned of: its tools are asked for in every run. */
-const warned = new WeakMap<OpenThread, Set<string>>()
+/** The names that each thread was warned about: every run asks for its tools. */
+const warned = new WeakMap<AgentThread, Set<string>>()
 
-function warnOnce(thread: OpenThread, name: string, text: string): void {
+function warnOnce(thread: AgentThread, name: string, text: string): void {
   const names = warned.get(thread) ?? new Set()
   if (names.has(name)) return
   warned.set(thread, names.add(name))
@@ -78,7 +76,7 @@ function warnOnce(thread: OpenThread, name: string, text: string): void {
 }
 
 function localTool(
-  thread: OpenThread,
+  thread: AgentThread,
   name: string,
   tool: AnyTool,
   { context, state, maxImageBytes = MAX_IMAGE_BYTES }: AgentToolsOptions,

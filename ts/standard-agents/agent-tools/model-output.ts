@@ -1,7 +1,6 @@
 import type { Tool as AgentTool } from 'ai'
-import { messageContent, storedRefs } from '../tools/execution/tool-result.js'
+import { messageContent, storedRefs, type AttachmentRef, type ToolResult } from '../tools/tool-result.js'
 import type { ThreadAttachments } from '../thread/thread.js'
-import type { AttachmentRef, ToolResult } from '../tools/tool-definition.js'
 
 /** What a tool's result is for the model, in the AI SDK's form. */
 type ModelOutput = Awaited<ReturnType<NonNullable<AgentTool['toModelOutput']>>>

@@ -1,21 +1,9 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type AnyTool, isTool } from '../tools/tool-definition.js'
-import type { ToolFile } from './list-tool-files.js'
+import type { ToolFile } from './tool-files.js'
 
-/** A file that has no tool to give. */
-export interface ToolLoadError {
-  /** Its absolute path; that of the directory, where it cannot be read. */
-  file: string
-  /** The name that its tool would have. */
-  name: string
-  /** What is wrong with it; of several faults, joined by ` | `. */
-  message: string
-  /** What loading it threw. */
-  error?: unknown
-}
-
-/** The tool that a file exports, or why there is none. Its code runs. */
+/** Imports a file, which runs its code, and returns its tool or what is wrong with it. */
 export async function importTool(
   { path, base }: ToolFile,
   timeoutMs: number,
@@ -29,7 +17,7 @@ export async function importTool(
   }
 }
 
-/** Node takes a file with another query for another module; Bun does so for paths, and not for URLs. */
+/** A query makes a URL another module for Node. Bun does the same for paths, and not for URLs. */
 function specifier(path: string, version: string | undefined): string {
   const { href } = pathToFileURL(path)
   if (version === undefined) return href
@@ -56,7 +44,7 @@ async function withinTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   }
 }
 
-/** Errors of Node that mean TypeScript it cannot run. */
+/** Node's errors for TypeScript that it cannot run. */
 const NO_TYPESCRIPT = new Set([
   'ERR_UNKNOWN_FILE_EXTENSION',
   'ERR_NO_TYPESCRIPT',
@@ -66,7 +54,7 @@ const NO_TYPESCRIPT = new Set([
 
 function explain(error: unknown, path: string): string {
   const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as Partial<NodeJS.ErrnoException>
-  const said = message ?? String(error)
-  if (!basename(path).endsWith('.ts') || code === undefined || !NO_TYPESCRIPT.has(code)) return said
-  return `${said}. Node runs TypeScript by stripping its types, from Node 22.18 on (22.13 with --experimental-strip-types), outside of node_modules and without enums and namespaces; Bun runs all of it. Or compile the file to .js.`
+  const text = message ?? String(error)
+  if (!basename(path).endsWith('.ts') || code === undefined || !NO_TYPESCRIPT.has(code)) return text
+  return `${text}. Node runs TypeScript by stripping its types, from Node 22.18 on (22.13 with --experimental-strip-types), outside of node_modules and without enums and namespaces; Bun runs all of it. Or compile the file to .js.`
 }

@@ -1,11 +1,9 @@
 import { checked, givenOptions, invalid } from '../../core/options.js'
-import { importTool, type ToolLoadError } from './import-tool.js'
-import { listToolFiles, type ToolFile } from './list-tool-files.js'
-import { isToolName, notSnakeCase } from './tool-name.js'
-import { directoryPath, TOOLS_DIRECTORY } from './tools-directory.js'
+import { importTool } from './import-tool.js'
+import { directoryPath, isToolName, listToolFiles, notSnakeCase, type ToolFile, type ToolLoadError, TOOLS_DIRECTORY } from './tool-files.js'
 import type { AnyTool, NamedTools } from '../tools/tool-definition.js'
 
-export type { ToolLoadError } from './import-tool.js'
+export type { ToolLoadError } from './tool-files.js'
 
 /** How tools are loaded. */
 export interface LoadToolsOptions {
@@ -15,24 +13,24 @@ export interface LoadToolsOptions {
 
 /** The tools of a directory. */
 export interface LoadedTools {
-  /** By name, in the order of their names. */
+  /** By name, sorted. */
   tools: NamedTools
-  /** Every file that has no tool to give, and why, in the order of their names. */
+  /** Every file that gives no tool, with the reason, sorted by name. */
   errors: ToolLoadError[]
 }
 
-/** A version of each file, so that a changed one is not taken from the module cache. */
+/** The version of a file, so that a changed one does not come from the module cache. */
 type Version = (file: ToolFile) => string | undefined
 
 /**
  * Loads the tools of a directory: one default export of `defineTool` for each file, named as the file is.
  *
- * Files are `.ts`, `.js` and `.mjs`; not `.d.ts` and `.test.ts`, and not those of directories below.
- * TypeScript is run by Node's type stripping (Node 22.18 and later) or by Bun. A file with a fault is told
- * in `errors`; it hides no other. No directory means no tools.
+ * Files are `.ts`, `.js` and `.mjs`, without `.d.ts`, `.test.ts` and the directories below. Node runs
+ * TypeScript by stripping types (22.18 and later), Bun runs all of it. A file with a fault is listed in
+ * `errors` and hides no other. A missing directory has no tools.
  *
  * @param directory @default 'agents/tools'
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export async function loadTools(directory: string | URL = TOOLS_DIRECTORY, options: LoadToolsOptions = {}): Promise<LoadedTools> {
   const given = givenOptions('loadTools', options, ['timeoutMs'])
@@ -40,7 +38,7 @@ export async function loadTools(directory: string | URL = TOOLS_DIRECTORY, optio
   return loadVersions(path, given, () => undefined)
 }
 
-/** The same, with files that have changed loaded anew. */
+/** Loads tools, and changed files anew. */
 export async function loadVersions(
   directory: string | URL,
   { timeoutMs = 10_000 }: LoadToolsOptions,

@@ -1,31 +1,29 @@
 import { checked, checkFunction, givenOptions, invalid } from '../../core/options.js'
-import { listToolFiles } from './list-tool-files.js'
-import { directoryPath, TOOLS_DIRECTORY } from './tools-directory.js'
+import { directoryPath, listToolFiles, TOOLS_DIRECTORY } from './tool-files.js'
 import { type LoadedTools, type LoadToolsOptions, loadVersions } from './load-tools.js'
 
 /** How tools are watched. */
 export interface WatchToolsOptions extends LoadToolsOptions {
-  /** Told after every change, with what is loaded now. */
+  /** Called after every change with the tools as they are now. */
   onChange?: ((loaded: LoadedTools) => void) | undefined
-  /** How often the directory is looked at, in milliseconds. @default 250 */
+  /** How often the directory is polled, in milliseconds. @default 250 */
   pollMs?: number | undefined
 }
 
 /** Tools that follow their files. */
 export interface WatchedTools extends LoadedTools {
-  /** Ends it; the tools stay as they are. */
+  /** Stops watching. The tools stay as they are. */
   close(): void
 }
 
 /**
  * Loads the tools of a directory, and again whenever one of its files changes: for development.
  *
- * `createThread({ tools: () => watched.tools })` calls them as they are at the time of each call. What a
- * tool file imports itself is not loaded again, and every version stays in memory. It does not keep the
- * process alive.
+ * `createThread({ tools: () => watched.tools })` calls the tools of the moment. Modules that a tool file imports
+ * are not loaded again, and every version stays in memory. Watching does not keep the process alive.
  *
  * @param directory @default 'agents/tools'
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export async function watchTools(directory: string | URL = TOOLS_DIRECTORY, options: WatchToolsOptions = {}): Promise<WatchedTools> {
   const { onChange, pollMs = 250, ...rest } = givenOptions('watchTools', options, ['timeoutMs', 'onChange', 'pollMs'])
@@ -34,7 +32,7 @@ export async function watchTools(directory: string | URL = TOOLS_DIRECTORY, opti
   if (typeof pollMs !== 'number' || !(pollMs > 0)) throw invalid('pollMs must be positive.')
   const seen = new Map<string, string>()
   const load = (): Promise<LoadedTools> =>
-    // The first version of a file is the one that everybody else imports.
+    // The first version of a file is the module that other imports of it get.
     loadVersions(folder, rest, ({ path, fingerprint }) => {
       const first = seen.get(path)
       if (first === undefined) seen.set(path, fingerprint)

@@ -2,8 +2,8 @@ import type { NativeThreadStore, ThreadOutcome, ValuesRange } from '../../../ind
 import { ToolError } from '../../core/errors.js'
 import { unwrap } from '../../core/native.js'
 import { checked, checkSignal, givenOptions } from '../../core/options.js'
-import { attachmentParts } from './attachment-parts.js'
-import { checkRange } from './storage-checks.js'
+import { attachmentParts } from './attachment-bytes.js'
+import { checkRange } from './thread-storage.js'
 import { checkAttachment, checkBytes, checkCallPart, checkChanges, checkEntries, checkPart, checkText } from './store-checks.js'
 import type {
   AttachmentRef,

@@ -15,14 +15,19 @@
  * A method that failed has changed nothing.
  */
 import type { AttachmentRef, NewAttachment, ReadRange } from './stored-attachment.js'
-import type { CallEnd, NewQueuedCall, StoredCall } from './stored-call.js'
-import type { NewMessage, StoredMessage } from './stored-message.js'
-import type { ThreadWorker, WorkerOptions } from './thread-worker.js'
+import type { CallEnd, NewMessage, NewQueuedCall, StoredCall, StoredMessage, ThreadWorker, WorkerOptions } from './stored-records.js'
 
 export type { AttachmentBytes, AttachmentRef, NewAttachment, ReadRange } from './stored-attachment.js'
-export type { CallEnd, NewQueuedCall, StoredCall, StoredCallStatus } from './stored-call.js'
-export type { NewMessage, StoredMessage } from './stored-message.js'
-export type { ThreadWorker, WorkerOptions } from './thread-worker.js'
+export type {
+  CallEnd,
+  NewMessage,
+  NewQueuedCall,
+  StoredCall,
+  StoredCallStatus,
+  StoredMessage,
+  ThreadWorker,
+  WorkerOptions,
+} from './stored-records.js'
 
 /** A thread in the store. */
 export interface StoredThread {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
-import type { WorkerOptions } from './thread-worker.js'
+import type { WorkerOptions } from './stored-records.js'
 
 /** The longest pause between two questions. */
 const LONGEST_MS = 50

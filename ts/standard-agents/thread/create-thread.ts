@@ -5,11 +5,10 @@ import { checked, givenOptions, invalid } from '../../core/options.js'
 import { checkToolName } from '../tools/check-tool-name.js'
 import type { ThreadStore } from '../store/thread-store.js'
 import { openThreadStore } from '../store/open-thread-store.js'
-import type { Agent, Env, Message } from './thread-state.js'
+import type { Agent, Env, Message, ThreadEvent } from './thread-state.js'
 import type { Thread } from './thread.js'
-import { CallQueue } from './call-queue.js'
+import { CallScheduler } from './call-scheduler.js'
 import { durableStorage } from './durable-storage.js'
-import type { ThreadEvent } from './emit-thread-event.js'
 import { OpenThread } from './open-thread.js'
 import type { OnInterrupted, ThreadParts } from './thread-parts.js'
 import { isTool, type NamedTools } from '../tools/tool-definition.js'
@@ -88,9 +87,9 @@ export async function createThread(options: CreateThreadOptions): Promise<Thread
       lockWaitMs: given.lockWaitMs ?? 30_000,
       bound: journal === undefined ? {} : { journal },
     }
-    const queue = new CallQueue(parts, given.currentSide ?? 'a')
-    if (resume) queue.resume()
-    return new OpenThread(queue, !isStore(where))
+    const scheduler = new CallScheduler(parts, given.currentSide ?? 'a')
+    if (resume) scheduler.resume()
+    return new OpenThread(scheduler, !isStore(where))
   } catch (error) {
     if (!isStore(where)) await store.close().catch(() => undefined)
     throw error

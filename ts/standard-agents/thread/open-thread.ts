@@ -1,27 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import type { ToolSet } from 'ai'
 import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../../core/options.js'
-import { agentTools, type AgentToolsOptions } from '../agent-tools/agent-tools.js'
-import { boundedArguments } from '../tools/execution/read-arguments.js'
+import { type AgentCall, agentTools } from '../agent-tools/agent-tools.js'
+import { boundedArguments } from '../tools/execute-tool.js'
 import { checkToolName } from '../tools/check-tool-name.js'
-import { toToolResult } from '../tools/execution/tool-result.js'
+import { toToolResult, type ToolResult } from '../tools/tool-result.js'
 import type { DurableObjectStorage, ThreadMessage, ThreadState } from './thread-state.js'
-import type { CallOptions, CallOutcome, ChildStateOptions, QueuedCall, Thread, ThreadAttachments, ThreadMessages } from './thread.js'
-import type { AnyTool, ToolResult } from '../tools/tool-definition.js'
-import type { CallQueue } from './call-queue.js'
-import { keepAttachments } from './keep-attachments.js'
-import type { Lane } from './lane.js'
-import { makeState } from './make-state.js'
-import { homeOf } from './running-call.js'
-import { type LiveFields, Run } from './run.js'
-import { resultMessage } from './run-ticket.js'
-import { threadAttachments } from './stored-attachments.js'
+import type {
+  AgentToolsOptions,
+  CallOptions,
+  CallOutcome,
+  ChildStateOptions,
+  QueuedCall,
+  Thread,
+  ThreadAttachments,
+  ThreadMessages,
+} from './thread.js'
+import type { AnyTool } from '../tools/tool-definition.js'
+import type { CallScheduler } from './call-scheduler.js'
+import { stageAttachments, threadAttachments } from './attachments.js'
+import type { CallQueue } from './pending-call.js'
+import { createState } from './create-state.js'
+import { ownerOf } from './running-call.js'
+import { Run } from './run.js'
+import { resultMessage } from './call-end.js'
 import { threadMessages, toThreadMessage } from './stored-messages.js'
-
-/** A call on behalf of an agent. */
-export interface AgentCall extends CallOptions {
-  live?: LiveFields | undefined
-}
 
 /** The thread that `createThread` gives. */
 export class OpenThread implements Thread {
@@ -32,25 +35,25 @@ export class OpenThread implements Thread {
   readonly messages: ThreadMessages
   readonly attachments: ThreadAttachments
   readonly store: Thread['store']
-  readonly queue: CallQueue
+  readonly scheduler: CallScheduler
   readonly #ownsStore: boolean
 
-  constructor(queue: CallQueue, ownsStore: boolean) {
-    const { thread, storage, store } = queue.parts
-    this.queue = queue
+  constructor(scheduler: CallScheduler, ownsStore: boolean) {
+    const { thread, storage, store } = scheduler.parts
+    this.scheduler = scheduler
     this.#ownsStore = ownsStore
     this.threadId = thread.threadId
     this.flowId = thread.flowId
-    this.state = queue.rootState
+    this.state = scheduler.rootState
     this.storage = storage
     this.store = store
-    this.messages = threadMessages(queue.parts)
-    this.attachments = threadAttachments(queue.parts)
+    this.messages = threadMessages(scheduler.parts)
+    this.attachments = threadAttachments(scheduler.parts)
   }
 
   definition(name: string): AnyTool | undefined {
     if (typeof name !== 'string') return undefined
-    const tools = this.queue.parts.tools()
+    const tools = this.scheduler.parts.tools()
     return Object.hasOwn(tools, name) ? tools[name] : undefined
   }
 
@@ -64,37 +67,37 @@ export class OpenThread implements Thread {
   async make(name: string, args: Record<string, unknown> | string, options: AgentCall): Promise<ToolResult> {
     checkToolName('thread.call', name)
     const { signal, context, state, toolCallId, live } = options
-    const lane = this.#laneOf(state)
-    const run = new Run(context ?? { ...this.queue.parts.context }, signal, live)
-    return this.queue.call({ lane, run, name, argumentsJson: asArguments(name, args), toolCallId })
+    const queue = this.#queueOf(state)
+    const run = new Run(context ?? { ...this.scheduler.parts.context }, signal, live)
+    return this.scheduler.call({ queue, run, name, argumentsJson: asArguments(name, args), toolCallId })
   }
 
-  #laneOf(state: ThreadState | undefined): Lane {
-    if (state === undefined) return this.queue.root
-    const { queue, lane } = homeOf(state, 'thread.call', 'options.state')
-    if (queue !== this.queue) throw invalid('The state is that of another thread.')
-    return lane
+  #queueOf(state: ThreadState | undefined): CallQueue {
+    if (state === undefined) return this.scheduler.root
+    const { scheduler, queue } = ownerOf(state, 'thread.call', 'options.state')
+    if (scheduler !== this.scheduler) throw invalid('The state is that of another thread.')
+    return queue
   }
 
   tools(options: AgentToolsOptions = {}): ToolSet {
     const given = givenOptions('thread.tools', options, ['providers', 'only', 'context', 'state', 'maxImageBytes'])
     checked('thread.tools', () => checkAgentTools(given))
-    if (given.state !== undefined) this.#laneOf(given.state)
+    if (given.state !== undefined) this.#queueOf(given.state)
     return agentTools(this, given)
   }
 
   childState(options: ChildStateOptions = {}): ThreadState {
     const { side, context = {} } = givenOptions('thread.childState', options, ['side', 'context'])
     if (side !== undefined && side !== 'a' && side !== 'b') throw invalid('thread.childState: side must be a or b.')
-    const { parts, root } = this.queue
+    const { parts, root } = this.scheduler
     const ofChild = checked('thread.childState', () => {
       checkObject('context', context)
       return { ...parts.context, ...context }
     })
-    const lane: Lane = { name: `child-${randomUUID()}`, side: side ?? root.side, context: ofChild }
-    const home = { queue: this.queue, lane }
+    const queue: CallQueue = { name: `child-${randomUUID()}`, side: side ?? root.side, context: ofChild }
+    const owner = { scheduler: this.scheduler, queue }
     const ofCall = { context: ofChild, tenvs: parts.tenvs, live: undefined, stopped: () => false }
-    return makeState(parts, home, ofCall, this.state)
+    return createState(parts, owner, ofCall, this.state)
   }
 
   async queued(): Promise<QueuedCall[]> {
@@ -121,27 +124,27 @@ export class OpenThread implements Thread {
       checkText('toolCallId', toolCallId)
       return toToolResult(name, result)
     })
-    this.queue.checkOpen()
-    const { parts } = this.queue
+    this.scheduler.checkOpen()
+    const { parts } = this.scheduler
     const signal = new AbortController().signal
-    const kept = await keepAttachments(parts.store, this.threadId, given, signal)
-    const message = resultMessage({ name, toolCallId, argumentsJson: '{}' }, kept.result)
-    const committed = await parts.store.commit(this.threadId, { attachments: kept.staged, messages: [message] })
+    const staged = await stageAttachments(parts, given, signal)
+    const message = resultMessage({ name, toolCallId, argumentsJson: '{}' }, staged.result)
+    const committed = await parts.store.commit(this.threadId, { attachments: staged.paths, messages: [message] })
     return toThreadMessage(committed.messages[0] as Parameters<typeof toThreadMessage>[0])
   }
 
   async flush(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     const { signal } = givenOptions('thread.flush', options, ['signal'])
     checked('thread.flush', () => checkSignal(signal))
-    return this.queue.flush(signal)
+    return this.scheduler.flush(signal)
   }
 
   stop(): Promise<void> {
-    return this.queue.stop()
+    return this.scheduler.stop()
   }
 
   async close(): Promise<void> {
-    await this.queue.close()
+    await this.scheduler.close()
     if (this.#ownsStore) await this.store.close()
   }
 

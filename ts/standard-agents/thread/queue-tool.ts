@@ -1,11 +1,10 @@
 import { ToolError, toolTypeError } from '../../core/errors.js'
-import { boundedArguments } from '../tools/execution/read-arguments.js'
+import { boundedArguments } from '../tools/execute-tool.js'
 import { checkToolName } from '../tools/check-tool-name.js'
 import type { ThreadState } from './thread-state.js'
-import type { Lane } from './lane.js'
-import { callAround, homeOf, type RunningCall } from './running-call.js'
+import { callAround, ownerOf, type RunningCall } from './running-call.js'
 import { Run } from './run.js'
-import { newTicket } from './ticket.js'
+import { type CallQueue, newCall } from './pending-call.js'
 
 /**
  * Queues a call: it is made after those that are queued already, and its result goes into the thread's
@@ -21,26 +20,26 @@ import { newTicket } from './ticket.js'
  * 1,000 others, THREAD_CLOSED.
  */
 export function queueTool(state: ThreadState, name: string, args: Record<string, unknown> = {}): void {
-  const { queue, lane, call } = homeOf(state, 'queueTool')
+  const { scheduler, queue, running } = ownerOf(state, 'queueTool')
   if (typeof name !== 'string' || name === '') throw toolTypeError('queueTool: the name must be a non-empty string')
   checkToolName('queueTool', name)
   const argumentsJson = jsonOf(args)
-  queue.checkOpen()
-  const around = call?.ended === false ? call : callAround(queue)
+  scheduler.checkOpen()
+  const around = running?.ended === false ? running : callAround(scheduler)
   if (around === undefined) {
-    const run = new Run({ ...queue.parts.context })
-    queue.add(newTicket({ lane, run, name, argumentsJson, queued: true, number: run.countQueued(name), failed: warn(name) }))
+    const run = new Run({ ...scheduler.parts.context })
+    scheduler.add(newCall({ queue, run, name, argumentsJson, queued: true, number: run.countQueued(name), reject: warn(name) }))
     return
   }
-  const { id: parentCallId, inside } = around.ticket
-  const isOwnLane = lane === around.ticket.lane
-  // What a sub-prompt queues for itself is awaited by the call that it is inside of; what it queues for
-  // the thread belongs to that call, because it is made after it.
-  const { run } = (isOwnLane ? undefined : callOf(lane, around))?.ticket ?? around.ticket
+  const { id: parentCallId, inside } = around.call
+  const isOwnQueue = queue === around.call.queue
+  // The call around a sub-prompt waits for what the sub-prompt queues for itself. What it queues for the
+  // thread runs after that call, and belongs to its run.
+  const { run } = (isOwnQueue ? undefined : outerCallOf(queue, around))?.call ?? around.call
   const number = run.countQueued(name)
   run.begin()
-  const ticket = { lane, run, name, argumentsJson, queued: true, number, parentCallId }
-  around.queued.push(newTicket(isOwnLane ? { ...ticket, inside } : ticket))
+  const call = { queue, run, name, argumentsJson, queued: true, number, parentCallId }
+  around.queued.push(newCall(isOwnQueue ? { ...call, inside } : call))
 }
 
 function jsonOf(args: unknown): string {
@@ -53,10 +52,10 @@ function jsonOf(args: unknown): string {
   throw toolTypeError('queueTool: the arguments must have a JSON form')
 }
 
-/** The call of a lane that runs around another one. */
-function callOf(lane: Lane, inner: RunningCall): RunningCall | undefined {
-  for (let call = inner.outer; call !== undefined; call = call.outer) {
-    if (!call.ended && call.ticket.lane === lane) return call
+/** The call of a queue that runs around another one. */
+function outerCallOf(queue: CallQueue, inner: RunningCall): RunningCall | undefined {
+  for (let outer = inner.outer; outer !== undefined; outer = outer.outer) {
+    if (!outer.ended && outer.call.queue === queue) return outer
   }
   return undefined
 }

@@ -1,16 +1,16 @@
 import { ToolError } from '../../core/errors.js'
 import type { Message } from './thread-state.js'
 
-/** How many calls a call may lead to by `queueTool`, and they by theirs. */
+/** How many calls one call may lead to by `queueTool`, including those that they queue. */
 export const MAX_QUEUED_CALLS = 1000
 
-/** What an agent of the AI SDK says while it runs. */
+/** What the AI SDK reports while an agent runs. */
 export interface LiveFields {
   messageHistory: readonly Message[]
   turnCount: number
 }
 
-/** A call from outside, and all that is queued because of it. */
+/** A call from outside, and every call queued because of it. */
 export class Run {
   /** Shared by its calls. */
   readonly context: Record<string, unknown>
@@ -20,7 +20,7 @@ export class Run {
   #open = 0
   #waiting: (() => void)[] = []
 
-  /** `queued` is how many calls it has queued before this process had it. */
+  /** @param queued how many calls the run had queued before this process took it over */
   constructor(context: Record<string, unknown>, signal?: AbortSignal, live?: LiveFields, queued = 0) {
     this.context = context
     this.signal = signal
@@ -29,9 +29,9 @@ export class Run {
   }
 
   /**
-   * Counts a call that it queues, and gives its number.
+   * Counts a queued call and returns its number.
    *
-   * @throws {ToolError} THREAD_QUEUE_LIMIT for one too many.
+   * @throws {ToolError} THREAD_QUEUE_LIMIT beyond the limit.
    */
   countQueued(toolName: string): number {
     if (this.#queued >= MAX_QUEUED_CALLS) {
@@ -47,8 +47,8 @@ export class Run {
     return this.#queued
   }
 
-  /** A number of a call that was queued before this process had it. */
-  sawNumber(number: number): void {
+  /** Takes into account a call that the run queued in another process. */
+  raiseQueued(number: number): void {
     this.#queued = Math.max(this.#queued, number)
   }
 
@@ -62,7 +62,7 @@ export class Run {
     for (const go of this.#waiting.splice(0)) go()
   }
 
-  /** Settles when none of its calls is left. */
+  /** Settles when none of its calls is pending. */
   async drained(): Promise<void> {
     if (this.#open > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }

@@ -1,8 +1,7 @@
 import type { BoundToolOptions } from '../../toolkit/settings.js'
 import type { StoredThread, ThreadStore } from '../store/thread-store.js'
-import type { Agent, DurableObjectStorage, Env, Message } from './thread-state.js'
+import type { Agent, DurableObjectStorage, Env, Message, ThreadEvent } from './thread-state.js'
 import type { NamedTools } from '../tools/tool-definition.js'
-import type { ThreadEvent } from './emit-thread-event.js'
 
 /** What becomes of a call that ran when its process died. */
 export type OnInterrupted = 'error' | 'retry'

@@ -1,5 +1,5 @@
 import type { ThreadStorage } from '../store/thread-storage.js'
-import type { AttachmentRef } from '../tools/tool-definition.js'
+import type { AttachmentRef } from '../store/stored-attachment.js'
 
 /** The agent that a thread belongs to: what the host has given. */
 export interface Agent {
@@ -75,4 +75,13 @@ export interface ThreadState {
   readonly tenvs: Record<string, unknown>
   /** The state of the thread's own queue: in a sub-prompt that of its parent, elsewhere the state itself. */
   readonly rootState: ThreadState
+}
+
+/** An event of a thread, as it goes to a frontend. */
+export interface ThreadEvent {
+  type: 'event'
+  eventType: string
+  data: unknown
+  /** In milliseconds since 1970. */
+  timestamp: number
 }

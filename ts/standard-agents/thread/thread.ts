@@ -1,8 +1,8 @@
 import type { ToolSet } from 'ai'
-import type { AgentToolsOptions } from '../agent-tools/agent-tools.js'
 import type { AttachmentBytes, ReadRange, ThreadStore } from '../store/thread-store.js'
 import type { DurableObjectStorage, ThreadMessage, ThreadState } from './thread-state.js'
-import type { AnyTool, AttachmentRef, ToolResult } from '../tools/tool-definition.js'
+import type { AnyTool } from '../tools/tool-definition.js'
+import type { AttachmentRef, ToolResult } from '../tools/tool-result.js'
 
 /** How a call is made. */
 export interface CallOptions {
@@ -14,6 +14,23 @@ export interface CallOptions {
   state?: ThreadState | undefined
   /** The id under which the call is told of in messages and records. @default a UUID */
   toolCallId?: string | undefined
+}
+
+/** How an agent gets the tools of a thread. */
+export interface AgentToolsOptions {
+  /**
+   * The tools that providers execute, by provider (`executionProvider`) and by the name of the tool:
+   * `{ openai: { generate_image: openai.tools.imageGeneration() } }`.
+   */
+  providers?: Record<string, ToolSet> | undefined
+  /** The tools that the prompt lists; a queued call may be of any other. @default all */
+  only?: readonly string[] | undefined
+  /** What the tools find in `state.context`: one object for the whole run. @default a copy of the thread's */
+  context?: Record<string, unknown> | undefined
+  /** The state of a sub-prompt, from `childState`. @default that of the thread */
+  state?: ThreadState | undefined
+  /** The largest image that the model is given, in bytes; larger ones are named by their path. @default 5000000 */
+  maxImageBytes?: number | undefined
 }
 
 /** How a sub-prompt's state differs. */

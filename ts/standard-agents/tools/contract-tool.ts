@@ -4,9 +4,8 @@ import type { RequirementSet } from '../../contract/registry/requirements.js'
 import { checked, givenOptions, invalid } from '../../core/options.js'
 import { argumentsSchema } from '../agent-tools/input-schema.js'
 import { checkToolName } from './check-tool-name.js'
-import { storedRefs } from './execution/tool-result.js'
+import { storedRefs, type AttachmentRef } from './tool-result.js'
 import type { Thread } from '../thread/thread.js'
-import type { AttachmentRef } from './tool-definition.js'
 
 /** What a tool of the contract says of itself that a Standard Agents tool does not. */
 export interface ContractToolOptions {

@@ -1,37 +1,9 @@
 import type { z } from 'zod/v4'
-import type { AttachmentRef } from '../store/stored-attachment.js'
 import type { ThreadState } from '../thread/thread-state.js'
 import type { ToolArgs, ToolTenvs } from './tool-args.js'
+import type { ToolResult } from './tool-result.js'
 
-export type { AttachmentRef } from '../store/stored-attachment.js'
-
-/** A new file that a tool gives back. */
-export interface ToolAttachment {
-  /** The file's name, which its reader sees. Where it is stored is another name. */
-  name: string
-  mimeType: string
-  /** The bytes, as base64. */
-  data: string
-  /** In pixels. @default what the image's header says */
-  width?: number
-  /** In pixels. @default what the image's header says */
-  height?: number
-}
-
-/** What a tool gives back. */
-export interface ToolResult {
-  status: 'success' | 'error'
-  /** What the model is given. Complex data as JSON. */
-  result?: string
-  /** What went wrong, for the model. */
-  error?: string
-  /** Where it went wrong; kept for people, never given to a model. */
-  stack?: string
-  /** New files, and references to stored ones. */
-  attachments?: Array<ToolAttachment | AttachmentRef>
-}
-
-/** What does a tool's work: with validated arguments as its second parameter where the tool has any. */
+/** The function that does a tool's work. A tool with arguments gets them, validated, as the second parameter. */
 export type Tool<State, Args extends ToolArgs | null> = Args extends ToolArgs
   ? (state: State, args: z.infer<Args>) => Promise<ToolResult>
   : (state: State) => Promise<ToolResult>
@@ -41,20 +13,20 @@ export type ExecutionMode = 'local' | 'provider'
 
 /** What `defineTool` takes. */
 export interface DefineToolOptions<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null> {
-  /** What the model is told about the tool. */
+  /** The description that the model reads. */
   description: string
   /** What the tool is called with. @default no arguments */
   args?: Args
   execute: Tool<State, Args>
-  /** Variables of the thread that the tool needs; looked at when it is called. @default none */
+  /** Variables of the thread that the tool needs, validated when it is called. @default none */
   tenvs?: Tenvs
-  /** `provider` is never run here: the model's provider does it. @default 'local' */
+  /** The model's provider runs a `provider` tool; it is never run here. @default 'local' */
   executionMode?: ExecutionMode
   /** Which provider, e.g. `openai`. */
   executionProvider?: string
 }
 
-/** A tool, as `defineTool` gives it. */
+/** A tool that `defineTool` returned. */
 export interface ToolDefinition<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null> {
   description: string
   args: Args
@@ -64,7 +36,7 @@ export interface ToolDefinition<State = ThreadState, Args extends ToolArgs | nul
   executionProvider?: string
 }
 
-/** Any tool of a thread, whatever its arguments and variables are. */
+/** Any tool of a thread. */
 export interface AnyTool {
   description: string
   args: ToolArgs | null
@@ -79,12 +51,12 @@ export type NamedTools = Record<string, AnyTool>
 
 const mark = Symbol.for('toolwright.standard-agents.tool')
 
-/** Marks what `defineTool` has made; not to be seen in it. */
+/** Marks a tool as made by `defineTool`, with a property that is not enumerable. */
 export function markTool<T extends object>(tool: T): T {
   return Object.defineProperty(tool, mark, { value: true })
 }
 
-/** Whether `defineTool`, of this or any other installed copy of the package, has made it. */
+/** Whether `defineTool` made the value, in this or any other installed copy of the package. */
 export function isTool(value: unknown): value is AnyTool {
   return typeof value === 'object' && value !== null && mark in value
 }

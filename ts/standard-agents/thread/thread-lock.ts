@@ -1,43 +1,43 @@
 import { ToolError } from '../../core/errors.js'
-import { failure } from '../tools/execution/tool-result.js'
 import type { StoredCall, ThreadWorker } from '../store/thread-store.js'
-import { storeFailure } from './run-ticket.js'
+import { failure } from '../tools/tool-result.js'
+import { storeFailure } from './call-end.js'
+import { toolCallIdOf } from './pending-call.js'
 import type { ThreadParts } from './thread-parts.js'
-import { toolCallIdOf } from './ticket.js'
 
-/** How often a call is begun at most, when it is retried after the death of its process. */
+/** How often a call is started at most, when it is retried after its process died. */
 const MAX_ATTEMPTS = 3
 
-/** The right to work on a thread, for all of its queues in this process: held while one of them needs it. */
-export class SharedWorker {
+/** The thread's lock, shared by all of its queues in this process and held while one of them needs it. */
+export class ThreadLock {
   readonly #parts: ThreadParts
   #users = 0
-  #worker: Promise<ThreadWorker> | undefined
-  #held: ThreadWorker | undefined
+  #acquiring: Promise<ThreadWorker> | undefined
+  #worker: ThreadWorker | undefined
 
   constructor(parts: ThreadParts) {
     this.#parts = parts
   }
 
-  /** Whether this process has the right now. */
+  /** Whether this process has the lock now. */
   get isHeld(): boolean {
-    return this.#held !== undefined
+    return this.#worker !== undefined
   }
 
-  /** The right, if it is held now: until `release` is called. */
+  /** The lock, if this process has it, until `release` is called. */
   share(): ThreadWorker | undefined {
-    if (this.#held !== undefined) this.#users += 1
-    return this.#held
+    if (this.#worker !== undefined) this.#users += 1
+    return this.#worker
   }
 
-  /** Waits for the process that works on the thread, and sees to what a dead one has left. */
+  /** Waits for the lock, and decides on the calls that a dead process left running. */
   async acquire(signal: AbortSignal): Promise<ThreadWorker> {
     this.#users += 1
     try {
-      return await (this.#worker ??= this.#lock(signal))
+      return await (this.#acquiring ??= this.#lock(signal))
     } catch (error) {
       this.#users -= 1
-      this.#worker = undefined
+      this.#acquiring = undefined
       throw error
     }
   }
@@ -45,11 +45,11 @@ export class SharedWorker {
   release(): void {
     this.#users -= 1
     if (this.#users > 0) return
-    const worker = this.#worker
+    const acquiring = this.#acquiring
+    this.#acquiring = undefined
     this.#worker = undefined
-    this.#held = undefined
-    void worker?.then(
-      (held) => held.release(),
+    void acquiring?.then(
+      (worker) => worker.release(),
       () => undefined,
     )
   }
@@ -59,7 +59,7 @@ export class SharedWorker {
     const worker = await store.lockThread(thread.threadId, { waitMs: lockWaitMs, signal })
     try {
       for (const call of worker.interrupted) await this.#decide(worker, call)
-      this.#held = worker
+      this.#worker = worker
       return worker
     } catch (error) {
       worker.release()
@@ -79,7 +79,7 @@ export class SharedWorker {
     try {
       await storeFailure(this.#parts, { ...call, toolCallId: toolCallIdOf(call) }, result)
     } catch (error) {
-      // Somebody else has decided.
+      // Another process has decided already.
       if (!ToolError.isInstance(error) || !['THREAD_CALL_STATE', 'THREAD_CALL_NOT_FOUND'].includes(error.code)) throw error
     }
   }

@@ -1,6 +1,6 @@
 import type { ThreadState } from './thread-state.js'
-import { ROOT } from './lane.js'
-import { settle, type StateHome } from './running-call.js'
+import { ROOT } from './pending-call.js'
+import { setOwner, type StateOwner } from './running-call.js'
 import type { LiveFields } from './run.js'
 import type { ThreadParts } from './thread-parts.js'
 
@@ -17,13 +17,13 @@ export interface OfCall {
  *
  * @param rootState that of the thread's own queue, for the state of a sub-prompt
  */
-export function makeState(parts: ThreadParts, home: StateHome, call: OfCall, rootState?: ThreadState): ThreadState {
-  const { lane } = home
+export function createState(parts: ThreadParts, owner: StateOwner, call: OfCall, rootState?: ThreadState): ThreadState {
+  const { queue } = owner
   const state = {
     threadId: parts.thread.threadId,
     flowId: parts.thread.flowId,
     agentConfig: parts.agentConfig,
-    currentSide: lane.side,
+    currentSide: queue.side,
     turnCount: call.live?.turnCount ?? 0,
     get stopped() {
       return call.stopped()
@@ -34,8 +34,8 @@ export function makeState(parts: ThreadParts, home: StateHome, call: OfCall, roo
     context: call.context,
     tenvs: call.tenvs,
     get rootState(): ThreadState {
-      return lane.name === ROOT || rootState === undefined ? state : rootState
+      return queue.name === ROOT || rootState === undefined ? state : rootState
     },
   }
-  return settle<ThreadState>(state, home)
+  return setOwner<ThreadState>(state, owner)
 }

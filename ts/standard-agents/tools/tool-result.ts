@@ -1,4 +1,32 @@
-import type { AttachmentRef, ToolAttachment, ToolResult } from '../tool-definition.js'
+import type { AttachmentRef } from '../store/stored-attachment.js'
+
+export type { AttachmentRef } from '../store/stored-attachment.js'
+
+/** A new file that a tool returns. */
+export interface ToolAttachment {
+  /** The file's name as its reader sees it. It is stored under another name. */
+  name: string
+  mimeType: string
+  /** The bytes, as base64. */
+  data: string
+  /** In pixels. @default what the image's header says */
+  width?: number
+  /** In pixels. @default what the image's header says */
+  height?: number
+}
+
+/** The value that a tool returns. */
+export interface ToolResult {
+  status: 'success' | 'error'
+  /** The text for the model; complex data as JSON. */
+  result?: string
+  /** What went wrong, for the model. */
+  error?: string
+  /** Where it went wrong. Stored for people; a model never reads it. */
+  stack?: string
+  /** New files, and references to stored ones. */
+  attachments?: Array<ToolAttachment | AttachmentRef>
+}
 
 /** A failed call. */
 export const failure = (error: string, stack?: string): ToolResult => ({

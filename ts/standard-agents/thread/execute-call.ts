@@ -1,0 +1,123 @@
+import { MOST_CHARACTERS } from '../../core/large-values.js'
+import { runCall } from '../../toolkit/run-call.js'
+import { executeTool } from '../tools/execute-tool.js'
+import { boundedArguments } from '../tools/execute-tool.js'
+import { failure, thrownResult, type ToolResult } from '../tools/tool-result.js'
+import { aborted, unlessGivenUp } from './aborted.js'
+import { type StagedResult, stageAttachments } from './attachments.js'
+import { isAboutContents, parseArguments, storeEnding, storeFailure } from './call-end.js'
+import { createState } from './create-state.js'
+import type { PendingCall } from './pending-call.js'
+import { currentCall, runAs, type RunningCall, type Scheduler } from './running-call.js'
+import type { ThreadParts } from './thread-parts.js'
+
+/** A failed result, on its way through the recorder of calls. */
+class FailedCall extends Error {
+  override readonly name = 'FailedToolCall'
+
+  constructor(result: ToolResult) {
+    super(result.error ?? 'Tool execution failed')
+  }
+}
+
+/**
+ * Runs a claimed call, and stores its end with everything that belongs to it.
+ *
+ * @throws what storing it throws.
+ */
+export async function executeCall(scheduler: Scheduler, call: PendingCall, signal: AbortSignal): Promise<void> {
+  const { parts } = scheduler
+  const running: RunningCall = { scheduler, call, queued: [], ended: false, outer: undefined }
+  const staged = signal.aborted
+    ? undefined
+    : await call.inCallerContext(() => {
+        const around = currentCall()
+        running.outer = around?.ended === true ? around.outer : around
+        return runAs(running, () => execute(running, signal))
+      })
+  running.ended = true
+  if (signal.aborted || staged === undefined) {
+    for (const { run } of running.queued) run.end()
+    await discard(parts, staged)
+    await storeEnding(parts, call, { status: 'cancelled', result: staged?.result ?? failure('aborted') })
+    return call.reject(aborted(signal.reason))
+  }
+  await scheduler.calls.inOrder(() => storeResult(running, staged))
+}
+
+/** Stores a result with its attachments and the calls that it queues, all or nothing. */
+async function storeResult({ scheduler, call, queued: own }: RunningCall, staged: StagedResult): Promise<void> {
+  const { parts, calls } = scheduler
+  const { result, paths } = staged
+  const others = calls.takeUnstored()
+  const enqueue = [...others, ...own].sort((a, b) => a.arrival - b.arrival)
+  calls.markStored(enqueue)
+  try {
+    await storeEnding(parts, call, { status: result.status, result, enqueue, attachments: paths })
+    scheduler.begin(enqueue)
+    call.resolve(result)
+  } catch (error) {
+    calls.putBack(others)
+    for (const each of own) calls.forget(each)
+    if (!isAboutContents(error)) throw error
+    // The store refuses the result; that the call was made is stored nevertheless.
+    await discard(parts, staged)
+    const instead = failure(`The result could not be stored: ${(error as Error).message}`)
+    await storeFailure(parts, call, instead)
+    call.resolve(instead)
+  }
+}
+
+async function execute(running: RunningCall, signal: AbortSignal): Promise<StagedResult | undefined> {
+  const { call, scheduler } = running
+  const { parts } = scheduler
+  const { name, argumentsJson, run, queue } = call
+  let staged: StagedResult | undefined
+  const once = async (): Promise<ToolResult> => {
+    const executed = executeTool({
+      name,
+      tool: Object.hasOwn(parts.tools(), name) ? parts.tools()[name] : undefined,
+      argumentsJson,
+      tenvs: parts.tenvs,
+      stateWith: (tenvs) => {
+        const context = queue.context ?? run.context
+        const ofCall = { context, tenvs: tenvs ?? parts.tenvs, live: run.live, stopped: () => signal.aborted }
+        return createState(parts, { scheduler, queue, running }, ofCall, scheduler.rootState)
+      },
+    })
+    const result = await unlessGivenUp(executed, signal)
+    if (result === undefined) throw signal.reason
+    staged = await stageAttachments(parts, result, signal)
+    if (staged.result.status === 'error') throw new FailedCall(staged.result)
+    return staged.result
+  }
+  try {
+    const result = await runCall({
+      execute: once,
+      // The effects of a tool are unknown, so its record begins before it does.
+      metadata: { name, sideEffect: true, idempotent: false, acceptsIdempotencyKey: false, hasRevert: false },
+      bound: parts.bound,
+      args: recordable(argumentsJson),
+      builtIn: false,
+      callOptions: { toolCallId: call.toolCallId, abortSignal: signal },
+    })
+    return staged ?? { result: result as ToolResult, paths: [] }
+  } catch (error) {
+    if (signal.aborted) return staged
+    return error instanceof FailedCall && staged !== undefined ? staged : { result: thrownResult(error), paths: [] }
+  }
+}
+
+async function discard({ store, thread }: ThreadParts, staged: StagedResult | undefined): Promise<void> {
+  if (staged !== undefined && staged.paths.length > 0) await store.discardStaged(thread.threadId, staged.paths)
+}
+
+/** Arguments for a record, or their text when they are too large to look into. */
+function recordable(json: string): unknown {
+  if (json.length > MOST_CHARACTERS) return json
+  try {
+    return boundedArguments(parseArguments(json))
+  } catch {
+    return json
+  }
+}
