@@ -2,14 +2,14 @@ import type { Schema } from 'ai'
 import { toJSONSchema, type $ZodType } from 'zod/v4/core'
 import type { AnyTool } from '../tools/tool-definition.js'
 
-/** By which the AI SDK knows a schema of its own; the same in all of its majors. */
+/** The AI SDK's mark of its own schemas, the same in all of its majors. */
 const mark = Symbol.for('vercel.ai.schema')
 
 /**
- * The schema of a tool's arguments for the AI SDK: what the model is shown, and no check. The arguments are
- * checked where the tool is executed, so that the model reads the same text of every wrong one.
+ * The schema of a tool's arguments for the AI SDK. It describes and does not validate: arguments are validated when
+ * the tool is executed, so that every failure has the same text for the model.
  *
- * Made by hand, because the SDK's own conversion of a Zod schema forbids every key of a record.
+ * The SDK's own conversion of a Zod schema is not used. It forbids every key of a record.
  */
 export function inputSchema(tool: AnyTool): Schema<unknown> {
   const validate = (value: unknown): { success: true; value: unknown } => ({ success: true, value })
@@ -17,8 +17,8 @@ export function inputSchema(tool: AnyTool): Schema<unknown> {
 }
 
 /**
- * What a model may send, as JSON Schema: fields with a default are optional, and keys that the tool does not
- * know are not allowed.
+ * The arguments that a model may send, as JSON Schema. Fields with a default are optional, unknown keys are not
+ * allowed.
  */
 export function argumentsSchema({ args }: AnyTool): Record<string, unknown> {
   if (args === null) return { type: 'object', properties: {}, additionalProperties: false }
@@ -32,7 +32,7 @@ export function argumentsSchema({ args }: AnyTool): Record<string, unknown> {
   return schema
 }
 
-/** Whether it is an object without a word on other keys. */
+/** Whether a schema is an object that says nothing about other keys. */
 function isClosed(schema: $ZodType): boolean {
   const { type, catchall } = schema['_zod'].def as { type: string; catchall?: unknown }
   return type === 'object' && catchall === undefined

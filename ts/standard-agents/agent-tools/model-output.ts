@@ -2,24 +2,24 @@ import type { Tool as AgentTool } from 'ai'
 import { messageContent, storedRefs, type AttachmentRef, type ToolResult } from '../tools/tool-result.js'
 import type { ThreadAttachments } from '../thread/thread.js'
 
-/** What a tool's result is for the model, in the AI SDK's form. */
+/** A tool's result for the model, in the AI SDK's form. */
 type ModelOutput = Awaited<ReturnType<NonNullable<AgentTool['toModelOutput']>>>
 
-/** The largest image that a model is given by itself, in bytes. */
+/** The largest image that the model gets by default, in bytes. */
 export const MAX_IMAGE_BYTES = 5_000_000
 
-/** What images are read from, and how they are given. */
+/** How images are read and passed on. */
 export interface ImageOptions {
   attachments: Pick<ThreadAttachments, 'read'>
   maxImageBytes: number
-  /** AI SDK 6 has another name for an image. */
+  /** AI SDK 6 has another type for an image. */
   isMajor6: boolean
 }
 
-/** The kinds of images that models take. */
+/** The image types that models accept. */
 const IMAGE = /^image\/(?:png|jpe?g|gif|webp)$/iu
 
-/** A result for the model: its text, and the images that it has. Never its stack. */
+/** A result for the model: its text and its images, never its stack. */
 export async function modelOutput(result: ToolResult, options: ImageOptions): Promise<ModelOutput> {
   const value = messageContent(result)
   if (result.status === 'error') return { type: 'error-text', value }
@@ -35,7 +35,7 @@ async function imagePart(image: AttachmentRef, { attachments, isMajor6 }: ImageO
   try {
     bytes = await attachments.read(path)
   } catch {
-    // Deleted meanwhile: the path in the text is all that is left of it.
+    // Deleted since then. The text still has its path.
     return undefined
   }
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')

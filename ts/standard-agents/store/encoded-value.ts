@@ -1,18 +1,18 @@
 /**
- * Values as text. A value is cloned as `structuredClone` does it, and the copy is written in the format
- * of `devalue`: JSON in which what JSON lacks has a tag. Unlike the bytes of `node:v8`, which Node and
- * Bun write each in a way of their own, every runtime reads it, and so does a person.
+ * Values as text. A value is cloned as by `structuredClone`, and the copy is written in the format of `devalue`:
+ * JSON with tags for what JSON lacks. Every runtime reads it, and so does a person; Node and Bun write the
+ * bytes of `node:v8` in different ways.
  *
  * Kept: `undefined` within objects, holes, -0, NaN, infinities, BigInt, Date, RegExp, Map, Set, ArrayBuffer and
  * its views, boxed primitives, errors (name, message, stack, cause), references from one part of the
  * value to another, cycles included. As in a structured clone, an instance of a class becomes a plain
- * object. Unlike there, a view on a part of a buffer is kept with that part alone: what else is in the
- * buffer (Node gives small Buffers parts of one large one) is nobody's business.
+ * object. Unlike there, a view keeps only its own part of the buffer: small Buffers of Node
+ * share one large buffer, whose other contents do not belong to the value.
  */
 import { parse, stringify, type StringifyOperations } from 'devalue'
 import { ToolError } from '../../core/errors.js'
 
-/** The text for a value. @throws {ToolError} THREAD_VALUE_REFUSED */
+/** Encodes a value. @throws {ToolError} THREAD_VALUE_REFUSED */
 export function encodeValue(value: unknown, key: string): string {
   if (value === undefined) throw refusedValue(key, 'it is undefined', undefined)
   try {
@@ -22,7 +22,7 @@ export function encodeValue(value: unknown, key: string): string {
   }
 }
 
-/** The value for a text. @throws {ToolError} THREAD_CORRUPT for a text that is none of these. */
+/** Decodes a value. @throws {ToolError} THREAD_CORRUPT for any other text. */
 export function decodeValue(encoded: string, key: string): unknown {
   try {
     return parse(encoded, revivers) as unknown
@@ -47,7 +47,7 @@ const operations: Partial<StringifyOperations> = {
   },
 }
 
-/** By its tag and not by its class: where modules have globals of their own, the class is another one. */
+/** Compares the tag and not the class: in a realm of its own, a module has another class. */
 const isError = (value: unknown): value is Error => Object.prototype.toString.call(value) === '[object Error]'
 
 const reducers = {

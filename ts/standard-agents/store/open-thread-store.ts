@@ -3,14 +3,14 @@ import { checked, givenOptions, invalid } from '../../core/options.js'
 import { NativeThreads } from './native-threads.js'
 import type { ThreadStore } from './thread-store.js'
 
-/** How a store of threads is opened. */
+/** How a thread store is opened. */
 export interface OpenThreadStoreOptions {
   /**
-   * What has survived once a promise settles: `normal` the end of every process, `full` also a loss of
-   * power, at the price of waiting for the disk each time. @default 'normal'
+   * What survives once a promise settles: `normal` the end of every process, `full` also a loss of power, at the
+   * price of waiting for the disk each time. @default 'normal'
    */
   synchronous?: 'normal' | 'full' | undefined
-  /** Whether the store is only read. @default false */
+  /** Whether the store is read only. @default false */
   readOnly?: boolean | undefined
   /** How long a call waits for other processes that write, in milliseconds. @default 10000 */
   busyTimeoutMs?: number | undefined
@@ -23,13 +23,13 @@ export interface OpenThreadStoreOptions {
 const optionNames = ['synchronous', 'readOnly', 'busyTimeoutMs', 'maxAttachmentBytes', 'maxTextBytes']
 
 /**
- * Opens a store of threads: an SQLite file that any number of processes may share, created where it is
- * missing, or one in memory.
+ * Opens a thread store: an SQLite file that any number of processes may share, created when missing, or a store
+ * in memory.
  *
  * @param location `file:thread.db`, `file:///var/thread.db`, a path, or `memory:`.
  * @throws {ToolError} THREAD_LOCATION_INVALID, THREAD_STORE_NOT_FOUND, THREAD_OPEN_FAILED,
  * THREAD_READ_ONLY, THREAD_NOT_A_DATABASE, THREAD_CORRUPT, THREAD_SCHEMA_MISMATCH, THREAD_DISK_FULL,
- * THREAD_BUSY; INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
+ * THREAD_BUSY; INVALID_INPUT for an invalid option; NATIVE_UNAVAILABLE.
  */
 export async function openThreadStore(location: string | URL, options: OpenThreadStoreOptions = {}): Promise<ThreadStore> {
   const given = givenOptions('openThreadStore', options, optionNames)

@@ -6,7 +6,7 @@ import type { ListPart, NewAttachment, ReadRange, ThreadChanges, ThreadStore } f
 import { isWellFormed } from '../../core/well-formed.js'
 
 /**
- * A text that reaches a store as it is. What is not well-formed would be changed on the way to UTF-8.
+ * Checks a text that is stored unchanged. Text that is not well-formed would change on its way to UTF-8.
  *
  * @throws {ToolError} THREAD_NAME_REFUSED
  */
@@ -25,7 +25,7 @@ export function checkText(what: string, text: unknown): string {
 const optional = (what: string, text: unknown): string | undefined =>
   text === undefined || text === null ? undefined : checkText(what, text)
 
-/** The options of a list, complete. */
+/** The options of a list, with defaults. */
 export function checkPart(part: ListPart): ListedPart {
   const { after, limit, reverse = false } = givenOptions('The list', part, ['after', 'limit', 'reverse'])
   if (typeof reverse !== 'boolean') throw invalid('reverse must be true or false.')
@@ -36,7 +36,7 @@ export function checkPart(part: ListPart): ListedPart {
 
 const ends = ['success', 'error', 'cancelled']
 
-/** What is to be committed, complete: ids are given where there are none. */
+/** Changes to commit, with an id for each call and message. */
 export function checkChanges(changes: ThreadChanges): ThreadCommit {
   const given = givenOptions('store.commit', changes, ['finish', 'attachments', 'messages', 'enqueue'])
   return checked('store.commit', () => commitOf(given))
@@ -77,7 +77,7 @@ function commitOf({ finish, attachments = [], messages = [], enqueue = [] }: Thr
   } as ThreadCommit
 }
 
-/** What describes an attachment. */
+/** The description of an attachment. */
 export function checkAttachment(attachment: NewAttachment): NewThreadAttachment {
   const { name, mimeType, width, height } = checked('An attachment', () => {
     if (typeof attachment !== 'object' || attachment === null) throw invalid('An attachment is an object with name, mimeType and data.')
@@ -102,7 +102,7 @@ function checkData(data: unknown): void {
   throw invalid('The data of an attachment is base64, bytes or a stream of bytes.')
 }
 
-/** The values of a thread that are to be written. */
+/** The values to write. */
 export function checkEntries(entries: unknown): [keys: string[], values: string[]] {
   return checked('store.writeValues', () => {
     if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry)))
@@ -112,7 +112,7 @@ export function checkEntries(entries: unknown): [keys: string[], values: string[
   })
 }
 
-/** Which calls are listed. */
+/** The calls to list. */
 export function checkCallPart(part: CallPart): { status: string | undefined; queue: string | undefined; part: ListedPart } {
   const { status, queue, ...rest } = givenOptions('store.listCalls', part, ['status', 'queue', 'after', 'limit', 'reverse'])
   const wanted = optional('status', status)
@@ -121,7 +121,7 @@ export function checkCallPart(part: CallPart): { status: string | undefined; que
 
 type CallPart = NonNullable<Parameters<ThreadStore['listCalls']>[1]>
 
-/** A range of bytes, complete. */
+/** A range of bytes, with defaults. */
 export function checkBytes(range: ReadRange = {}): { start: number; end: number | undefined } {
   const { start = 0, end } = givenOptions('A range of bytes', range, ['start', 'end'])
   for (const at of [start, end]) {

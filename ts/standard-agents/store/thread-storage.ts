@@ -9,17 +9,17 @@ export type StorageListOptions = ValueRange
 
 /**
  * Values of a thread by key, with the shape of a Durable Object's storage: a copy of a value is kept,
- * made as `structuredClone` makes it. What a promise has told is on disk. Each call is one transaction;
- * calls that are begun one after the other take effect in that order.
+ * made as by `structuredClone`. When a promise settles, its effect is on disk. Each call is one transaction, and
+ * calls take effect in the order in which they are made.
  *
  * Every method throws THREAD_KEY_REFUSED for a key that is empty, longer than 2,048 bytes of UTF-8, or
  * not well-formed, and for more than 128 keys at once.
  */
 export interface ThreadStorage {
-  /** The value, or `undefined`. Whoever put it there knows its type; the compiler does not look. */
+  /** The value, or `undefined`. Its type is not checked. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the document's examples use a value as what it is
   get<T = any>(key: string): Promise<T | undefined>
-  /** The values that there are, by key in ascending order of UTF-8. */
+  /** The existing values, by key in ascending order of UTF-8. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the same
   get<T = any>(keys: readonly string[]): Promise<Map<string, T>>
   /**
@@ -31,9 +31,9 @@ export interface ThreadStorage {
   put<T>(key: string, value: T): Promise<void>
   /** Sets every entry at once, or none. */
   put<T>(entries: Record<string, T>): Promise<void>
-  /** Removes a value; tells whether there was one. */
+  /** Removes a value and returns whether there was one. */
   delete(key: string): Promise<boolean>
-  /** Removes values; tells how many there were. */
+  /** Removes values and returns how many there were. */
   delete(keys: readonly string[]): Promise<number>
   /** Removes every value of the thread. */
   deleteAll(): Promise<void>

@@ -3,15 +3,14 @@ import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import type { WorkerOptions } from './stored-records.js'
 
-/** The longest pause between two questions. */
+/** The longest pause between two attempts. */
 const LONGEST_MS = 50
 
 /**
- * Asks for the right to work on a thread until it is free. Nobody tells when that is: who had it may be
- * another process that was killed.
+ * Tries to lock a thread until it is free. There is no notification: the previous worker may be a killed process.
  *
- * @throws {ToolError} THREAD_LOCKED when the time is over, and whatever else `ask` throws.
- * @throws the signal's reason when it was aborted.
+ * @throws {ToolError} THREAD_LOCKED when the time is over, and what `ask` throws.
+ * @throws the signal's reason when it is aborted.
  */
 export async function waitForWorker<T>(ask: () => Promise<T>, { waitMs = 30_000, signal }: WorkerOptions): Promise<T> {
   if (typeof waitMs !== 'number' || !(waitMs >= 0)) throw invalid('waitMs must be a number of at least 0.')
@@ -23,7 +22,7 @@ export async function waitForWorker<T>(ask: () => Promise<T>, { waitMs = 30_000,
     } catch (error) {
       const left = end - performance.now()
       if (!ToolError.isInstance(error) || error.code !== 'THREAD_LOCKED' || left <= 0) throw error
-      // Not all who wait ask at the same moment.
+      // Spreads the attempts of several processes.
       const ms = Math.min(2 ** Math.min(round, 6), LONGEST_MS) * (0.5 + Math.random() / 2)
       await pause(Math.min(ms, left), undefined, { signal }).catch(() => signal?.throwIfAborted())
     }

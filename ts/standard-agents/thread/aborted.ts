@@ -1,19 +1,18 @@
-/** What a call throws that was aborted. */
+/** The error of an aborted call. */
 export function aborted(reason: unknown): Error {
   const error = new Error('aborted', { cause: reason })
-  // The name by which the AI SDK and everybody else know it.
+  // The AI SDK knows an abort by this name.
   error.name = 'AbortError'
   return error
 }
 
-/** How long an aborted call is waited for before the next one begins, in milliseconds. */
+/** How long the next call waits for an aborted one, in milliseconds. */
 const GRACE_MS = 5_000
 
 /**
- * Waits for a tool; once it is aborted, for a moment only, because it may never look at
- * `state.stopped`.
+ * Waits for a tool. Once it is aborted, the wait is short: the tool may never read `state.stopped`.
  *
- * @returns what it gave; `undefined` when it was given up.
+ * @returns its result, or `undefined` when the wait ended first.
  */
 export async function unlessGivenUp<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import { setOwner, type StateOwner } from './running-call.js'
 import type { LiveFields } from './run.js'
 import type { ThreadParts } from './thread-parts.js'
 
-/** What of a state belongs to one call. */
+/** The part of a state that belongs to one call. */
 export interface OfCall {
   context: Record<string, unknown>
   tenvs: Record<string, unknown>
@@ -13,9 +13,9 @@ export interface OfCall {
 }
 
 /**
- * The state of a thread as one of its calls sees it.
+ * Creates the state of a thread for one of its calls.
  *
- * @param rootState that of the thread's own queue, for the state of a sub-prompt
+ * @param rootState the state of the thread's own queue, for the state of a sub-prompt
  */
 export function createState(parts: ThreadParts, owner: StateOwner, call: OfCall, rootState?: ThreadState): ThreadState {
   const { queue } = owner

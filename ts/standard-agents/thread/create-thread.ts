@@ -13,12 +13,12 @@ import { OpenThread } from './open-thread.js'
 import type { OnInterrupted, ThreadParts } from './thread-parts.js'
 import { isTool, type NamedTools } from '../tools/tool-definition.js'
 
-/** What `createThread` takes. */
+/** The options of `createThread`. */
 export interface CreateThreadOptions {
-  /** Tools by name, as `loadTools` gives them; or what gives them, asked for every call. */
+  /** Tools by name, as `loadTools` returns them, or a function that returns them for each call. */
   tools: NamedTools | (() => NamedTools)
   /**
-   * Where the thread is kept: `file:thread.db` (any number of threads and processes share a file),
+   * Where the thread is stored: `file:thread.db` (any number of threads and processes share a file),
    * `memory:`, or a store, which stays open when the thread is closed. @default 'memory:'
    */
   store?: string | URL | ThreadStore | undefined
@@ -28,28 +28,28 @@ export interface CreateThreadOptions {
   flowId?: string | undefined
   /** The thread's variables, for tools with `tenvs`. @default {} */
   tenvs?: Record<string, unknown> | undefined
-  /** What tools find in `state.env`; never the process's environment by itself. @default {} */
+  /** The value of `state.env`. The process's environment is never part of it by default. @default {} */
   env?: Env | undefined
-  /** What every run's `state.context` begins with. @default {} */
+  /** The initial `state.context` of every run. @default {} */
   context?: Record<string, unknown> | undefined
   /** @default {} */
   agentConfig?: Agent | undefined
   /** @default 'a' */
   currentSide?: 'a' | 'b' | undefined
-  /** What tools find in `state.messageHistory` while no agent of the AI SDK calls them. @default [] */
+  /** The value of `state.messageHistory` outside of an AI SDK agent. @default [] */
   messageHistory?: readonly Message[] | undefined
-  /** Told of what tools emit by `emitThreadEvent`; they wait for it. */
+  /** Receives the events that tools emit by `emitThreadEvent`. The tools wait for it. */
   onEvent?: ((event: ThreadEvent) => unknown) | undefined
-  /** Where calls are recorded: what `openJournal` gave. */
+  /** The journal that records calls, from `openJournal`. */
   journal?: Journal | undefined
   /**
-   * What becomes of a call that ran when its process died: `error` ends it with an error that says so,
-   * because nobody knows what it has done; `retry` makes it again, up to three times. @default 'error'
+   * What happens to a call whose process died: `error` ends it with an error that says so, because its
+   * effects are unknown; `retry` makes it again, up to three times. @default 'error'
    */
   onInterrupted?: OnInterrupted | undefined
-  /** Whether calls that an earlier process has left are made, in the background. @default true */
+  /** Whether calls that an earlier process left are made, in the background. @default true */
   resume?: boolean | undefined
-  /** How long a call waits for another process that works on the thread, in milliseconds. @default 30000 */
+  /** How long a call waits for another process that has the thread's lock, in milliseconds. @default 30000 */
   lockWaitMs?: number | undefined
 }
 
@@ -62,7 +62,7 @@ export interface CreateThreadOptions {
  * await thread.call('search_knowledge_base', { query: 'refunds' })
  * ```
  *
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense, and what opening the store throws.
+ * @throws {ToolError} INVALID_INPUT for an invalid option, and what opening the store throws.
  */
 export async function createThread(options: CreateThreadOptions): Promise<Thread> {
   const given = givenOptions('createThread', options, optionNames)

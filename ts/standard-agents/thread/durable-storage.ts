@@ -3,7 +3,7 @@ import { threadStorage } from '../store/thread-storage.js'
 import type { ThreadStore } from '../store/thread-store.js'
 import type { DurableObjectStorage } from './thread-state.js'
 
-/** What a Durable Object's storage has besides, and a local thread has not. */
+/** Methods of a Durable Object's storage that a local thread lacks. */
 const unsupported = [
   'transaction',
   'transactionSync',
@@ -17,8 +17,7 @@ const unsupported = [
 ] as const
 
 /**
- * The storage of a thread as its tools see it. What cannot be had locally says so when it is used, in place
- * of seeming to work.
+ * The storage of a thread as its tools see it. Methods that are not supported locally throw.
  */
 export function durableStorage(store: ThreadStore, threadId: string): DurableObjectStorage {
   const storage = threadStorage(store, threadId)

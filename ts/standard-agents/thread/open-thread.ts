@@ -26,7 +26,7 @@ import { Run } from './run.js'
 import { resultMessage } from './call-end.js'
 import { threadMessages, toThreadMessage } from './stored-messages.js'
 
-/** The thread that `createThread` gives. */
+/** The thread that `createThread` returns. */
 export class OpenThread implements Thread {
   readonly threadId: string
   readonly flowId: string
@@ -63,7 +63,7 @@ export class OpenThread implements Thread {
     return this.make(name, args, given)
   }
 
-  /** Makes a call, of an agent too. */
+  /** Makes a call, on behalf of an agent too. */
   async make(name: string, args: Record<string, unknown> | string, options: AgentCall): Promise<ToolResult> {
     checkToolName('thread.call', name)
     const { signal, context, state, toolCallId, live } = options

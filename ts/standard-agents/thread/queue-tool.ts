@@ -7,16 +7,16 @@ import { Run } from './run.js'
 import { type CallQueue, newCall } from './pending-call.js'
 
 /**
- * Queues a call: it is made after those that are queued already, and its result goes into the thread's
- * messages, not to the tool that queues it. A queued call may be of any tool of the thread.
+ * Appends a call to the queue. Its result goes into the thread's messages, not to the tool that queues it. It may
+ * call any tool of the thread.
  *
- * Inside of a tool the call is stored together with the tool's result, all or nothing, and belongs to the
- * same run; elsewhere it is stored and made in the background (`thread.flush()` waits for it).
+ * Inside of a tool, the call is stored together with the tool's result, all or nothing, and belongs to the same
+ * run. Elsewhere it is stored and made in the background, and `thread.flush()` waits for it.
  *
- * @param state whose queue: in a sub-prompt, `state.rootState` for that of the thread
+ * @param state the owner of the queue; in a sub-prompt, `state.rootState` has the thread's queue
  * @param args @default {}
- * @throws {TypeError} for what is no state, no name, or has no JSON.
- * @throws {ToolError} THREAD_NAME_REFUSED for a name that no store takes, THREAD_QUEUE_LIMIT when one call has led to
+ * @throws {TypeError} for an invalid state or name, and for arguments without a JSON form.
+ * @throws {ToolError} THREAD_NAME_REFUSED for a name that no store accepts, THREAD_QUEUE_LIMIT when one call has led to
  * 1,000 others, THREAD_CLOSED.
  */
 export function queueTool(state: ThreadState, name: string, args: Record<string, unknown> = {}): void {

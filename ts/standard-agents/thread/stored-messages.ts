@@ -4,13 +4,13 @@ import type { ListOptions, ThreadMessages } from './thread.js'
 import { givenOptions, invalid } from '../../core/options.js'
 import type { ThreadParts } from './thread-parts.js'
 
-/** A message as it is given out. */
+/** Converts a stored message for the host. */
 export function toThreadMessage({ id, seq, role, bodyJson, callId, createdAtMs }: StoredMessage): ThreadMessage {
   let body: Partial<ThreadMessage>
   try {
     body = JSON.parse(bodyJson) as Partial<ThreadMessage>
   } catch {
-    // Of a store that keeps messages in its own way.
+    // Another store may have a format of its own.
     body = { content: bodyJson }
   }
   return {

@@ -3,10 +3,10 @@ import type { StoredThread, ThreadStore } from '../store/thread-store.js'
 import type { Agent, DurableObjectStorage, Env, Message, ThreadEvent } from './thread-state.js'
 import type { NamedTools } from '../tools/tool-definition.js'
 
-/** What becomes of a call that ran when its process died. */
+/** What happens to a call whose process died. */
 export type OnInterrupted = 'error' | 'retry'
 
-/** What the calls of a thread work with. */
+/** Everything that the calls of a thread share. */
 export interface ThreadParts {
   store: ThreadStore
   thread: StoredThread
@@ -20,8 +20,8 @@ export interface ThreadParts {
   messageHistory: readonly Message[]
   onEvent: ((event: ThreadEvent) => unknown) | undefined
   onInterrupted: OnInterrupted
-  /** How long to wait for a process that works on the thread. */
+  /** How long to wait for the process that has the lock, in milliseconds. */
   lockWaitMs: number
-  /** Where calls are recorded; one object for the thread, as its calls are one run. */
+  /** The recorder's options, one object for the thread: its calls are one run. */
   bound: BoundToolOptions
 }

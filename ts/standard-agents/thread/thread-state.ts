@@ -1,13 +1,13 @@
 import type { ThreadStorage } from '../store/thread-storage.js'
 import type { AttachmentRef } from '../store/stored-attachment.js'
 
-/** The agent that a thread belongs to: what the host has given. */
+/** The agent that a thread belongs to, as the host describes it. */
 export interface Agent {
   name?: string
   [field: string]: unknown
 }
 
-/** What the host has bound for its tools: databases, clients, keys. */
+/** Bindings of the host for its tools: databases, clients, keys. */
 export interface Env {
   // oxlint-disable-next-line typescript/no-explicit-any -- bindings have whatever types a host gives them
   [binding: string]: any
@@ -22,7 +22,7 @@ export interface Message {
 /** A message that is stored in the thread. */
 export interface ThreadMessage extends Message {
   id: string
-  /** Its place: 1 for the first of the thread. */
+  /** Its position: 1 for the first of the thread. */
   seq: number
   content: string
   /** In milliseconds since 1970. */
@@ -39,8 +39,8 @@ export interface ThreadMessage extends Message {
 }
 
 /**
- * Values of a thread by key, kept on disk: a Durable Object's storage, without transactions, alarms and SQL.
- * These throw "not supported locally".
+ * Values of a thread by key, on disk: a Durable Object's storage without transactions, alarms and SQL, which throw
+ * "not supported locally".
  */
 export interface DurableObjectStorage extends ThreadStorage {
   transaction(closure: (transaction: unknown) => unknown): Promise<never>
@@ -52,7 +52,7 @@ export interface DurableObjectStorage extends ThreadStorage {
   readonly sql: never
 }
 
-/** What a tool is given: the thread it runs in. */
+/** The thread that a tool runs in. */
 export interface ThreadState {
   readonly threadId: string
   readonly flowId: string
@@ -60,20 +60,20 @@ export interface ThreadState {
   readonly agentConfig: Agent
   /** @default 'a' */
   readonly currentSide: 'a' | 'b'
-  /** While an agent of the AI SDK runs, how many steps it has made. @default 0 */
+  /** The number of steps of the running AI SDK agent. @default 0 */
   readonly turnCount: number
   /** Whether the call was aborted, or the thread stopped. */
   readonly stopped: boolean
-  /** While an agent of the AI SDK runs, its messages; each call has a list of its own. @default [] */
+  /** The messages of the running AI SDK agent, as a copy for each call. @default [] */
   readonly messageHistory: Message[]
   readonly storage: DurableObjectStorage
-  /** What the host has bound; never the process's environment by itself. */
+  /** The host's bindings, which never include the process's environment by default. */
   readonly env: Env
   /** Shared by the calls of one run: of an agent, or of a call and those that it queues. */
   readonly context: Record<string, unknown>
   /** The thread's variables; for a tool with `tenvs`, as its schema gives them. */
   readonly tenvs: Record<string, unknown>
-  /** The state of the thread's own queue: in a sub-prompt that of its parent, elsewhere the state itself. */
+  /** The state of the thread's own queue: the parent's in a sub-prompt, elsewhere the state itself. */
   readonly rootState: ThreadState
 }
 

@@ -6,13 +6,13 @@ import type { AttachmentRef, ToolResult } from '../tools/tool-result.js'
 
 /** How a call is made. */
 export interface CallOptions {
-  /** Aborts the call, and what it has queued; it then throws `aborted`. */
+  /** Aborts the call and what it has queued. The call then throws an AbortError. */
   signal?: AbortSignal | undefined
-  /** What the tool finds in `state.context`. @default a copy of the thread's */
+  /** The value of `state.context`. @default a copy of the thread's */
   context?: Record<string, unknown> | undefined
   /** The state of a sub-prompt, from `childState`. @default that of the thread */
   state?: ThreadState | undefined
-  /** The id under which the call is told of in messages and records. @default a UUID */
+  /** The id of the call in messages and records. @default a UUID */
   toolCallId?: string | undefined
 }
 
@@ -33,11 +33,11 @@ export interface AgentToolsOptions {
   maxImageBytes?: number | undefined
 }
 
-/** How a sub-prompt's state differs. */
+/** How the state of a sub-prompt differs. */
 export interface ChildStateOptions {
   /** @default the thread's */
   side?: 'a' | 'b' | undefined
-  /** What its tools find in `state.context` besides what the thread's context has. */
+  /** Fields added to the thread's `state.context`. */
   context?: Record<string, unknown> | undefined
 }
 
@@ -50,28 +50,28 @@ export interface QueuedCall {
     /** JSON. */
     arguments: string
   }
-  /** Whether it is made although the prompt does not list the tool: true for what tools have queued. */
+  /** Whether it is made although the prompt does not list the tool: true for calls that tools have queued. */
   forceAllow: boolean
   /** In microseconds since 1970. */
   queued_at: number
 }
 
-/** A call as it ended, or stands. */
+/** The state of a call. */
 export interface CallOutcome {
   id: string
   name: string
   status: 'queued' | 'running' | 'success' | 'error' | 'cancelled'
-  /** With the stack, which no model has seen. */
+  /** With the stack, which the model does not read. */
   result: ToolResult | undefined
 }
 
-/** Which part of a list. */
+/** A part of a list. */
 export interface ListOptions {
-  /** Only what comes after the one with this `seq`; with `reverse`, before it. */
+  /** Only entries after the one with this `seq`, or before it with `reverse`. */
   after?: number | undefined
   /** @default no limit */
   limit?: number | undefined
-  /** The last ones first. @default false */
+  /** The last entries first. @default false */
   reverse?: boolean | undefined
 }
 
@@ -87,17 +87,17 @@ export interface ThreadAttachments {
   put(file: { name: string; mimeType: string; data: AttachmentBytes; width?: number; height?: number }): Promise<AttachmentRef>
   get(path: string): Promise<AttachmentRef | undefined>
   list(): Promise<AttachmentRef[]>
-  /** The bytes, exactly as they were stored; or a range of them. */
+  /** The bytes exactly as they were stored, or a range of them. */
   read(path: string, range?: ReadRange): Promise<Uint8Array>
-  /** The bytes in parts, a few of which are in memory at a time. */
+  /** The bytes in parts, a few of them in memory at a time. */
   stream(path: string): AsyncIterable<Uint8Array>
-  /** False where there is none. */
+  /** False when there is none. */
   delete(path: string): Promise<boolean>
-  /** Writes the file into a directory, under the last part of its path. @returns where it is. */
+  /** Writes the file into a directory, under the last part of its path. @returns its path. */
   export(path: string, directory: string): Promise<string>
 }
 
-/** A thread: tools, and the state that they work on. Closed by `close()` or by `await using`. */
+/** A thread: tools and the state that they work on. Closed by `close()` or by `await using`. */
 export interface Thread extends AsyncDisposable {
   readonly threadId: string
   readonly flowId: string
@@ -107,41 +107,41 @@ export interface Thread extends AsyncDisposable {
   readonly messages: ThreadMessages
   readonly attachments: ThreadAttachments
   readonly store: ThreadStore
-  /** A tool of the thread, as it is now. */
+  /** A tool of the thread, in its current version. */
   definition(name: string): AnyTool | undefined
   /**
-   * Calls a tool, after all calls that were made before, and waits for it and for what it queues.
-   * Whatever goes wrong with the tool is the result, its name included.
+   * Calls a tool after all earlier calls, and waits for it and for what it queues. A failure of the tool, an
+   * unknown name included, is the result.
    *
    * @param args an object, or its JSON text. @default {}
-   * @throws `aborted` when the signal is; THREAD_NAME_REFUSED for a name that no store takes; THREAD_* when the store
-   * fails; INVALID_INPUT for an option that makes no sense, and for a call from inside of a call of the same queue,
-   * which would wait for itself.
+   * @throws an AbortError when the signal is aborted; THREAD_NAME_REFUSED for a name that no store accepts; THREAD_*
+   * when the store fails; INVALID_INPUT for an invalid option, and for a call from inside of a call of the same
+   * queue, which would wait for itself.
    */
   call(name: string, args?: Record<string, unknown> | string, options?: CallOptions): Promise<ToolResult>
   /**
-   * The tools for an agent of the AI SDK. Calls of one step are made one after the other.
+   * The tools as an AI SDK tool set. The calls of one step are made one after the other.
    *
-   * A tool that a provider executes and that `providers` has not is left out, with one warning.
+   * A tool of a provider that `providers` lacks is left out, with one warning.
    *
-   * @throws {ToolError} INVALID_INPUT for such a tool that `only` lists, and for a name that is no tool.
+   * @throws {ToolError} INVALID_INPUT when `only` lists such a tool or an unknown name.
    */
   tools(options?: AgentToolsOptions): ToolSet
-  /** A state for a sub-prompt: with a queue of its own, and the thread's as `rootState`. */
+  /** Creates a state for a sub-prompt, with its own queue and the thread's state as `rootState`. */
   childState(options?: ChildStateOptions): ThreadState
-  /** What waits in the queues, in the order in which it will be made. */
+  /** The queued calls, in the order in which they will be made. */
   queued(): Promise<QueuedCall[]>
-  /** How a call ended, by its id; that of an agent's call is in its message's `callId`. */
+  /** The state of a call by its id. The message of an agent's call has it as `callId`. */
   outcome(callId: string): Promise<CallOutcome | undefined>
-  /** Keeps the result of a tool that the provider has executed, as a message with its attachments. */
+  /** Stores the result of a tool that the provider executed, as a message with its attachments. */
   recordProviderResult(name: string, result: ToolResult, toolCallId?: string): Promise<ThreadMessage>
-  /** Waits until every queued call is made, those that an earlier process has left included. */
+  /** Waits until every queued call is made, including those that an earlier process left. */
   flush(options?: { signal?: AbortSignal | undefined }): Promise<void>
-  /** Aborts what runs, and takes back what is queued. Later calls are made. */
+  /** Aborts the running call and cancels queued ones. Later calls are made. */
   stop(): Promise<void>
   /**
-   * Waits for the call that runs, five seconds at most, and closes the thread. What is queued stays in the
-   * store, for whoever opens the thread next.
+   * Waits for the running call, five seconds at most, and closes the thread. Queued calls stay in the store
+   * and run when the thread is opened again.
    */
   close(): Promise<void>
 }

@@ -2,15 +2,15 @@ import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import { isWellFormed } from '../../core/well-formed.js'
 
-/** The most bytes of a name that a store keeps. */
+/** The longest name that a store accepts, in bytes. */
 const MOST_BYTES = 512
-/** Control characters, and what turns the direction of the text around it. */
+/** Control characters, and characters that change the direction of text. */
 const unfit = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
 
 /**
- * A name that a call can be stored under.
+ * Checks a name under which a call is stored.
  *
- * @throws {ToolError} INVALID_INPUT for what is no string, THREAD_NAME_REFUSED for what no store takes.
+ * @throws {ToolError} INVALID_INPUT for a value that is not a string, THREAD_NAME_REFUSED for a name that no store accepts.
  */
 export function checkToolName(caller: string, name: unknown): asserts name is string {
   if (typeof name !== 'string') throw invalid(`${caller}: a tool is called by its name, which is a string.`)

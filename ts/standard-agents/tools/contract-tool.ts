@@ -7,15 +7,15 @@ import { checkToolName } from './check-tool-name.js'
 import { storedRefs, type AttachmentRef } from './tool-result.js'
 import type { Thread } from '../thread/thread.js'
 
-/** What a tool of the contract says of itself that a Standard Agents tool does not. */
+/** What a contract tool declares and a Standard Agents tool does not. */
 export interface ContractToolOptions {
   /** Its id in the session. @default the tool's name */
   id?: string | undefined
-  /** What it reaches; `{}` for a tool that reaches nothing. */
+  /** What the tool reaches; `{}` for nothing. */
   requires: RequirementSet
   /** How clients of the Agent Client Protocol show it. @default 'other' */
   kind?: AcpToolKind | undefined
-  /** Whether it changes anything outside of the session. @default true, since nobody knows */
+  /** Whether it changes anything outside of the session. @default true */
   sideEffect?: boolean | undefined
 }
 
@@ -26,11 +26,10 @@ export interface ThreadToolData {
 }
 
 /**
- * A tool of a thread as a tool of a contract session: `createSession({ tools: [toContractTool(…)] })`. The
- * session then judges its calls by what it requires, and gives envelopes; the thread keeps state, queue and
- * attachments as ever. An error result becomes an error envelope with the same text, without the stack.
+ * Makes a tool of a thread a tool of a contract session: `createSession({ tools: [toContractTool(…)] })`. The session
+ * judges its calls by what it requires and returns envelopes; state, queue and attachments stay with the thread. An error result becomes an error envelope with the same text, without the stack.
  *
- * @throws {ToolError} INVALID_INPUT for a tool that the thread does not have, or that a provider executes.
+ * @throws {ToolError} INVALID_INPUT for an unknown tool and for a tool of a provider.
  */
 export function toContractTool(
   thread: Thread,

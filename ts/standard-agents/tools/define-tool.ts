@@ -16,9 +16,9 @@ import { type DefineToolOptions, markTool, type ToolDefinition } from './tool-de
  * })
  * ```
  *
- * @throws {TypeError} for a name that is no option, a description that is empty, an `execute` that is no function, an unknown
- * execution mode, `args` or `tenvs` that are no Zod 4 object, have a type that is not supported, or
- * more than seven levels; the message has the path (`args.filter.when: unsupported Zod type "date"`).
+ * @throws {TypeError} for an unknown option, an empty description, an `execute` that is not a function, an unknown
+ * execution mode, and `args` or `tenvs` that are not a Zod 4 object, have an unsupported type or more than seven
+ * levels. The message has the path (`args.filter.when: unsupported Zod type "date"`).
  */
 export function defineTool<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null>(
   options: DefineToolOptions<State, Args, Tenvs> & Checked<'args', Args> & Checked<'tenvs', Tenvs>,
@@ -44,18 +44,18 @@ export function defineTool(options: LooseOptions): object {
 
 const names = ['description', 'args', 'execute', 'tenvs', 'executionMode', 'executionProvider']
 
-/** The options, each looked at once. */
+/** The options, each read once. */
 function takenParts(options: LooseOptions): LooseOptions {
   if (typeof options !== 'object' || options === null) throw toolTypeError('defineTool: options must be an object')
   return readable(() => {
-    // An object of a class may have a state of its own.
+    // An instance of a class may have private state.
     const unknown = isPlain(options) ? Object.keys(options).find((name) => !names.includes(name)) : undefined
     if (unknown !== undefined) throw toolTypeError(`defineTool: ${unknown} is no option; there are ${names.join(', ')}`)
     return takenOptions(options, names)
   })
 }
 
-/** What a getter or a proxy throws is told as what it is: options that nobody can read. */
+/** A getter or a proxy that throws makes the options unreadable. */
 function readable<T>(look: () => T): T {
   try {
     return look()
@@ -65,7 +65,7 @@ function readable<T>(look: () => T): T {
   }
 }
 
-/** What somebody may give who does not ask the compiler. */
+/** Options of a caller without type checks. */
 type LooseOptions = { [KEY in keyof DefineToolOptions]?: unknown }
 
 function warnWithoutProvider(description: string): void {

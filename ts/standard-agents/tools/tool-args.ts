@@ -1,12 +1,12 @@
 import type { z } from 'zod/v4'
 
-/** How many levels may still be nested below a place. */
+/** How many levels may nest below a node. */
 type Levels = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
 
 /** One level less. */
 type Below = [never, 0, 1, 2, 3, 4, 5, 6]
 
-/** A schema by what Zod says it is, so that formats and refinements (`z.email()`, `z.int()`) are what they refine. */
+/** A schema by its Zod type, so that formats and refinements (`z.email()`, `z.int()`) count as what they refine. */
 type Kind<DEF> = z.core.$ZodType & { _zod: { def: DEF } }
 
 type Plain = { type: 'string' | 'number' | 'boolean' | 'null' | 'enum' } | { type: 'literal'; values: (string | number | boolean | null)[] }
@@ -15,10 +15,10 @@ type Wrapping = 'optional' | 'nullable' | 'default'
 
 /**
  * A schema that an argument of a tool may have: strings, numbers, booleans, null, literals, enums;
- * optional, nullable and default of these; arrays, objects, records with string keys and unions, up to
- * seven of them inside one another. Wrappers add no level.
+ * optional, nullable and default of these; arrays, objects, records with string keys and unions, nested up to
+ * seven levels. Wrappers add no level.
  *
- * @typeParam LEVELS how many levels may be nested in it
+ * @typeParam LEVELS how many levels may nest in it
  */
 export type ToolArgsNode<LEVELS extends Levels = 7> =
   | Kind<Plain>
@@ -37,8 +37,8 @@ export type ToolArgs = z.ZodObject<Record<string, ToolArgsNode>>
 export type ToolTenvs = z.ZodObject<Record<string, ToolArgsNode>>
 
 /**
- * The same as {@link ToolArgsNode}, worked out instead of compared: TypeScript gives up comparing after a
- * few levels, and accepts whatever lies deeper.
+ * The same as {@link ToolArgsNode}, computed instead of compared: TypeScript stops comparing after a few levels
+ * and accepts anything deeper.
  */
 type Fits<NODE, LEVELS extends Levels> = NODE extends { _zod: { def: infer DEF } }
   ? DEF extends Plain
@@ -58,7 +58,7 @@ type Fits<NODE, LEVELS extends Levels> = NODE extends { _zod: { def: infer DEF }
                 : false
   : false
 
-/** Whether every field does: `false` or `boolean` when one does not. Of fields without names nothing is known. */
+/** Whether every field does: `false` or `boolean` when one does not. Fields without names are not known. */
 type AllFit<SHAPE, LEVELS extends Levels> = string extends keyof SHAPE
   ? true
   : keyof SHAPE extends never

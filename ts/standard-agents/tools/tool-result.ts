@@ -35,7 +35,7 @@ export const failure = (error: string, stack?: string): ToolResult => ({
   ...(stack === undefined ? {} : { stack }),
 })
 
-/** The result of a call whose tool has thrown, whatever it threw. */
+/** The result of a call whose tool threw. */
 export function thrownResult(thrown: unknown): ToolResult {
   try {
     const { message, stack } = (thrown ?? {}) as { message?: unknown; stack?: unknown }
@@ -45,7 +45,7 @@ export function thrownResult(thrown: unknown): ToolResult {
   }
 }
 
-/** What a tool returned, as a result: texts that are no strings as JSON, and nothing else than the fields. */
+/** Converts what a tool returned to a result with known fields only. Values that are not strings become JSON. */
 export function toToolResult(name: string, returned: unknown): ToolResult {
   if (typeof returned !== 'object' || returned === null) return noResult(name)
   const { status, result, error, stack, attachments } = returned as Record<keyof ToolResult, unknown>
@@ -65,13 +65,13 @@ export function toToolResult(name: string, returned: unknown): ToolResult {
 
 const noResult = (name: string): ToolResult => failure(`Tool "${name}" did not return a ToolResult`)
 
-/** A string as it is, anything else as JSON. */
+/** A string as it is, any other value as JSON. */
 export function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
   return JSON.stringify(value, null, 2)
 }
 
-/** Attachments with their own fields alone; a text that says what is wrong with them. */
+/** Attachments with their known fields, or a text that says what is wrong. */
 function toAttachments(value: unknown): Array<ToolAttachment | AttachmentRef> | string {
   if (!Array.isArray(value)) return 'attachments that are no array'
   const attachments = []
@@ -90,7 +90,7 @@ function toAttachments(value: unknown): Array<ToolAttachment | AttachmentRef> | 
   return attachments
 }
 
-/** What the model is told of a result. The stack is not for it. */
+/** The text of a result for the model, without the stack. */
 export function messageContent(result: ToolResult): string {
   const text =
     result.status === 'success'
