@@ -1,5 +1,5 @@
 const CHUNK_BYTES = 1 << 20
-const held = []
+const buffers = []
 
 /**
  * Makes this process as large as an agent's host is, by memory that has been written to: what a fork
@@ -9,6 +9,6 @@ const held = []
  */
 export function growTo(megabytes) {
   const resident = () => process.memoryUsage.rss() / 1e6
-  while (resident() < megabytes) held.push(Buffer.allocUnsafeSlow(CHUNK_BYTES).fill(held.length + 1))
+  while (resident() < megabytes) buffers.push(Buffer.allocUnsafeSlow(CHUNK_BYTES).fill(buffers.length + 1))
   return Math.round(resident())
 }

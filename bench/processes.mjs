@@ -14,7 +14,7 @@ const SPARE_MB = 1_000
  * Does some workloads in a process of their own: what one of them leaves behind in memory is no
  * matter of another group's, and each group has the size it asks for.
  * @param {{ runtime: 'node' | 'bun', residentMb: number, without?: string, ids: string[] }} group
- * @param {object} job what every group is told
+ * @param {object} job the settings of every group
  * @returns {Promise<{ residentMb: number, endMb: number, peers: Record<string, string>, results: Record<string, object> }>}
  */
 export async function runGroup({ runtime, residentMb, without, ids }, job) {

@@ -6,7 +6,7 @@ import { root } from './setup/paths.mjs'
 
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** A path in backticks is held to exist when it starts in one of these. */
+/** A path in backticks must exist when it starts in one of these. */
 const REPOSITORY_PATH = /^(?:src|crates|ts|__test__|docs|scripts|examples|bench|fuzz|npm|\.ci|\.github)\/[\w./-]+$/
 const LINK = /\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g
 const INLINE_CODE = /`([^`\n]+)`/g

@@ -1,4 +1,4 @@
-// Everything CI asks for, in the order in which it is cheapest to be told.
+// Everything that CI runs, in the order in which it fails soonest.
 // It starts before anything is installed, so it uses Node's own modules only.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'

@@ -4,7 +4,7 @@
  */
 export const owner = 'OWNER'
 
-/** Until somebody publishes it; npm refuses a provenance that does not fit `repository`. */
+/** A placeholder until the first release. npm refuses a provenance that does not match `repository`. */
 export const isPlaceholder = owner === 'OWNER'
 
 const address = `https://github.com/${owner}/toolwright`

@@ -14,7 +14,7 @@ Makes eleven kinds of calls, 16 at a time: read, write, edit, grep; bash plain, 
 and streamed; sessions of the contract with seven calls each, every other one with a journal; tasks with three
 calls. Each answer is checked. Then nothing is done for a while, and what is left is compared with the beginning.
 Memory is judged from ten minutes on. The event loop is judged by the clock, which needs a quiet machine; the
-processor time of its thread is told beside it.
+processor time of its thread is printed beside it.
 
   --seconds N      for how long, in each runtime (1800)
   --at-once N      how many calls at a time (16)
@@ -49,17 +49,17 @@ function readArguments() {
   }
   const unknown = values.runtime.find((name) => !Object.hasOwn(programs, name))
   if (unknown !== undefined) throw new TypeError(`no runtime ${unknown}: node or bun`)
-  const told = { seconds: number('seconds'), atOnce: number('at-once'), idleSeconds: number('idle'), everySeconds: number('every') }
-  return { told, runtimes: values.runtime, samples: resolve(values.samples), help: values.help }
+  const settings = { seconds: number('seconds'), atOnce: number('at-once'), idleSeconds: number('idle'), everySeconds: number('every') }
+  return { settings, runtimes: values.runtime, samples: resolve(values.samples), help: values.help }
 }
 
 /** Runs one process to its end, however it ends. */
-async function run(runtime, told) {
+async function run(runtime, settings) {
   const folder = mkdtempSync(join(tmpdir(), 'toolwright-soak-'))
   const resultFile = join(folder, 'result.json')
   writeFileSync(resultFile, JSON.stringify({ runtime }))
   try {
-    const child = spawn(programs[runtime], [worker, JSON.stringify({ ...told, resultFile })], {
+    const child = spawn(programs[runtime], [worker, JSON.stringify({ ...settings, resultFile })], {
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     const ended = await new Promise((settle, fail) => {
@@ -72,19 +72,19 @@ async function run(runtime, told) {
   }
 }
 
-async function main({ told, runtimes, samples }) {
+async function main({ settings, runtimes, samples }) {
   const results = []
   const summary = []
   let failed = false
   for (const runtime of runtimes) {
     const [before] = loadavg()
-    const result = await run(runtime, told)
+    const result = await run(runtime, settings)
     results.push({ ...result, loadBefore: before, loadAfter: loadavg()[0] })
-    writeFileSync(samples, `${JSON.stringify({ format: 1, told, results })}\n`)
-    const rows = judge(result, told)
+    writeFileSync(samples, `${JSON.stringify({ format: 1, settings, results })}\n`)
+    const rows = judge(result, settings)
     if (result.ended !== 0) rows.push({ name: 'end', verdict: 'FAILED', text: `the process ended with ${result.ended}` })
     failed ||= rows.some(({ verdict }) => verdict === 'FAILED')
-    summary.push(`\n${result.runtime}: ${result.tookSeconds} s, ${told.atOnce} at a time, load average ${before.toFixed(1)} before`)
+    summary.push(`\n${result.runtime}: ${result.tookSeconds} s, ${settings.atOnce} at a time, load average ${before.toFixed(1)} before`)
     for (const [kind, { count, worstMs }] of Object.entries(result.calls ?? {}))
       summary.push(`  ${kind.padEnd(12)} ${String(count).padStart(8)} calls, longest ${worstMs} ms`)
     for (const { name, verdict, text } of rows) summary.push(`  ${name.padEnd(12)} ${verdict.padEnd(10)}  ${text}`)

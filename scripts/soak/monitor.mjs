@@ -84,8 +84,8 @@ export class LoopMonitor {
   stop() {
     clearInterval(this.#timer)
     const { wall, processor } = this.#all
-    const told = (kind) => ({ ...this.#all[kind].summary(), over50: this.#over50[kind] })
-    return { wallMs: told('wall', wall), processorMs: told('processor', processor) }
+    const summarize = (kind) => ({ ...this.#all[kind].summary(), over50: this.#over50[kind] })
+    return { wallMs: summarize('wall', wall), processorMs: summarize('processor', processor) }
   }
 }
 

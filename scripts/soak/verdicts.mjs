@@ -2,10 +2,10 @@
 
 /** Those that are idle leave after 30 s. */
 export const IDLE_SECONDS = 36
-/** Growth is told from what a runtime does in its first minutes when there is this much to look at. */
+/** The least number of seconds that tells growth from what a runtime does in its first minutes. */
 const LONG_SECONDS = 600
 const MOST_MB_A_MINUTE = 1
-/** The addon keeps the handles of so many calls for those that come next, each with a descriptor. */
+/** The number of idle call handles that the addon keeps for later calls, each with a descriptor. */
 const MORE_DESCRIPTORS = 16
 const MOST_DELAY_MS = 50
 
@@ -21,7 +21,7 @@ export function slopeOfRss(samples) {
 
 /**
  * @param {object} result of one process
- * @param {{ idleSeconds: number }} told
+ * @param {{ idleSeconds: number }} settings
  * @returns {{ name: string, verdict: 'ok' | 'FAILED' | 'not judged', text: string }[]}
  */
 export function judge(result, { idleSeconds }) {

@@ -1,5 +1,5 @@
-// One process of the mixed soak: makes calls for as long as it is told, is idle then, and writes down what it
-// used meanwhile. Started by mixed.mjs with what to do as JSON.
+// One process of the mixed soak. It makes calls for a given time, then is idle, and writes down what it used.
+// mixed.mjs starts it with its settings as JSON.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

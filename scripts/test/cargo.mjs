@@ -10,7 +10,7 @@ const RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;/
 const ALONE = /^crates\/(?:attacks|exec)\/|^crates\/sandbox\/(?:src|tests\/(?:broker|limits\.|limits_groups|mounts_times))/
 /** Of the others; most of the time they wait for the disk, or for each other. */
 const TOGETHER = 4
-/** Where programs mostly wait for the ends of commands, so many of their tests at once. */
+/** Tests that run at once in programs that mostly wait for commands to end. */
 const [WAITING, TESTS_AT_ONCE] = [/^crates\/exec\//, Math.max(4, availableParallelism())]
 
 /**

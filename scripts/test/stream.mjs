@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { root } from '../setup/paths.mjs'
 
-/** vitest colours its output in a pipe, too, unless told not to. */
+/** Without this, vitest colours its output in a pipe too. */
 const colours = () => (process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: '1' })
 
 /**
