@@ -2,7 +2,8 @@
 export { createSession } from './contract/session/create-session.js'
 export type { CallOptions, Session } from './contract/session/session.js'
 export type { SessionOptions } from './contract/session/session-options.js'
-export type { SessionHost, SessionSandbox } from './contract/session/session-core.js'
+export type { SessionHost } from './contract/session/session-options.js'
+export type { SessionSandbox } from './contract/call/scope.js'
 export type {
   ShellName,
   TaskArguments,
@@ -37,11 +38,12 @@ export type { AgentDefinition, AgentManifest } from './contract/agents/manifest.
 export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/session/child-agent.js'
 export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
 export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
-export type { PrepareStep } from './contract/session/session-tools.js'
+export type { PrepareStep } from './contract/session/session.js'
 export type { SkillEntry } from './contract/skills/skill-index.js'
 export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'
 export type { ToolChoice } from './contract/registry/tool-choice.js'
-export type { ToolMatch, ToolSearchOptions } from './contract/registry/tool-catalog.js'
+export type { ToolSearchOptions } from './contract/registry/tool-catalog.js'
+export type { ToolMatch } from './contract/registry/tool-runtime.js'
 export {
   defineContractTool,
   type CallTarget,

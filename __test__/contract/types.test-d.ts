@@ -117,3 +117,13 @@ defineContractTool({ id: 'a', description: 'a', parameters: {}, execute: () => 1
 void createSession({ workspace: '.', manifest: { name: 'x' }, headles: true })
 
 contractSuite({ describe, test }, { name: 'types', tools: [tool] })
+
+export async function steps(session: Session, model: LanguageModel): Promise<void> {
+  const { activeTools } = await session.prepareStep({ messages: [] })
+  const names: string[] = activeTools
+  // @ts-expect-error Tools of servers are active too: not every name is the id of a locked tool.
+  const locked: 'read'[] = activeTools
+  const tools = { ...session.tools, own: session.tools.read }
+  void new ToolLoopAgent({ model, tools, prepareStep: session.prepareStep })
+  void [names, locked]
+}

@@ -17,7 +17,7 @@ const EXCEPTIONS = [
   'ts/core/recorded-json.ts → ts/journal/journal-store.ts',
   'ts/journal/open-journal.ts → ts/toolkit/setting-checks.ts',
   'ts/contract/session/session-options.ts → ts/toolkit/setting-checks.ts',
-  'ts/contract/session/session-core.ts → ts/toolkit/settings.ts',
+  'ts/contract/call/scope.ts → ts/toolkit/settings.ts',
   'ts/contract/call/command-notes.ts → ts/toolkit/settings.ts',
   'ts/standard-agents/thread/execute-call.ts → ts/toolkit/run-call.ts',
   'ts/standard-agents/thread/thread-parts.ts → ts/toolkit/settings.ts',

@@ -1,32 +1,20 @@
-import type { CallAuthority } from './call-authority.js'
+import type { CallScope } from './access-controller.js'
 import { ContractFailure } from '../registry/codes.js'
-import type { SessionCore } from '../session/session-core.js'
 import type { RuntimeNet } from '../registry/tool-runtime.js'
 import { headOf } from '../registry/limited-output.js'
 import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from '../web/search-provider.js'
 
 /** The web, for one call. */
-export function callNet({
-  core,
-  authority,
-  id,
-  tool,
-  signal,
-}: {
-  core: SessionCore
-  authority: CallAuthority
-  id: string
-  tool: string
-  signal: AbortSignal
-}): RuntimeNet {
-  const { limits, web, host, directory } = core
+export function callNet({ scope, access, id, tool, signal }: CallScope): RuntimeNet {
+  const { host, web, directory } = scope
+  const { limits } = host
   return {
     async fetchPage(url, options = {}) {
       // With them come the runtime's own modules for the web, which most sessions never need.
       const [{ fetchPage }, { resolveHost }] = await Promise.all([import('../web/fetch-page.js'), import('../web/resolve-host.js')])
       const page = await fetchPage(url, options, {
         signal,
-        reach: (name, port) => authority.reach(name, port),
+        reach: (name, port) => access.reach(name, port),
         resolve: (at, either) => resolveHost(at, web.effective, host.lookup, either),
         count: () => web.fetches.take(),
         request: host.fetch,
@@ -47,7 +35,7 @@ export function callNet({
         )
       }
       const { host: name, port } = providerHost(provider.host)
-      await authority.reach(name, port)
+      await access.reach(name, port)
       signal.throwIfAborted()
       web.searches.take()
       const most = Math.max(1, Math.min(max_results, MAX_RESULTS))

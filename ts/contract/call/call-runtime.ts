@@ -1,7 +1,7 @@
 import type { ContractGlobRequest, SidecarRequest } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { call, callInTurn, type CallLimits, tryNowait } from '../../core/native.js'
-import type { CallAuthority } from './call-authority.js'
+import type { CallScope } from './access-controller.js'
 import { ContractFailure } from '../registry/codes.js'
 import { commandEnvironment, commandNotes } from './command-notes.js'
 import { mcpCapability, mcpResource } from '../mcp/mcp-tools.js'
@@ -9,21 +9,9 @@ import { withDescriptor } from './open-calls.js'
 import { textBefore } from './overwritten-text.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import { anchoredPattern, explainPattern } from './path-advice.js'
-import type { SessionCore } from '../session/session-core.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from '../registry/tool-runtime.js'
 import { callNet } from './call-net.js'
 import { withinTime } from '../../core/within-time.js'
-
-/** What belongs to one call. */
-interface CallScope {
-  core: SessionCore
-  authority: CallAuthority
-  id: string
-  tool: string
-  signal: AbortSignal
-  /** Told what a file held that the call has overwritten. */
-  onOverwritten?: ((before: string | undefined) => void) | undefined
-}
 
 /** How much longer a call that changes a file may take to tell how it ended. */
 const GRACE_MS = 1_000
@@ -58,29 +46,30 @@ function forgiving<T extends object>(part: T): T {
   return Object.fromEntries(wrapped) as T
 }
 
-/** The runtime of one call: every access goes through its authority. */
-export function callRuntime(scope: CallScope): ToolRuntime {
-  const { core, authority, id, tool, signal } = scope
+/** The runtime of one call: every access goes through its access. */
+export function callRuntime(call: CallScope): ToolRuntime {
+  const { scope, access, id, tool, signal } = call
   return {
     call: { id, tool },
     signal,
-    limits: core.limits,
-    fs: callFiles(scope),
-    shell: callShell(scope),
-    net: callNet(scope),
-    session: callSession(scope),
+    limits: scope.host.limits,
+    fs: callFiles(call),
+    shell: callShell(call),
+    net: callNet(call),
+    session: callSession(call),
     mcp: {
       async call(server, name, args) {
-        await authority.use(mcpCapability(server), mcpResource(server, name))
-        return core.mcp.call(server, name, args, signal)
+        await access.use(mcpCapability(server), mcpResource(server, name))
+        return scope.mcp.call(server, name, args, signal)
       },
     },
   }
 }
 
-function callFiles(scope: CallScope): RuntimeFiles {
-  const { core, authority, tool, signal } = scope
-  const { limits } = core
+function callFiles(caller: CallScope): RuntimeFiles {
+  const { scope, access, tool, signal } = caller
+  const { limits } = scope.host
+  const { roots } = scope.access
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
   const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
@@ -93,7 +82,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
   })
   return {
     async read(path, { offset = 0, limit = limits.readBytes } = {}) {
-      const target = await authority.open(path, 'read')
+      const target = await access.open(path, 'read')
       const most = Math.min(limit, limits.readBytes)
       const whole = offset === 0 ? tryNowait(signal, () => target.tryReadCached(most)) : undefined
       if (typeof whole === 'string') return { content: whole, offset, bytes: whole.length }
@@ -109,16 +98,16 @@ function callFiles(scope: CallScope): RuntimeFiles {
       }
     },
     async write(path, content) {
-      const target = await authority.open(path, 'write')
-      const before = scope.onOverwritten && (await textBefore(target, signal))
+      const target = await access.open(path, 'write')
+      const before = caller.onOverwritten && (await textBefore(target, signal))
       const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
         callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )
-      scope.onOverwritten?.(before)
+      caller.onOverwritten?.(before)
       return { bytes, created }
     },
     async replace(path, change) {
-      const target = await authority.open(path, 'edit')
+      const target = await access.open(path, 'edit')
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
       // Without a descriptor nothing has been changed.
       const { replacements = 0 } = await patient(() =>
@@ -127,22 +116,22 @@ function callFiles(scope: CallScope): RuntimeFiles {
       return { replacements }
     },
     async glob(pattern, path) {
-      const { target, also, agreed } = await authority.search(path)
+      const { target, also, agreed } = await access.search(path)
       if (target.kind !== 'directory') throw notADirectory(path ?? '.')
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const {
         entries = [],
         notListed = [],
         sidecar,
-      } = await withSidecar(scope, (file) => {
+      } = await withSidecar(caller, (file) => {
         const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
-        return callInTurn(most, (_, cancel) => target.glob(request, also, authority.forSearches, cancel))
+        return callInTurn(most, (_, cancel) => target.glob(request, also, access.forSearches, cancel))
       })
-      if (entries.length === 0) explainPattern(pattern, 'pattern', core.roots)
+      if (entries.length === 0) explainPattern(pattern, 'pattern', roots)
       return { items: entries, output_path: sidecar?.path, ...notSearched(notListed) }
     },
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
-      const { target, also, agreed } = await authority.search(path)
+      const { target, also, agreed } = await access.search(path)
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const {
         matches = [],
@@ -151,7 +140,7 @@ function callFiles(scope: CallScope): RuntimeFiles {
         filesScanned = 0,
         notSearched: left = [],
         sidecar,
-      } = await withSidecar(scope, (file) => {
+      } = await withSidecar(caller, (file) => {
         const request = {
           ...searching(agreed, file),
           ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }),
@@ -160,9 +149,9 @@ function callFiles(scope: CallScope): RuntimeFiles {
           maxMatches: limits.grepMatches,
           maxLineBytes: LINE_BYTES,
         }
-        return callInTurn(most, (_, cancel) => target.grep(request, also, authority.forSearches, cancel))
+        return callInTurn(most, (_, cancel) => target.grep(request, also, access.forSearches, cancel))
       })
-      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', core.roots)
+      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', roots)
       const more = sidecar === undefined ? {} : { last, count }
       return { items: matches, files_scanned: filesScanned, output_path: sidecar?.path, ...more, ...notSearched(left) }
     },
@@ -179,13 +168,14 @@ function notADirectory(path: string): ToolError {
 /** Said only where there is something to say. */
 const notSearched = (left: string[]): { not_searched?: string[] } => (left.length === 0 ? {} : { not_searched: left })
 
-function callShell(scope: CallScope): RuntimeShell {
-  const { core, authority, signal } = scope
-  const { limits, sandbox, directory, scratch, shell } = core
-  const { policy } = authority
+function callShell(caller: CallScope): RuntimeShell {
+  const { scope, access, signal } = caller
+  const { directory, scratch } = scope
+  const { limits, sandbox, shell } = scope.host
+  const { policy } = access
   return {
     async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
-      const target = await authority.command(command, workdir)
+      const target = await access.command(command, workdir)
       const { readable, writable, readsAll, network } = policy.grants
       const { denyRead = [], denyWrite, loopback, required } = sandbox
       const timeoutMs = Math.min(wanted, limits.maxCommandMs)
@@ -194,7 +184,7 @@ function callShell(scope: CallScope): RuntimeShell {
         ...(shell.path === undefined ? {} : { bash: shell.path }),
         ...commandEnvironment(network, sandbox.env),
         // Long outputs are in the session's directory.
-        grants: { readable: [...readable, directory.path], writable: [...writable, scratch.path], readsAll, network },
+        grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
         // What other sessions keep is not for the processes of this one.
         denyRead: [...denyRead, directory.base],
         ...(denyWrite === undefined ? {} : { denyWrite }),
@@ -204,7 +194,7 @@ function callShell(scope: CallScope): RuntimeShell {
         headBytes: limits.bashBytes,
       }
       const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
-      const ended = await withSidecar(scope, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
+      const ended = await withSidecar(caller, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
       const {
         stdout = '',
         stderr = '',
@@ -224,29 +214,29 @@ function callShell(scope: CallScope): RuntimeShell {
   }
 }
 
-function callSession({ core, id, signal }: CallScope): RuntimeSession {
+function callSession({ scope, id, signal }: CallScope): RuntimeSession {
+  const { sessionId, headless, question, limits } = scope.host
   return {
-    id: core.id,
+    id: sessionId,
     todos: {
-      get: () => core.todos,
+      get: () => scope.todos.current,
       set: (todos) => {
-        core.todos = structuredClone(todos)
+        scope.todos.current = structuredClone(todos)
       },
     },
-    skill: (name) => core.skills.load(name),
-    searchTools: (query) => core.catalog.search(query, signal),
-    task: (task) => core.team.run(task, { callId: id, signal }),
+    skill: (name) => scope.skills.load(name),
+    searchTools: (query) => scope.searchTools(query, signal),
+    task: (task) => scope.runTask(task, { callId: id, signal }),
     async ask(questions) {
-      const { question } = core.host
-      if (core.headless || question === undefined) {
+      if (headless || question === undefined) {
         throw new ContractFailure('question_unavailable', QUESTION_HEADLESS_MESSAGE)
       }
-      const { questionMs } = core.limits
+      const { questionMs } = limits
       const late = (): Error =>
         new ContractFailure('timeout', `Nobody answered within ${questionMs} ms. Continue with your best assumption and state it.`)
       const asked = structuredClone(questions)
       const answers = withinTime(
-        (either) => question(asked, { session_id: core.id, call_id: id, signal: either() }),
+        (either) => question(asked, { session_id: sessionId, call_id: id, signal: either() }),
         questionMs,
         signal,
         late,
@@ -257,7 +247,7 @@ function callSession({ core, id, signal }: CallScope): RuntimeSession {
 }
 
 /** Has a call into the addon know where it may put what is too long. */
-function withSidecar<T>({ core, tool, id }: CallScope, use: (sidecar: SidecarRequest) => Promise<T>): Promise<T> {
-  const { directory, limits } = core
-  return directory.withName(tool, id, (name) => use({ directory: directory.path, name, limitBytes: limits.sidecarBytes }))
+function withSidecar<T>({ scope, tool, id }: CallScope, use: (sidecar: SidecarRequest) => Promise<T>): Promise<T> {
+  const { directory, host } = scope
+  return directory.withName(tool, id, (name) => use({ directory: directory.path, name, limitBytes: host.limits.sidecarBytes }))
 }

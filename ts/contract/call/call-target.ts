@@ -2,12 +2,13 @@ import { hasCdPath } from './command-notes.js'
 import type { CallTarget } from '../registry/contract-tool.js'
 import { freeSteps } from '../permissions/free-steps.js'
 import type { Subject } from '../permissions/rule-store.js'
-import type { SessionCore } from '../session/session-core.js'
+import type { ContractAddon } from '../permissions/session-policy.js'
+import type { SessionSandbox } from './scope.js'
 import { grammarOf, type SessionShell } from './shell.js'
 import type { OpenedTarget } from '../../../index.js'
 import type { ToolError } from '../../core/errors.js'
 
-/** What rules judge of a target: one subject for each capability. `path` is the real path of what was opened. */
+/** The subjects of a target: one for each capability. `path` is the real path of the opened file. */
 export function subjectsOf(target: CallTarget, path: string, shell: SessionShell): Subject[] {
   if (target.kind === 'capability') return [{ capability: target.name, kind: 'text', resource: target.resource }]
   if (target.kind === 'command') {
@@ -21,26 +22,30 @@ export function subjectsOf(target: CallTarget, path: string, shell: SessionShell
   return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
 }
 
-/** What has no path: a capability by its name, or a tool that touches nothing. */
+/** A subject without a path: a capability by its name, or a tool that touches nothing. */
 export const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
 
-/** A command line with the commands in it that only go to another directory of the workspace, and so need no rule. */
-export function withFreeSteps(subject: Subject, workdir: string, { policy, roots, sandbox }: SessionCore): Subject {
+/** Marks the commands of a line that only change to another directory of the workspace: they need no rule. */
+export function withFreeSteps(
+  subject: Subject,
+  workdir: string,
+  { addon, roots, env }: { addon: ContractAddon; roots: readonly string[]; env: SessionSandbox['env'] },
+): Subject {
   if (subject.kind !== 'command' || !/\bcd\b/u.test(subject.resource)) return subject
-  const { commands } = policy.addon.parseCommandLine(subject.resource, subject.shell)
-  return { ...subject, exempt: freeSteps(subject.resource, commands, { workdir, roots, hasSearchPath: hasCdPath(sandbox.env) }) }
+  const { commands } = addon.parseCommandLine(subject.resource, subject.shell)
+  return { ...subject, exempt: freeSteps(subject.resource, commands, { workdir, roots, hasSearchPath: hasCdPath(env) }) }
 }
 
-/** What a call touches: opened, and within the capabilities. */
+/** A target of a call: opened, and within the capabilities. */
 export interface RequestedTarget {
   target: CallTarget
-  /** The file, or the directory of a command. Absent where it could not be opened. */
+  /** The file, or the directory of a command; `undefined` if it could not be opened. */
   opened: OpenedTarget | undefined
-  /** Why it could not be opened; the tool reports it once the rules have decided. */
+  /** Why it could not be opened. The tool reports it once the rules have decided. */
   error: ToolError | undefined
-  /** Whether rules and user have agreed. Nothing uses the target before. */
-  agreed: boolean
-  /** Whether the user has been asked, and has agreed. */
-  byUser: boolean
+  /** Whether rules and user have agreed. The tool gets the target only then. */
+  approved: boolean
+  /** Whether the user was asked, and agreed. */
+  approvedByUser: boolean
   subjects: Subject[]
 }

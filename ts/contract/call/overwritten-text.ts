@@ -25,7 +25,7 @@ export async function textBefore(target: OpenedTarget | undefined, signal: Abort
 }
 
 /** Keeps it for {@link overwrittenText}, and gives the holder back. */
-export function keepOverwritten<T extends object>(holder: T, text: string | undefined): T {
+export function attachOverwritten<T extends object>(holder: T, text: string | undefined): T {
   if (text !== undefined) texts.set(holder, text)
   return holder
 }

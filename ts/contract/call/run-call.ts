@@ -1,14 +1,14 @@
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { unlessAborted } from '../../core/abort.js'
 import type { CheckArguments } from './argument-checks/argument-checks.js'
-import { CallAuthority } from './call-authority.js'
+import { AccessController } from './access-controller.js'
 import { callRuntime, forgivingRuntime } from './call-runtime.js'
 import { ContractFailure } from '../registry/codes.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from '../registry/envelope.js'
 import type { CallRecord, SessionRecorder } from '../journal/session-recorder.js'
-import { keepOverwritten } from './overwritten-text.js'
-import type { SessionCore } from '../session/session-core.js'
+import { attachOverwritten } from './overwritten-text.js'
+import type { Scope } from './scope.js'
 import { takeArguments, type TakenArguments } from '../registry/call-arguments.js'
 import { fitError, fitOutput } from '../registry/limited-output.js'
 
@@ -36,19 +36,19 @@ const GRACE_MS = 500
  * One call, in the fixed order: schema, capabilities, rules, watchdog, prompt, execution, truncation,
  * envelope. Whatever becomes of it is an envelope, and is recorded before anybody sees it.
  */
-export async function runCall(core: SessionCore, recorder: SessionRecorder, call: SessionCall): Promise<Envelope> {
+export async function runCall(scope: Scope, recorder: SessionRecorder, call: SessionCall): Promise<Envelope> {
   const start = performance.now()
   const { tool, effect } = call.registered
   // What is judged from here on is what is used, whatever the caller does with its object.
-  const taken = takeArguments(tool.id, call.args, core.limits.textBytes)
+  const taken = takeArguments(tool.id, call.args, scope.host.limits.textBytes)
   const record = recorder.open({ callId: call.id, tool: tool.id, args: taken.args, effect })
   const progress: Progress = { acted: false }
   let envelope: Envelope
   try {
-    envelope = await attempt(core, record, call, taken, start, progress)
+    envelope = await attempt(scope, record, call, taken, start, progress)
   } catch (error) {
     const { code, text } = outcomeOf(error, call.signal)
-    envelope = errorEnvelope(code, fitError(text, core.limits.outputBytes), performance.now() - start)
+    envelope = errorEnvelope(code, fitError(text, scope.host.limits.outputBytes), performance.now() - start)
   }
   await record.end(envelope, progress.acted)
   return envelope
@@ -60,7 +60,7 @@ interface Progress {
 }
 
 async function attempt(
-  core: SessionCore,
+  scope: Scope,
   record: CallRecord,
   { id, registered, signal }: SessionCall,
   { args, refusal, ...size }: TakenArguments,
@@ -69,26 +69,26 @@ async function attempt(
 ): Promise<Envelope> {
   const { tool, check, builtIn } = registered
   // Before anything is waited for: what may be done is what it was when the call was made.
-  const authority = new CallAuthority(core, tool, args, id, signal)
+  const access = new AccessController(scope, { id, tool, args, signal })
   await recorded(() => record.announce())
   signal.throwIfAborted()
   if (refusal !== undefined) throw refusal
   await check(args, size, signal)
   try {
-    await authority.prepare()
-    await authority.decide()
+    await access.prepare()
+    await access.decide()
     await recorded(() => record.begin())
     signal.throwIfAborted()
     progress.acted = true
     let before: string | undefined
     const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
-    const runtime = callRuntime({ core, authority, id, tool: tool.id, signal, onOverwritten })
+    const runtime = callRuntime({ scope, access, id, tool: tool.id, signal, onOverwritten })
     const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
     const returned = await settled(Promise.resolve().then(execute), signal)
-    const { data, outcome } = await fitOutput(returned, core.limits, { directory: core.directory, tool: tool.id, callId: id })
-    return keepOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
+    const { data, outcome } = await fitOutput(returned, scope.host.limits, { directory: scope.directory, tool: tool.id, callId: id })
+    return attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
   } finally {
-    authority.release()
+    access.release()
   }
 }
 

@@ -1,11 +1,6 @@
+import type { ToolMatch } from './tool-runtime.js'
 import type { ContractTool } from './contract-tool.js'
 import { invalid } from '../../core/options.js'
-
-/** A tool that a search found. */
-export interface ToolMatch {
-  id: string
-  description: string
-}
 
 /** Which tools of a session can be called: those of servers and extensions are hidden where there are many. */
 export class ToolCatalog {
@@ -15,11 +10,6 @@ export class ToolCatalog {
   /** As it was when the step began: what is found within a step is for the next one. */
   #open: ReadonlySet<string> = new Set()
   #rank: Promise<RankTools> | undefined
-  #hasSteps = false
-  /** Told when tools can be called that could not be before. */
-  onChange: () => void = () => undefined
-  /** What brings the tools of servers, for the first search of a session without steps. */
-  load: (signal: AbortSignal) => Promise<void> = () => Promise.resolve()
 
   constructor(tools: readonly ContractTool[], options: ReturnType<typeof resolveToolSearch>) {
     this.#tools = tools
@@ -55,28 +45,23 @@ export class ToolCatalog {
     this.#settle()
   }
 
-  /** A new step of the agent: what was found before it can be called in it. */
-  nextStep(): void {
-    this.#hasSteps = true
+  /** Lets the tools that were found so far be called. */
+  openFound(): void {
     this.#settle()
   }
 
-  /** The best matches. They can be called from the next step on, and for the rest of the session. */
-  async search(query: string, signal: AbortSignal): Promise<ToolMatch[]> {
-    if (!this.#hasSteps) await this.load(signal)
+  /** The best matches. They can be called after {@link openFound}, and for the rest of the session. */
+  async search(query: string): Promise<ToolMatch[]> {
     const deferred = this.#tools.filter(({ extension }) => extension === true)
     const rank = await (this.#rank ??= indexTools(deferred))
     const matches = rank(query, this.#options.maxMatches)
     for (const { id } of matches) this.#found.add(id)
-    // Where nobody says when a step begins, the end of the search is as good.
-    if (!this.#hasSteps) this.#settle()
     return matches.map(({ id, description }) => ({ id, description }))
   }
 
   #settle(): void {
     const isOpen = ({ id, extension }: ContractTool): boolean => !this.isHiding || extension !== true || this.#found.has(id)
     this.#open = new Set(this.#tools.filter(isOpen).map(({ id }) => id))
-    this.onChange()
   }
 }
 

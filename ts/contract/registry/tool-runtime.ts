@@ -1,5 +1,4 @@
 import type { Limits } from './limits.js'
-import type { ToolMatch } from './tool-catalog.js'
 
 /** A shell that reads command lines. */
 export type ShellName = 'bash' | 'sh'
@@ -38,6 +37,12 @@ export interface WebSearchResult {
   title: string
   url: string
   snippet: string
+}
+
+/** A tool that a search found. */
+export interface ToolMatch {
+  id: string
+  description: string
 }
 
 /** A part of a file, as text. */

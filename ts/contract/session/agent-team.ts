@@ -4,16 +4,23 @@ import { thrownText } from '../registry/envelope.js'
 import type { TaskEnd } from '../journal/background-record.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { Session } from './session.js'
-import type { SessionCore } from './session-core.js'
 import { withinTime } from '../../core/within-time.js'
 import { type AgentDefinition, agentList, agentsForTasks } from '../agents/manifest.js'
 import { BackgroundMessages } from './background-messages.js'
 import { CALLER_IS_AGENT, loopAgent, type SpawnAgent } from './child-agent.js'
-import type { Lineage } from './lineage.js'
+import type { Lineage, ParentSession } from './lineage.js'
+import type { LanguageModel } from 'ai'
 import type { TaskArguments, TaskData, TranscriptEntry } from '../registry/tool-runtime.js'
 
 /** Opens the session of a child. */
 export type OpenChild = (lineage: Lineage, onRecord: (part: RecordPart) => void) => Promise<Session>
+
+/** Runs the agents of a session. */
+export interface AgentRunner {
+  /** The host's own way to run an agent. @default `loopAgent` with the agent's model, or this one */
+  spawn: SpawnAgent | undefined
+  model: LanguageModel | undefined
+}
 
 /** How long a child may take to give up after an abort. */
 const END_MS = 3_000
@@ -21,16 +28,18 @@ const END_MS = 3_000
 /** The children of a session. */
 export class AgentTeam {
   readonly background: BackgroundMessages
-  readonly #core: SessionCore
+  readonly #parent: ParentSession
+  readonly #runner: AgentRunner
   readonly #open: OpenChild
   readonly #running = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
   #tasks = 0
 
-  constructor(core: SessionCore, open: OpenChild) {
-    this.#core = core
+  constructor(parent: ParentSession, runner: AgentRunner, open: OpenChild) {
+    this.#parent = parent
+    this.#runner = runner
     this.#open = open
-    this.background = new BackgroundMessages(core.limits)
+    this.background = new BackgroundMessages(parent.host.limits)
   }
 
   /**
@@ -42,7 +51,8 @@ export class AgentTeam {
   async run(task: TaskArguments, { callId, signal }: { callId: string; signal: AbortSignal }): Promise<TaskData> {
     const agent = this.#agent(task.subagent_type)
     const spawn = this.#spawn(agent)
-    const { tree, limits } = this.#core
+    const { tree, host } = this.#parent
+    const { limits } = host
     if (tree.running >= limits.agents) {
       throw new ContractFailure('unavailable', `${limits.agents} agents are running already. Wait until one of them has ended.`)
     }
@@ -102,7 +112,8 @@ export class AgentTeam {
   }
 
   async #work(agent: AgentDefinition, spawn: SpawnAgent, session: Session, task: TaskArguments, signal: AbortSignal): Promise<string> {
-    const { depth, limits } = this.#core
+    const { depth, host } = this.#parent
+    const { limits } = host
     const { prompt, metadata } = task
     const instructions = [agent.instructions, agent.caller === 'agent' ? CALLER_IS_AGENT : undefined, session.skillsPrompt()]
       .filter((part) => part !== undefined && part !== '')
@@ -124,11 +135,11 @@ export class AgentTeam {
   }
 
   #child(agent: AgentDefinition, callId: string, transcript: TranscriptEntry[]): Promise<Session> {
-    const { id, place } = this.#core
+    const { host, place } = this.#parent
     this.#tasks += 1
     // Ids of calls come from models, and may come again; the number tells them apart.
     const name = `${this.#tasks}-${callId.replace(/[^A-Za-z0-9._-]/gu, '_').slice(0, 80)}`
-    const sessionId = `${id}/${name}`
+    const sessionId = `${host.sessionId}/${name}`
     const own = { runId: sessionId, nodeId: place.base, base: place.base }
     const nested = { runId: place.runId, nodeId: `${place.nodeId}/${name}`, base: place.base }
     const note = (part: RecordPart): void => {
@@ -136,11 +147,12 @@ export class AgentTeam {
       const { tool, call_id, envelope } = part
       transcript.push({ tool, call_id, type: envelope.type, ...(envelope.type === 'error' ? { error_text: envelope.error_text } : {}) })
     }
-    return this.#open({ id: sessionId, parent: this.#core, agent, place: agent.inspectable === true ? own : nested }, note)
+    return this.#open({ id: sessionId, parent: this.#parent, agent, place: agent.inspectable === true ? own : nested }, note)
   }
 
   #agent(name: string): AgentDefinition {
-    const { manifest, depth, limits } = this.#core
+    const { depth, host } = this.#parent
+    const { manifest, limits } = host
     const agents = agentsForTasks(manifest.agents)
     const agent = agents.find((one) => one.name === name)
     if (agent === undefined) {
@@ -154,9 +166,9 @@ export class AgentTeam {
   }
 
   #spawn({ name, model }: AgentDefinition): SpawnAgent {
-    const { spawn } = this.#core.host
+    const { spawn } = this.#runner
     if (spawn !== undefined) return spawn
-    const own = model ?? this.#core.model
+    const own = model ?? this.#runner.model
     if (own === undefined) throw new ContractFailure('unavailable', `The agent ${name} cannot be run: the host has given it no model.`)
     return loopAgent(own)
   }

@@ -1,4 +1,3 @@
-import { givenOptions } from '../../core/options.js'
 import type { Session } from './session.js'
 import type { SessionOptions } from './session-options.js'
 
@@ -10,7 +9,7 @@ import type { SessionOptions } from './session-options.js'
  * pattern that is none; CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; what the journal throws.
  */
 export async function createSession(options: SessionOptions): Promise<Session> {
-  // Most of the package serves open sessions; importing it is not to load that.
-  const { openSession, sessionOptionNames } = await import('./session.js')
-  return openSession(givenOptions('createSession', options, sessionOptionNames))
+  // Importing the package stays cheap: most of its modules serve open sessions.
+  const { openSession } = await import('./open-session.js')
+  return openSession(options)
 }

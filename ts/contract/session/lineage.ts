@@ -1,27 +1,42 @@
-import type { SessionCore } from './session-core.js'
+import type { Access, Host } from '../call/scope.js'
+import type { SkillIndex } from '../skills/skill-index.js'
+import type { SessionWeb } from '../web/session-web.js'
 import type { AgentDefinition, AgentManifest } from '../agents/manifest.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { SessionOptions } from './session-options.js'
 import { ownTools } from '../registry/tool-choice.js'
 
-/** Where the calls of a session stand in a journal. */
+/** The position of a session's calls in a journal. */
 export interface RecordPlace {
   runId: string
   nodeId: string
-  /** The node of a session that nobody has called. */
+  /** The node of the session at the root of the tree. */
   base: string
 }
 
-/** Where a child comes from. */
+/** The parts of a session that its subagents share. */
+export interface ParentSession {
+  readonly host: Host
+  readonly access: Access
+  readonly web: SessionWeb
+  readonly skills: SkillIndex
+  /** How many agents are above it. */
+  readonly depth: number
+  /** Shared by all sessions of one tree. */
+  readonly tree: SessionTree
+  readonly place: RecordPlace
+}
+
+/** The origin of a subagent's session. */
 export interface Lineage {
-  /** The child's id: its parent's, and the call's. */
+  /** The id of the session: its parent's, and the call's. */
   id: string
-  parent: SessionCore
+  parent: ParentSession
   agent: AgentDefinition
   place: RecordPlace
 }
 
-/** What all sessions that come from one share. */
+/** The sessions below one root. */
 export interface SessionTree {
   /** How many agents are at work, at any depth. */
   running: number

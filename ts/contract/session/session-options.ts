@@ -4,21 +4,44 @@ import type { Journal } from '../../journal/journal.js'
 import { checkNames, invalid, isNames, isPlain } from '../../core/options.js'
 import { checkSandbox } from '../../core/sandbox.js'
 import { checkEnvironment } from '../../toolkit/setting-checks.js'
-import { checkModel } from './child-agent.js'
+import { checkModel, type SpawnAgent } from './child-agent.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import { defaultLimits, type Limits } from '../registry/limits.js'
 import { type AgentManifest, checkManifest } from '../agents/manifest.js'
 import { checkRuleLists, type Rule, type ScopedRules } from '../permissions/rule.js'
 import { requirementProblem, type RequirementSet } from '../registry/requirements.js'
-import type { SessionHost, SessionSandbox } from './session-core.js'
+import type { AskUser, SessionSandbox } from '../call/scope.js'
+import type { Prompt } from '../permissions/prompt.js'
+import type { WebRequest, WebResponse } from '../web/dial.js'
+import type { HostLookup } from '../web/resolve-host.js'
+import { type WebSearchProvider, checkProviders } from '../web/search-provider.js'
 import { isShellName } from '../call/shell.js'
 import type { ShellName } from '../registry/tool-runtime.js'
 import { checkSkillOptions, type SkillOptions } from '../skills/skill-source.js'
 import { checkToolOption, type ToolChoice } from '../registry/tool-choice.js'
 import { resolveToolSearch, type ToolSearchOptions } from '../registry/tool-catalog.js'
 import type { Watchdog } from '../watchdogs/watchdog.js'
-import { checkProviders } from '../web/search-provider.js'
+
+/** What a host does for its sessions. Each is told when nobody waits for its answer any more. */
+export interface SessionHost {
+  /** Shows a call that needs the agreement of the user. Without it the session has no user. */
+  prompt?: Prompt | undefined
+  /** Shows questions, and gives an array of answers for each. Without it `question` is unavailable. */
+  question?: AskUser | undefined
+  /** Runs subagents. @default a `ToolLoopAgent` with the session's model */
+  spawn?: SpawnAgent | undefined
+  /** Search services; a session keeps to one of them. Without any, `web_search` is unavailable. */
+  webSearch?: readonly WebSearchProvider[] | undefined
+  /** Looks names up for `web_fetch`. What it gives is checked. @default the system's resolver */
+  lookup?: HostLookup | undefined
+  /**
+   * Makes one request of `web_fetch`, to one of the addresses given and without following redirects: each of
+   * them is checked and asked for anew.
+   * @default a connection of its own to these addresses
+   */
+  fetch?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
+}
 
 /** Options of `createSession`. */
 export interface SessionOptions {

@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import type { ToolMatch } from '../registry/tool-catalog.js'
+import type { ToolMatch } from '../registry/tool-runtime.js'
 import { parameters } from './parameters.js'
 
 /** Arguments of `tool_search`. */

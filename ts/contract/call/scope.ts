@@ -1,0 +1,89 @@
+import type { EnvironmentOption } from '../../toolkit/settings.js'
+import type { AgentManifest } from '../agents/manifest.js'
+import type { McpServers } from '../mcp/mcp-servers.js'
+import type { AdHocFiles } from '../permissions/ad-hoc-files.js'
+import type { Prompt, PromptQueue } from '../permissions/prompt.js'
+import type { Rule } from '../permissions/rule.js'
+import type { PermissionRules } from '../permissions/rule-store.js'
+import type { SessionCapabilities } from '../permissions/session-capabilities.js'
+import type { Limits } from '../registry/limits.js'
+import type { AskedQuestion, TaskArguments, TaskData, Todo, ToolMatch } from '../registry/tool-runtime.js'
+import type { SkillIndex } from '../skills/skill-index.js'
+import type { Watchdog } from '../watchdogs/watchdog.js'
+import type { WebRequest, WebResponse } from '../web/dial.js'
+import type { HostLookup } from '../web/resolve-host.js'
+import type { SessionWeb } from '../web/session-web.js'
+import type { SessionDirectory } from './session-directory.js'
+import type { SessionShell } from './shell.js'
+
+/** Restrictions on the processes of `bash` besides the session's capabilities. */
+export interface SessionSandbox {
+  /** Whether a missing layer refuses the command. @default false */
+  required?: boolean | undefined
+  /** Which of the host's own services a command reaches. @default 'private' */
+  loopback?: 'private' | 'none' | 'host' | undefined
+  /** Paths that no process reads, whatever the capabilities say. */
+  denyRead?: string[] | undefined
+  /** Paths that no process writes. */
+  denyWrite?: string[] | undefined
+  /**
+   * The environment of the processes: by default the host's, without what looks like a secret or injects code.
+   * `allow` re-admits variables by name, with `*` for any text; `set` gives values, whatever their names are;
+   * `'inherit'` passes everything. Subagents get the same environment.
+   * @default {}
+   */
+  env?: EnvironmentOption | undefined
+}
+
+/** Shows questions to the user, and resolves to an array of answers for each. */
+export type AskUser = (
+  questions: readonly AskedQuestion[],
+  options: { session_id: string; call_id: string; signal: AbortSignal },
+) => string[][] | PromiseLike<string[][]>
+
+/** What the host of a session provides to its calls. */
+export interface Host {
+  readonly sessionId: string
+  readonly manifest: AgentManifest
+  /** Whether no user can agree to calls or answer questions. */
+  readonly headless: boolean
+  readonly limits: Readonly<Limits>
+  readonly sandbox: SessionSandbox
+  /** The shell that reads the command lines of `bash`. */
+  readonly shell: SessionShell
+  readonly watchdog: Watchdog | undefined
+  readonly prompt: Prompt | undefined
+  readonly question: AskUser | undefined
+  readonly lookup: HostLookup | undefined
+  readonly fetch: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
+  readonly onRule: ((rule: Rule) => void) | undefined
+}
+
+/** What the calls of a session may do. */
+export interface Access {
+  /** The roots of the workspace: absolute and without links. */
+  readonly roots: readonly string[]
+  /** The files that the user has opened besides the workspace. */
+  readonly adHoc: AdHocFiles
+  /** The ids of the tools that the session began with. */
+  readonly tools: ReadonlySet<string>
+  readonly capabilities: SessionCapabilities
+  readonly rules: PermissionRules
+  readonly prompts: PromptQueue
+}
+
+/** What one call works with. */
+export interface Scope {
+  readonly host: Host
+  readonly access: Access
+  /** Outputs that are too long for an envelope. */
+  readonly directory: SessionDirectory
+  /** The path of the directory for files outside of the workspace. */
+  readonly scratch: string
+  readonly web: SessionWeb
+  readonly skills: SkillIndex
+  readonly mcp: McpServers
+  readonly todos: { current: readonly Todo[] }
+  readonly searchTools: (query: string, signal: AbortSignal) => Promise<ToolMatch[]>
+  readonly runTask: (task: TaskArguments, call: { callId: string; signal: AbortSignal }) => Promise<TaskData>
+}

@@ -1,0 +1,65 @@
+import { checked, invalid } from '../../core/options.js'
+import { loadArgumentChecks, type MakeCheck } from '../call/argument-checks/argument-checks.js'
+import type { RegisteredTool } from '../call/run-call.js'
+import { checkTool, type ContractTool, frozenTool, hasEffect, lockedId } from '../registry/contract-tool.js'
+import { ownTools, toolChoice } from '../registry/tool-choice.js'
+import type { ShellName } from '../registry/tool-runtime.js'
+import { isLockedToolId } from '../registry/tool-ids.js'
+import { bashDescription } from '../tools/bash.js'
+import { builtInTools } from '../tools/built-in-tools.js'
+import { webSearchTool } from '../tools/web-search.js'
+import type { WebSearchProvider } from '../web/search-provider.js'
+import type { Lineage } from './lineage.js'
+import type { SessionOptions } from './session-options.js'
+
+/** The tools that a session begins with. */
+export interface ToolPlan {
+  tools: readonly ContractTool[]
+  /** Whether the host wants a tool. Tools of servers come after the session was opened. */
+  isChosen: (id: string) => boolean
+}
+
+/** Registers the tools of a session: the built-in ones and those of the options, as far as the host and the parent have them. */
+export function planTools(options: SessionOptions, provider: WebSearchProvider | undefined, lineage: Lineage | undefined): ToolPlan {
+  const { tools, isChosen } = checked('createSession', () => registerTools(options))
+  // The tool requires the host of the session's own provider.
+  const withProvider = tools.map((tool) => (tool.id === 'web_search' ? Object.freeze<ContractTool>(webSearchTool(provider)) : tool))
+  return { tools: withProvider.filter(({ id }) => isInherited(id, lineage)), isChosen }
+}
+
+/** The tools with the description of `bash` for the session's shell. */
+export function describeTools(tools: readonly ContractTool[], shell: ShellName, outputBytes: number): ContractTool[] {
+  return tools.map((tool) => (tool.id === 'bash' ? Object.freeze({ ...tool, description: bashDescription(shell, outputBytes) }) : tool))
+}
+
+/** The tools by id, with the checks of their arguments. */
+export async function makeRegistry(
+  tools: readonly ContractTool[],
+): Promise<{ registry: ReadonlyMap<string, RegisteredTool>; makeCheck: MakeCheck }> {
+  const makeCheck = await loadArgumentChecks()
+  const entries = tools.map((tool): [string, RegisteredTool] => {
+    const builtIn = isLockedToolId(tool.id)
+    return [tool.id, { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasEffect(tool), builtIn }]
+  })
+  return { registry: new Map(entries), makeCheck }
+}
+
+/** Each id once. */
+function registerTools({ tools = [], manifest }: SessionOptions): ToolPlan {
+  const byId = new Map(builtInTools.map((tool) => [tool.id, tool]))
+  for (const tool of ownTools(tools)) {
+    checkTool(tool)
+    if (isLockedToolId(tool.id)) throw lockedId(tool.id)
+    if (byId.has(tool.id)) throw invalid(`Two tools have the id ${tool.id}. Rename one of them.`)
+    byId.set(tool.id, frozenTool(tool))
+  }
+  const isChosen = toolChoice(tools, [...byId.keys()], Object.keys(manifest.mcpServers ?? {}))
+  return { tools: [...byId.values()].filter(({ id }) => isChosen(id)), isChosen }
+}
+
+/** A subagent has the tools that its definition names, out of those of its parent. */
+function isInherited(id: string, lineage: Lineage | undefined): boolean {
+  if (lineage === undefined) return true
+  const { parent, agent } = lineage
+  return parent.access.tools.has(id) && (agent.tools?.includes(id) ?? true)
+}
