@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use napi::bindgen_prelude::{AsyncTask, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::voice;
 use toolwright_fs::{FsError, Granted, UpdateError, WriteOptions};
 use toolwright_patch::{Detail, PatchError};
 
@@ -121,13 +122,12 @@ fn patch_failed(path: &str, error: &PatchError) -> NativeError {
         "TOOL_PATCH_FAILED",
         "Failed to apply patch".to_owned(),
         &format!("Failed to apply patch: `{path}`: {error}"),
-        &error.hint(),
+        &voice::patches::hint(error),
     );
     error.details().into_iter().fold(native.with("path", path), |native, (name, detail)| {
         match detail {
             Detail::Number(number) => native.with(name, number),
             Detail::Text(text) => native.with(name, text),
-            _ => native,
         }
     })
 }

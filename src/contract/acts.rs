@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use napi::bindgen_prelude::{AsyncTask, Buffer, Either, Object};
 use napi::{Env, JsString, Result};
 use napi_derive::napi;
+use toolwright_core::voice;
 use toolwright_fs::{Durability, FsError, OpenTarget, UpdateError, WriteOptions};
 
 use super::target::OpenedTarget;
@@ -328,7 +329,9 @@ fn not_replaced(path: &str, error: &toolwright_patch::ReplaceError) -> NativeErr
     let said = error.to_string();
     let rest = said.strip_prefix(&summary).unwrap_or_default();
     let place = format!("{summary}: `{path}`{rest}");
-    let mut native = NativeError::new(code, summary, &place, error.hint()).with("path", path);
+    let mut native =
+        NativeError::new(code, summary, &place, voice::patches::replacement_hint(error))
+            .with("path", path);
     match error {
         ReplaceError::NotFound { candidates } => {
             let lines: Vec<usize> = candidates.iter().map(|candidate| candidate.line).collect();

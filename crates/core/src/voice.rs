@@ -6,6 +6,7 @@
 pub mod access;
 pub mod commands;
 pub mod files;
+pub mod patches;
 pub mod refusals;
 mod remedy;
 pub mod searches;

@@ -7,10 +7,8 @@ use crate::explain::Stale;
 
 /// Why a patch was not applied. The file is untouched in every case.
 ///
-/// The display says what is wrong and where, [`hint`](Self::hint) what to do next. Line numbers
-/// count from one; `patch_line` counts in the patch as it was given, `line` in the file.
+/// The display says what is wrong and where. Line numbers count from one; `patch_line` counts in the patch as it was given, `line` in the file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum PatchError {
     /// Nothing but white space.
     #[error("the patch is empty")]

@@ -8,7 +8,6 @@ use crate::lines::{Lines, reads_as};
 
 /// A hunk whose context or removed lines are not in the file, compared with the place most like it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Stale {
     /// Which hunk, from one.
     pub hunk: usize,
@@ -76,21 +75,6 @@ impl Stale {
             spacing,
             done_at: done_at.map(|at| at + 1),
         }
-    }
-
-    pub(crate) fn hint(&self) -> String {
-        if let Some(line) = self.done_at {
-            return format!(
-                "The change seems to have been made already at line {line}: read the file before you repeat it."
-            );
-        }
-        if self.spacing {
-            return "Copy the line from the file with exactly its spaces and tabs.".to_owned();
-        }
-        let line = self.line.min(self.lines).max(1);
-        format!(
-            "Read the file again around line {line} and make the patch from what it holds now, every context and removed line copied exactly."
-        )
     }
 }
 

@@ -56,8 +56,8 @@
 //! blank that follows the final newline, and patches that change nothing or are none. Accepted here
 //! and refused there: the lenient counts above, and files that mix line endings.
 
-mod advice;
 mod applied;
+mod details;
 mod error;
 mod excerpt;
 mod explain;
@@ -72,8 +72,8 @@ mod place;
 mod replace;
 mod rewrite;
 
-pub use advice::Detail;
 pub use applied::{Applied, Place};
+pub use details::Detail;
 pub use error::PatchError;
 pub use explain::Stale;
 pub use replace::{Candidate, ReplaceError, Replaced, replace};

@@ -32,7 +32,6 @@ pub struct Replaced {
 
 /// Why nothing was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ReplaceError {
     /// The text to look for is empty.
     Empty,
@@ -215,31 +214,6 @@ impl ReplaceError {
             Self::Ambiguous { count, at_least, .. } => {
                 let at_least = if *at_least { "at least " } else { "" };
                 format!("old_string is ambiguous ({at_least}{count} occurrences)")
-            }
-        }
-    }
-
-    /// The next move, in a sentence for a language model.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Empty => "Give the text to replace; use write for a whole file.",
-            Self::Same => "Nothing would change; give another new_string.",
-            Self::Lossy => {
-                "The file holds bytes that are not UTF-8 and are shown as U+FFFD; choose texts without it."
-            }
-            Self::TooLarge { .. } => {
-                "Nothing was changed. Make new_string shorter, or replace fewer places."
-            }
-            Self::NoMemory { .. } => "Nothing was changed. Try again later, or with shorter texts.",
-            Self::NotFound { .. } => {
-                "Nothing was changed. Read the file again and copy the text exactly, white space included."
-            }
-            Self::Ambiguous { overlapping: true, .. } => {
-                "Nothing was changed. The places overlap; add surrounding lines to old_string so that only one fits."
-            }
-            Self::Ambiguous { .. } => {
-                "Nothing was changed. Add surrounding lines to old_string so that only one place fits, or set replace_all."
             }
         }
     }

@@ -81,7 +81,6 @@ fn r26b_more_than_one_place_is_ambiguous_with_count_and_lines() {
         }
     );
     assert_eq!(said, "old_string is ambiguous (3 occurrences): lines 1, 3");
-    assert!(error.hint().contains("replace_all"));
 }
 
 #[test]
@@ -97,9 +96,7 @@ fn r26c_overlapping_places_are_ambiguous() {
                 overlapping: true
             }
         );
-        assert!(
-            error.to_string().ends_with("(overlapping)") && !error.hint().contains("replace_all")
-        );
+        assert!(error.to_string().ends_with("(overlapping)"));
     }
     assert_eq!(done("aaaa", "aaaa", "b", true), "b");
 }
@@ -161,7 +158,6 @@ fn what_the_system_has_no_memory_for_is_an_error() {
     let new = "b".repeat(100_000_000);
     let error = toolwright_patch::replace(file.as_bytes(), "a", &new, true, u64::MAX).unwrap_err();
     assert_eq!(error, ReplaceError::NoMemory { bytes: 300_000_000_000_000 });
-    assert!(!error.hint().is_empty());
 }
 
 #[test]

@@ -18,7 +18,7 @@ const FILE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n"
 fn applied(file: &str, patch: &str) -> String {
     match apply(file.as_bytes(), patch) {
         Ok(applied) => String::from_utf8(applied.bytes).unwrap(),
-        Err(error) => panic!("{error}\n{}", error.hint()),
+        Err(error) => panic!("{error}"),
     }
 }
 

@@ -1,10 +1,9 @@
-//! What goes with a refusal: the next move for a model, and the facts for a program.
+//! The facts of a refusal, for a program.
 
 use crate::error::PatchError;
 
 /// One value of [`PatchError::details`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Detail {
     /// A count or a line number, lines counted from one.
     Number(u64),
@@ -13,78 +12,6 @@ pub enum Detail {
 }
 
 impl PatchError {
-    /// The next move, as one or two sentences.
-    #[must_use]
-    pub fn hint(&self) -> String {
-        let fixed = match self {
-            Self::Empty | Self::NotADiff { .. } | Self::NoHunks { .. } => {
-                "Send a unified diff: a header such as `@@ -3,2 +3,3 @@`, then context lines that begin with a space, removed lines with `-` and added lines with `+`."
-            }
-            Self::BareHeader { .. } | Self::BadHeader { .. } => {
-                "Write the header as `@@ -3,2 +3,3 @@`: first line and number of lines before, then after the change. Read the file for the line numbers."
-            }
-            Self::EmptyHunk { .. } => {
-                "Leave the header out, or write the hunk's lines under it: context with a space in front, `-` and `+` lines."
-            }
-            Self::UnsignedLine { .. } => {
-                "Begin every context line with one space, before its own indentation, and make the counts in the header those of the lines."
-            }
-            Self::WrongCounts { right_header, .. } => {
-                return format!("For these lines the header should be `{right_header}`.");
-            }
-            Self::CutOff { .. } => {
-                "Send the whole patch again, with a line end after its last line; smaller patches in several calls are safer."
-            }
-            Self::SeveralPlaces { .. } => {
-                "Write the header as `@@ -3,2 +3,3 @@` with the line number of the place that is meant, or add context lines that only it has."
-            }
-            Self::MisplacedMarker { .. } | Self::NotAtEnd { .. } => {
-                "Leave out the line `\\ No newline at end of file`: it is for the last line of the file only."
-            }
-            Self::SeveralFiles { .. } => {
-                "Make one call for each file; for one file, put all hunks under one `---`/`+++` header, in the order of the file."
-            }
-            Self::Creation { .. } => "Use the write tool to create a file.",
-            Self::Deletion { .. } => "Use the bash tool with `rm` to delete a file.",
-            Self::Rename { .. } => {
-                "Use the bash tool with `mv` or `cp`, then edit the file at its new path with a patch that has no rename or copy lines."
-            }
-            Self::Binary { .. } | Self::BinaryFile => {
-                "Only text can be edited; use the bash tool for a binary file."
-            }
-            Self::ModeOnly { .. } => "Use the bash tool with `chmod` to change a file's mode.",
-            Self::ReplacementCharacter { .. } => {
-                "Add lines without U+FFFD; to keep a line that has it, leave the line as context or out of the patch."
-            }
-            Self::NoChanges => {
-                "Mark the lines to change with `-` and `+`; if nothing is to change, no edit is needed."
-            }
-            Self::StaleContext(stale) => return stale.hint(),
-            Self::Ambiguous { .. } => {
-                "Give the line number of the place that is meant in the header, or add context lines that only it has."
-            }
-            Self::OutOfOrder { .. } => {
-                "Put the hunks in the order of the file, and join hunks that touch the same lines. All hunks refer to the file before the edit."
-            }
-            Self::InsertionOutside { lines, .. } => {
-                return format!(
-                    "To append to the file use `@@ -{lines},0 +{},n @@`, with n the number of added lines, or give context lines.",
-                    lines.saturating_add(1)
-                );
-            }
-            Self::NewlineMissing { .. } => {
-                "Put `\\ No newline at end of file` after the removed last line too, or leave it out: without it the end of the file stays as it is."
-            }
-            Self::NewlinePresent { .. } => {
-                "Leave out `\\ No newline at end of file`: without it the end of the file stays as it is."
-            }
-            Self::TooRepetitive { .. } => {
-                "Read the file again and give exact line numbers in the headers, or use the write tool for the whole file."
-            }
-        };
-        fixed.to_owned()
-    }
-
     /// What a program can use: `reason`, a stable word for the kind of error, and then, where they
     /// are known, `hunk`, `line` (in the file), `patchLine`, `expected`, `found` and the like.
     #[must_use]
