@@ -21,12 +21,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Whether the command exited with code 0.
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        *self == Self::Code(0)
-    }
-
     pub(crate) fn from_status(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Code(code),

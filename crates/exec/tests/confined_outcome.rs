@@ -175,7 +175,7 @@ fn a_temporary_directory_that_is_named_is_one() {
         let args = strings(&["-c", "echo \"$TMP\"; echo x > \"$(mktemp)\""]);
         let env = ExecEnv::Exactly(variables.into());
         let finished = run(&ExecRequest { env, ..place.request("sh", &args) }).expect("runs");
-        assert!(finished.exit.is_success(), "{}: {}", named.display(), text(&finished));
+        assert_eq!(finished.exit, Exit::Code(0), "{}: {}", named.display(), text(&finished));
         if let Some(passes) = passes {
             assert_eq!(text(&finished).trim() == named.to_string_lossy(), passes);
         }

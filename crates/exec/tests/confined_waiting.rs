@@ -13,7 +13,7 @@ use std::{fs, thread};
 use rustix::process::Signal;
 use support::place::{Place, signal, supervisors, workers};
 use support::{all_as_another_user, done_alone, factor, is_alive, soon, strings, text};
-use toolwright_exec::{ExecError, ExecRequest, run};
+use toolwright_exec::{ExecError, ExecRequest, Exit, run};
 
 const SHORT: Duration = Duration::from_millis(400);
 /// What a worker that does not answer is given on top of the call's time, and some more on a busy
@@ -104,7 +104,7 @@ fn killed_at_any_time() {
         let mut ran = 0;
         for round in 0..200 * factor() {
             match place.run("echo", &[&round.to_string()]) {
-                Ok(finished) if finished.exit.is_success() => {
+                Ok(finished) if finished.exit == Exit::Code(0) => {
                     assert_eq!(text(&finished), format!("{round}\n"));
                     ran += 1;
                 }

@@ -38,7 +38,7 @@ fn arguments_are_passed_as_they_are() {
     let finished = finished.expect("runs");
     assert_eq!(text(&finished), "a b|$HOME|*||ü'\"\n|");
     assert_eq!(finished.exit, Exit::Code(0));
-    assert!(finished.exit.is_success());
+    assert_eq!(finished.exit, Exit::Code(0));
     assert!(!finished.output.truncated);
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use rustix::process::{Pid, Signal, kill_process};
-use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Finished, Output, Sandbox, run};
+use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Exit, Finished, Output, Sandbox, run};
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 
 use super::{LONG, soon, stat, strings, text};
@@ -180,7 +180,7 @@ pub(crate) fn has_namespaces() -> bool {
         // Where files have a tree of their own, the root is a mount.
         let mounts = format!("grep -c ' {} ' /proc/self/mountinfo", place.root.display());
         own("pid").display().to_string() != theirs("pid")
-            && place.sh(&mounts).is_ok_and(|finished| finished.exit.is_success())
+            && place.sh(&mounts).is_ok_and(|finished| finished.exit == Exit::Code(0))
     });
     if !*HAS {
         eprintln!("skipped: there are no namespaces for processes and files");

@@ -12,8 +12,8 @@ const V4: usize = size_of::<libc::sockaddr_in>();
 /// An older form without the scope is as good.
 const V6: usize = 24;
 
-/// The address if it is one of the loopback interface, else why it is refused. What it says beside
-/// address and port is left out.
+/// The address, if it is one of the loopback interface, or the reason for the refusal. Fields
+/// beside address and port are dropped.
 pub(super) fn loopback(bytes: &[u8]) -> Result<SocketAddr, Errno> {
     let family = bytes.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes)).ok_or(Errno::INVAL)?;
     let port = |bytes: &[u8]| u16::from_be_bytes([bytes[2], bytes[3]]);
@@ -34,7 +34,7 @@ pub(super) fn loopback(bytes: &[u8]) -> Result<SocketAddr, Errno> {
     if is_loopback(address.ip()) { Ok(address) } else { Err(Errno::ACCESS) }
 }
 
-/// Whether the kernel keeps what is sent there, or bound there, to this machine alone.
+/// Whether the kernel keeps traffic of this address on this machine.
 pub(super) fn is_loopback(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_loopback(),

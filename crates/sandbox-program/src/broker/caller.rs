@@ -1,4 +1,4 @@
-//! The thread whose call waits: what it passed, and the socket it meant.
+//! The thread whose call waits: its arguments, and its socket.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
@@ -9,8 +9,8 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 /// `PIDFD_THREAD`, since Linux 6.9: the descriptor is of a thread and not of its process.
 const OF_THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
 
-/// A thread, which may end at any time. That what is read here is still of the same thread, the
-/// notification tells: it is valid as long as that thread waits.
+/// A thread, which may end at any time. As long as its notification is valid, the thread still
+/// waits, and its number has not been given to another.
 pub(super) struct Caller {
     thread: Pid,
     /// Of the thread, or on an older kernel of its process.
@@ -70,7 +70,7 @@ pub(super) fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// A caller that may not be looked into is told so in words of its own call.
+/// The error for a caller that this process may not inspect, as its call would return it.
 fn unseen(error: Errno) -> Errno {
     if error == Errno::PERM { Errno::ACCESS } else { error }
 }

@@ -12,7 +12,7 @@ const RECEIVE: c_long = 0xC050_2100;
 const SEND: c_long = 0xC018_2101;
 const IS_VALID: c_long = 0x4008_2102;
 
-/// Room for what a later kernel may add to a notification.
+/// Room for fields that a later kernel may add to a notification.
 #[repr(C)]
 struct Received {
     notification: libc::seccomp_notif,
@@ -23,7 +23,7 @@ pub(super) struct Listener(OwnedFd);
 
 /// A call that waits.
 pub(super) struct Notification {
-    /// What the kernel calls it.
+    /// The number of the notification.
     pub(super) id: u64,
     /// The thread that waits; 0 if it is not visible from here.
     pub(super) thread: u32,
@@ -36,10 +36,10 @@ impl Listener {
         Self(descriptor)
     }
 
-    /// The next call. Only to be asked when the descriptor is readable: the kernel then has one, or
-    /// had one whose caller has died, which is `None`.
+    /// Takes the next call, once the descriptor is readable. `None` means that the caller has died
+    /// meanwhile.
     pub(super) fn receive(&self) -> Result<Option<Notification>, Errno> {
-        // SAFETY: all zeros is a notification, and the only one that the kernel takes.
+        // SAFETY: zeros are a valid notification, and the only one that the kernel accepts.
         let mut received: Received = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel writes no more than there is room for.
         let result = unsafe { self.ioctl(RECEIVE, &raw mut received) };
@@ -59,7 +59,7 @@ impl Listener {
         unsafe { self.ioctl(IS_VALID, (&raw const id).cast_mut()) == 0 }
     }
 
-    /// Ends the call. That its caller has died meanwhile is nobody's concern.
+    /// Ends the call. An error means that the caller has died, which needs no answer.
     pub(super) fn answer(&self, id: u64, result: Result<(), Errno>) {
         let error = result.err().map_or(0, |error| -error.raw_os_error());
         let answer = libc::seccomp_notif_resp { id, val: 0, error, flags: 0 };
@@ -69,11 +69,11 @@ impl Listener {
 }
 
 impl Listener {
-    /// The requests do not fit libc's type for them everywhere.
+    /// Makes a request whose number does not fit libc's type everywhere.
     ///
     /// # Safety
     ///
-    /// What is pointed to has to be what the request reads or writes.
+    /// `argument` must point to the type that the request reads or writes.
     unsafe fn ioctl<T>(&self, request: c_long, place: *mut T) -> c_long {
         // SAFETY: as above.
         unsafe { libc::syscall(libc::SYS_ioctl, self.0.as_raw_fd(), request, place) }

@@ -19,10 +19,10 @@ use super::{Broker, Channel, install_in_child};
 /// Far longer than it takes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Lets a throw-away child bind a socket to 127.0.0.1 with the filter of
-/// [`program()`](super::program()) and a broker. The error is the one that the child was told.
+/// Has a throw-away child bind a socket to 127.0.0.1, behind the filter of
+/// [`program()`](super::program()) and a broker. The error is the one that the child got.
 ///
-/// To be called by a worker that has installed its own filter and has only one thread: a
+/// A worker calls this once it has installed its own filter and while it has one thread. A
 /// `ptrace_scope` above 1, or a filter around a container, may forbid what a broker does.
 pub fn probe(program: &[sock_filter]) -> io::Result<()> {
     let channel = Channel::new()?;

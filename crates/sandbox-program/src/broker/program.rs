@@ -52,7 +52,7 @@ pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterError> {
 }
 
 fn send(asm: &mut Assembler, flags: u32) -> Result<At, FilterError> {
-    // What the kernel answers where fast open is off; clients then connect first.
+    // The kernel's answer where fast open is off. Clients then connect first.
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EOPNOTSUPP));
     let fast_open = asm.branch(Test::AnyBit, MSG_FASTOPEN, refuse, allow)?;
     Ok(asm.load(low(flags), fast_open))
@@ -94,7 +94,7 @@ mod tests {
     use crate::filter::specification::Answer::{self, Allow, Ask, Errno};
     use crate::filter::specification::{BOTH, Request, arg, int, run};
 
-    /// What the program has to answer, said plainly. The calls are those of x86-64 and aarch64.
+    /// The specification of the program. The calls are those of x86-64 and aarch64.
     fn expected(arch: Architecture, request: &Request) -> Answer {
         let [_, second, third, fourth, ..] = request.args;
         let is = |x86_64, aarch64| {

@@ -1,4 +1,4 @@
-//! What a caller asks for.
+//! The request of a caller.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -27,7 +27,7 @@ pub(super) enum Request {
     SetLimit(i32, [u8; LIMIT]),
 }
 
-/// Takes the caller's socket and what it passed. Both are the caller's only if the notification is
+/// Takes the caller's socket and its arguments. Both are the caller's only if the notification is
 /// still valid afterwards.
 pub(super) fn read(notification: &Notification) -> Result<(OwnedFd, Request), Errno> {
     let [fd, second, third, fourth, fifth, _] = notification.args;

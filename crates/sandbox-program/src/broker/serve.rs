@@ -21,7 +21,7 @@ const AT_ONCE: usize = 8;
 /// How many callers may wait for a connection. Each costs the worker a descriptor.
 const MAX_WAITING: usize = 256;
 
-// What is told apart when a descriptor is ready. Waiting callers count from `FIRST_WAITING`.
+// The tokens of descriptors that are ready. Those of waiting callers begin at `FIRST_WAITING`.
 const LISTENER: u64 = 0;
 const TIMER: u64 = 1;
 const FIRST_WAITING: u64 = 2;
@@ -42,7 +42,7 @@ struct Waiting {
     socket: OwnedFd,
     address: SocketAddr,
     until: Option<Instant>,
-    /// What it is told when its time is over.
+    /// The answer when its time is over.
     then: Errno,
 }
 
@@ -71,7 +71,7 @@ impl Broker {
             let (name, flags) = (event.data.u64(), event.flags);
             match name {
                 LISTENER if flags.contains(epoll::EventFlags::IN) => self.take_in()?,
-                // Nobody is left who could call.
+                // No process is left that could call.
                 LISTENER => epoll::delete(&self.ready, &self.listener)?,
                 TIMER => self.give_up_late(),
                 name => self.look_after(name),
@@ -84,7 +84,7 @@ impl Broker {
         let Some(notification) = self.listener.receive()? else { return Ok(()) };
         let id = notification.id;
         match request::read(&notification) {
-            // What was read is the caller's only if it still waits. If not, nobody is told this.
+            // The data is the caller's only if the caller still waits. If not, nothing is answered.
             _ if !self.listener.is_valid(id) => self.listener.answer(id, Err(Errno::NOSYS)),
             Ok((socket, request)) => self.make(id, socket, request),
             Err(error) => self.listener.answer(id, Err(error)),
@@ -120,7 +120,7 @@ impl Broker {
         }
         let name = self.next;
         self.next += 1;
-        // Errors and ends are always told.
+        // Errors and closed ends are always reported.
         let flags = epoll::EventFlags::OUT;
         epoll::add(&self.ready, &waiting.socket, epoll::EventData::new_u64(name), flags)?;
         self.waiting.insert(name, waiting);
@@ -132,9 +132,9 @@ impl Broker {
         let Some(waiting) = self.waiting.get(&name) else { return };
         let result = match connect_shortly(&waiting.socket, &waiting.address) {
             Begun::Waits(..) => return,
-            // Somebody else has waited for the same connection and was told first.
+            // Another thread waited for the same connection, and took its error.
             Begun::Done(Err(Errno::ISCONN)) => Ok(()),
-            // The caller has made the socket one that does not wait, and then waits no longer.
+            // The caller has made the socket non-blocking, and no longer waits.
             Begun::Done(result) => result,
         };
         self.end(name, result);

@@ -21,7 +21,7 @@ const SHORTEST: Duration = Duration::from_micros(1);
 const CLOSED: u8 = 7;
 const LISTENS: u8 = 10;
 
-/// Refuses what is not a TCP socket; nothing else is made here but connected pairs.
+/// Refuses everything but TCP sockets. A command can make nothing else but connected pairs.
 pub(super) fn check_tcp(socket: &OwnedFd) -> Result<(), Errno> {
     let is_internet = matches!(socket_domain(socket)?, AddressFamily::INET | AddressFamily::INET6);
     if is_internet && socket_protocol(socket)? == Some(ipproto::TCP) {
@@ -34,7 +34,7 @@ pub(super) fn check_tcp(socket: &OwnedFd) -> Result<(), Errno> {
 /// How a connection began.
 pub(super) enum Begun {
     Done(Result<(), Errno>),
-    /// The caller has to wait, if a limit is set no longer than that, and then is told this.
+    /// The caller waits, no longer than the limit of its socket, and then gets this answer.
     Waits(Option<Duration>, Errno),
 }
 
@@ -66,12 +66,12 @@ pub(super) fn bind_to(socket: &OwnedFd, address: &SocketAddr) -> Result<(), Errn
     bind(socket, address)
 }
 
-/// Listens, if only the loopback interface can be heard.
+/// Listens, if the socket is bound to the loopback interface.
 ///
-/// Between looking and listening the caller can change a socket only in ways that do not matter
-/// here. One that is closed, in TCP's sense, changes its address by `bind` and `connect` alone, which
-/// both come here. One that listens could be shut down meanwhile and forget its address, so it is
-/// left as it is; a connecting one, which could as well, is refused.
+/// Between the check and the call, the caller can change a socket only in ways that do not matter.
+/// A closed TCP socket changes its address only by `bind` and `connect`, which both come here. A
+/// listening socket could be shut down meanwhile and forget its address, so it is left as it is. A
+/// connecting socket, which could do the same, is refused.
 pub(super) fn listen_on(socket: &OwnedFd, backlog: i32) -> Result<(), Errno> {
     let state = state(socket)?;
     let own: SocketAddr = getsockname(socket)?.try_into()?;

@@ -33,8 +33,8 @@ const SET_ID: u32 = 0o6000;
 const O_CREAT: u32 = 0o100;
 const O_TMPFILE: u32 = 0o20_000_000;
 
-/// A mode, in that argument, without the bits that lend rights. What a command leaves in the root
-/// stays there when it has ended, for others to run.
+/// A mode in that argument, without the bits that lend rights. What a command leaves in the root
+/// stays there after it, for others to run.
 pub(super) fn mode(asm: &mut Assembler, argument: u32) -> Result<At, FilterError> {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
     let bits = asm.branch(Test::AnyBit, SET_ID, refuse, allow)?;
@@ -76,8 +76,7 @@ pub(super) fn kill(asm: &mut Assembler) -> Result<At, FilterError> {
     Ok(asm.load(low(0), pid))
 }
 
-/// A limit of a process. That of memory which is kept after a crash stays as it is: whoever sets it is
-/// told that it is done.
+/// A limit of a process. The limit of core files stays as it is, and a call that sets it succeeds.
 pub(super) fn prlimit(asm: &mut Assembler, on_process: At) -> Result<At, FilterError> {
     let nothing = asm.refuse(0);
     // Without a new limit it is only asked for.
@@ -96,14 +95,14 @@ pub(super) fn setrlimit(asm: &mut Assembler) -> Result<At, FilterError> {
     Ok(asm.load(low(0), resource))
 }
 
-/// No leases and delegations: they make others wait who open the file, the host too.
+/// No leases and delegations, because they delay others that open the file, the host too.
 pub(super) fn fcntl(asm: &mut Assembler) -> Result<At, FilterError> {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
     let known = asm.any_of(&[F_SETLEASE, F_SETDELEG], refuse, allow)?;
     Ok(asm.load(low(1), known))
 }
 
-/// What is done to another process, named by the first argument: its limits, and how it is scheduled.
+/// Calls that change another process, named by the first argument: its limits and its scheduling.
 pub(super) fn on_process(asm: &mut Assembler, own_pids: bool) -> Result<At, FilterError> {
     on_whom(asm, 0, own_pids)
 }

@@ -1,5 +1,5 @@
-//! Writes a filter from its end to its beginning. Branches only lead forward, so whatever one leads
-//! to is already there when the branch is written, and what is the same is written once.
+//! Writes a filter from its end to its beginning. Branches only lead forward, so their targets
+//! exist when they are written, and equal parts are written once.
 
 use libc::sock_filter;
 
@@ -32,7 +32,7 @@ const RETURN: u16 = 0x06;
 /// would need two instructions for each.
 const CHAIN: usize = 3;
 
-/// What a branch asks of the loaded word.
+/// The test of the loaded word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
     Equal = 0x15,
@@ -85,13 +85,13 @@ impl Assembler {
         }
     }
 
-    /// Loads a word of `struct seccomp_data` and goes on.
+    /// Loads a word of `struct seccomp_data` and continues.
     pub(crate) fn load(&mut self, word: u32, next: At) -> At {
         self.lead_to(next);
         self.write(LOAD_WORD, 0, 0, word)
     }
 
-    /// Clears all but some bits of the loaded word and goes on.
+    /// Clears all but some bits of the loaded word and continues.
     pub(crate) fn mask(&mut self, bits: u32, next: At) -> At {
         self.lead_to(next);
         self.write(AND, 0, 0, bits)
@@ -114,8 +114,8 @@ impl Assembler {
         values.iter().rev().try_fold(no, |next, &value| self.branch(Test::Equal, value, yes, next))
     }
 
-    /// Leads to where the exception says that holds the loaded word, and elsewhere if none does. The
-    /// word is known to be at least `floor`.
+    /// Branches to the target of the exception that contains the loaded word, and elsewhere if none
+    /// does. The word is known to be at least `floor`.
     pub(crate) fn search(
         &mut self,
         exceptions: &[Exception],
@@ -155,7 +155,7 @@ impl Assembler {
         self.backwards.len() - 1 - to.0
     }
 
-    /// Makes what is written last lead to `next`, for instructions that cannot branch.
+    /// Makes the next instruction lead to `next`, for instructions that cannot branch.
     fn lead_to(&mut self, next: At) {
         if let Ok(distance @ 1..) = u32::try_from(self.distance(next)) {
             self.write(JUMP, 0, 0, distance);

@@ -3,7 +3,7 @@
 
 use libc::{ENOSYS, EPERM};
 
-/// What a system call's number is meant for.
+/// The architecture that a call's number belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Architecture {
     #[cfg_attr(

@@ -50,7 +50,7 @@ pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> Result<At, Filter
     let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
     let absent = asm.refuse(libc::EAFNOSUPPORT);
     let internet = internet(plan);
-    // It tells the interfaces of the namespace the command is in.
+    // It lists the interfaces of the command's own namespace.
     let netlink = if matches!(internet, Internet::All | Internet::TcpAndUdp) {
         let other = asm.refuse(libc::EPROTONOSUPPORT);
         let route = asm.any_of(&[ROUTE], allow, other)?;
@@ -74,7 +74,7 @@ pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> Result<At, Filter
     Ok(asm.load(low(0), family))
 }
 
-/// One of the types with one of the protocols. The kernel refuses those that do not belong together.
+/// Pairs of one of the types with one of the protocols. The kernel refuses impossible pairs.
 fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> Result<At, FilterError> {
     let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
     let other = asm.refuse(libc::EPROTONOSUPPORT);

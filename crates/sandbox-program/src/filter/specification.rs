@@ -1,5 +1,5 @@
-//! What the filter has to answer, said a second time and plainly, and a machine that runs the program
-//! to compare.
+//! A second, plain statement of what the filter answers, and a machine that runs the filter to
+//! compare.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -120,8 +120,8 @@ fn only_own(own: bool) -> Answer {
     if own { Allow } else { Errno(EPERM) }
 }
 
-/// What is done to a process, or to all of a user: never to the worker, which is the first of its
-/// namespace, nor to strangers, where there is no such namespace.
+/// Calls on a process, or on all processes of a user. They must not reach the worker, which is the
+/// first process of its namespace, nor strangers, where there is no such namespace.
 fn on_process(plan: FilterPlan, to_user: bool, who: i32) -> Answer {
     only_own(!to_user && if plan.own_pids { who != 1 } else { who == 0 })
 }
@@ -229,7 +229,7 @@ static PROGRAMS: LazyLock<[Vec<Program>; 2]> = LazyLock::new(|| {
     BOTH.map(|arch| plans().into_iter().map(|plan| worker_filter_on(arch, plan).unwrap()).collect())
 });
 
-/// Small numbers and single bits matter most, and so does what is above the lower half.
+/// Small numbers and single bits matter most, and so do numbers above the lower half.
 pub(crate) fn arg() -> impl Strategy<Value = u64> {
     prop_oneof![
         3 => 0..50_u64,

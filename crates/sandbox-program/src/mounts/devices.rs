@@ -77,7 +77,7 @@ impl Devices {
             .at("prepare the devices in", &self.directory)
     }
 
-    /// Puts the devices into their places, once the cover lies over the host's directory.
+    /// Attaches the devices, once the cover lies over the host's directory.
     pub(super) fn attach(self) -> Result<(), MountError> {
         for Node { name, tree, .. } in &self.nodes {
             let path = self.directory.join(name);
@@ -85,8 +85,8 @@ impl Devices {
                 .and_then(|target| kernel::attach(tree, target))
                 .at("attach the device", &path)?;
         }
-        // Terminals of our own, as the host's would let a command write to them and read from them.
-        // Where the system refuses them there are none.
+        // The terminals are private, because a command could read and write those of the host. If
+        // the system refuses private ones, there are none.
         let terminals = self.directory.join("pts");
         let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
         let with_group = c"newinstance,ptmxmode=0666,mode=0620,gid=5";
@@ -102,7 +102,8 @@ impl Devices {
     }
 }
 
-/// Copies one node, or a directory of them. `None`: it reaches a disk, or is none.
+/// Copies one node, or a directory of nodes. `None` means that the path leads to a disk or is no
+/// node.
 fn take(path: &Path) -> Result<Option<(OwnedFd, bool)>, Errno> {
     let place = kernel::open_plain(path)?;
     let kind = FileType::from_raw_mode(fstat(&place)?.st_mode);

@@ -13,7 +13,7 @@ pub const GRANTED: &str = "find what was granted at";
 #[derive(Debug, Error)]
 #[error("could not {step} `{}`: {}", path.display(), io::Error::from_raw_os_error(*errno))]
 pub struct MountError {
-    /// What was to be done with the path.
+    /// The attempted step.
     pub step: &'static str,
     /// The path.
     pub path: PathBuf,
@@ -33,7 +33,7 @@ impl From<MountError> for io::Error {
     }
 }
 
-/// Says of a failed system call what it was for.
+/// Adds the step to the error of a system call.
 pub(super) trait At<T> {
     fn at(self, step: &'static str, path: &Path) -> Result<T, MountError>;
 }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use rustix::path::Arg;
 
-/// What a mount forbids.
+/// The restrictions of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attributes(u64);
 
@@ -46,7 +46,7 @@ pub(super) fn open_entry(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd, 
     openat(directory, name, PLACE | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// Opens what a path leads to.
+/// Opens the target of a path, through links.
 pub(super) fn open_followed(path: &Path) -> Result<OwnedFd, Errno> {
     open(path, PLACE, Mode::empty())
 }
@@ -96,7 +96,7 @@ pub(super) fn is_read_only(place: impl AsFd) -> bool {
     fstatvfs(place).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Whether something is mounted at a place. Kernels that do not tell have nothing mounted.
+/// Whether a mount begins here. Kernels that do not report this have none.
 pub(super) fn is_mount_point(place: impl AsFd) -> bool {
     let found = statx(place, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
     found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
@@ -121,7 +121,7 @@ fn set_attributes(
 ) -> Result<(), Errno> {
     let attr =
         libc::mount_attr { attr_set: attributes.0, attr_clr: 0, propagation: 0, userns_fd: 0 };
-    // SAFETY: the path ends with a zero, and the structure is as long as is said.
+    // SAFETY: the path ends with a NUL, and `size_of_val` is the size of the structure.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

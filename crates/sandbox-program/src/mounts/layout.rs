@@ -1,4 +1,4 @@
-//! What is laid over what.
+//! The order of covers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rustix::process::geteuid;
 use crate::mounts::error::MountError;
 use toolwright_sandbox::plan::{Files, Plan};
 
-/// What lies at a path. In the order in which they lie on top of each other at the same path.
+/// The kind of an entry. Kinds are ordered as they lie on top of each other at the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// An empty directory for temporary files.
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Readable,
     /// The host's, for writing.
     Writable,
-    /// What is writable there anyway, as a mount of its own: it can be neither moved nor removed.
+    /// A writable path as a mount of its own, so that it can be neither moved nor removed.
     Pinned,
     /// The host's, read-only below what may be written.
     Protected,
@@ -29,12 +29,13 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether it hides the host's files, so that what is put back on top needs a place made for it.
+    /// Whether it hides the host's files, so that an entry above it needs a mount point made for
+    /// it.
     pub(super) fn hides(self) -> bool {
         matches!(self, Self::Temporary | Self::Devices | Self::Closed)
     }
 
-    /// Whether what lies there may be written.
+    /// Whether its files may be written.
     fn is_writable(self) -> bool {
         matches!(self, Self::Writable | Self::Pinned)
     }
@@ -45,7 +46,7 @@ impl Kind {
 pub(super) struct Entry {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// The entry that it lies on, by its place in the list.
+    /// The index of the entry below this one.
     pub(super) below: Option<usize>,
 }
 
@@ -53,16 +54,16 @@ pub(super) struct Entry {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     entries: Vec<Entry>,
-    /// Nothing is read-only unless an entry says so.
+    /// The tree is writable except where an entry forbids it.
     root_is_writable: bool,
 }
 
-/// What the system has that matters here.
+/// Paths of this system that the layout depends on.
 #[derive(Debug, Default)]
 struct System {
     temporary: Vec<PathBuf>,
     devices: Option<PathBuf>,
-    /// What tells of the machine or traces its kernel, and serves no command.
+    /// Directories that describe the machine or trace its kernel, and serve no command.
     windows: Vec<PathBuf>,
 }
 
@@ -93,7 +94,7 @@ impl Layout {
             return Err(MountError::new("close", root, Errno::INVAL));
         }
         let root_is_writable = full || plan.writable.iter().any(|path| path == root);
-        // One that lies in what may be written is the host's.
+        // A temporary directory inside a writable path is the host's.
         let chosen = |path: &Path| plan.writable.iter().any(|writable| path.starts_with(writable));
         let System { mut temporary, devices, windows } = system;
         temporary.retain(|path| !full && !chosen(path));
@@ -120,13 +121,13 @@ impl Layout {
         for (path, kind) in wanted {
             let below = layout.under(path);
             let under = below.map(|index| layout.entries[index].kind);
-            // What lies on nothing is as the root of all is.
+            // An entry without another below it lies on the root.
             let on_writable = under.map_or(root_is_writable, Kind::is_writable);
             let makes_a_difference = match kind {
                 Kind::Temporary | Kind::Devices => true,
                 Kind::Readable => under.is_some_and(Kind::hides),
                 Kind::Writable => !on_writable,
-                // One that has just been put there is a mount of its own.
+                // An entry that was just added at this path is a mount of its own.
                 Kind::Pinned => {
                     on_writable && below.is_none_or(|index| layout.entries[index].path != path)
                 }

@@ -1,10 +1,11 @@
-//! What stands for a protected path that does not exist: only what exists can be covered.
+//! Placeholders for protected paths that do not exist, because only an existing file can be
+//! covered.
 //!
-//! It is the first missing name on the way, an empty directory or an empty file (or one that says no
-//! more than that it lies where it lies), and the host sees it too. It carries a mark, a modification time that nobody else gives, which is gone as soon as
-//! somebody puts something into it. So one that a killed supervisor has left can be told from an
-//! empty directory of the user's. Every supervisor that uses it holds a shared lock on it, and the
-//! last one removes it.
+//! A placeholder takes the first missing name of the path. It is an empty directory, an empty file,
+//! or a file that contains only `.`, and the host sees it too. Its mark is a modification time that
+//! no other program sets, and which changes as soon as the placeholder is used. The mark
+//! distinguishes it from an empty directory of the user, also after a supervisor was killed. Every
+//! supervisor that uses a placeholder holds a shared lock on it, and the last one removes it.
 
 mod creation;
 
@@ -28,8 +29,8 @@ use crate::mounts::kernel;
 /// existed.
 const MARK: i64 = 981_173_106;
 
-/// A lock is held alone only while a placeholder is removed. One that is held for longer than these
-/// pauses is somebody else's, or of a process that does not run.
+/// A supervisor holds the exclusive lock only while it removes a placeholder. A lock held for
+/// longer than these pauses belongs to another program, or to a stopped process.
 const LOCK_PAUSES: [Duration; 300] = {
     let mut pauses = [Duration::from_millis(10); 300];
     let mut short = 0;
@@ -40,26 +41,27 @@ const LOCK_PAUSES: [Duration; 300] = {
     pauses
 };
 
-/// The content of those that would do harm if they were empty: this directory.
+/// The content of files that would do harm if they were empty: this directory.
 const ITSELF: &[u8] = b".";
 
 const NO_FOLLOW: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// One that this supervisor uses.
+/// A placeholder that this supervisor uses.
 #[derive(Debug)]
 pub(super) struct Placeholder {
     path: PathBuf,
     /// Opened through the read-only mount that covers it.
     fd: OwnedFd,
-    /// Without a lock nobody can know who else needs it, and it stays.
+    /// Whether it is locked. Without a lock no supervisor can know which others need it, and it
+    /// stays.
     locked: bool,
 }
 
 impl Placeholder {
     /// Covers the one at `path` and takes part in its use.
     pub(super) fn adopt(path: &Path) -> Result<Self, Errno> {
-        // From the lock on nobody removes it, so what is covered after it stays covered.
+        // The lock keeps others from removing it, so what is covered after it stays covered.
         let bare = open(path, NO_FOLLOW, Mode::empty())?;
         let locked = lock(&bare)?;
         let place = kernel::open_plain(path)?;
@@ -70,7 +72,7 @@ impl Placeholder {
         }
         let mut adopted = Self { path: path.to_owned(), fd: bare, locked };
         if let Err(errno) = adopted.cover(place) {
-            // Those who waited for this one's lock may have left meanwhile.
+            // Supervisors that waited for this lock may have ended meanwhile.
             adopted.remove();
             return Err(errno);
         }
@@ -85,7 +87,7 @@ impl Placeholder {
         Ok(())
     }
 
-    /// Whether it would surprise whoever meets it. The others lie where nobody but git looks.
+    /// Whether users would notice it. Files that only git reads are not noticed.
     pub(super) fn is_visible(&self) -> bool {
         fstat(&self.fd)
             .is_ok_and(|stat| stat.st_size == 0 || FileType::from_raw_mode(stat.st_mode).is_dir())
@@ -103,7 +105,7 @@ impl Placeholder {
         self.path == path
     }
 
-    /// Removes it if it is nobody else's.
+    /// Removes it, unless another supervisor uses it.
     pub(super) fn remove(self) {
         let _ = self.try_remove();
     }
@@ -114,7 +116,7 @@ impl Placeholder {
         }
         // Fails as long as another supervisor has it.
         flock(&self.fd, FlockOperation::NonBlockingLockExclusive)?;
-        // What is a mount point here cannot be removed. It is none if the tree was given up.
+        // A mount point cannot be removed. It is none if the tree was given up.
         let _ = unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(());
@@ -135,8 +137,7 @@ impl AsFd for Placeholder {
     }
 }
 
-/// Whether what is open here is a placeholder that nobody has put to use. Fails for a directory that
-/// was removed meanwhile.
+/// Whether `place` is an unused placeholder. Fails for a directory that was removed meanwhile.
 pub(super) fn is_marked(place: impl AsFd, stat: &Stat) -> Result<bool, Errno> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     if !is_unused(stat) {
@@ -184,8 +185,8 @@ fn removal(file: bool) -> AtFlags {
     if file { AtFlags::empty() } else { AtFlags::REMOVEDIR }
 }
 
-/// A directory without the permission to write is no obstacle to a command of its owner, which can
-/// give it to itself. So it is none here either, for a moment.
+/// Gives the owner write access to a directory for a moment. A command of the owner could do the
+/// same, so the permission protects nothing.
 fn with_write_access(
     directory: impl AsFd,
     act: impl Fn() -> Result<(), Errno>,
@@ -199,7 +200,7 @@ fn with_write_access(
         return result;
     }
     let mode = Mode::from_raw_mode(stat.st_mode);
-    // What is open, whatever has its name by now.
+    // By its descriptor, since another file may have the name by now.
     let open = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
     chmod(&open, mode | Mode::WUSR | Mode::XUSR)?;
     let result = act();
@@ -217,7 +218,7 @@ fn lock(fd: &OwnedFd) -> Result<bool, Errno> {
             Err(_) => return Ok(false),
         }
     }
-    // Without its mark it is a directory like any other, and nobody removes it after all.
+    // Without its mark it is an ordinary directory, which no supervisor removes.
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     match futimens(fd, &Timestamps { last_access: now, last_modification: now }) {
         Ok(()) => Err(Errno::NOENT),

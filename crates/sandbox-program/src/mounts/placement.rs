@@ -20,7 +20,7 @@ use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
 /// How often a path that the host replaces at the same time is looked at again.
 const MAX_CHANGES: usize = 100;
 
-/// What was taken from the host's tree before it was changed.
+/// Parts of the host's tree, copied before it changes.
 pub(super) struct Placement {
     /// For each entry that puts the host's files back: a copy of their mounts, and whether it is a
     /// directory.
@@ -109,7 +109,7 @@ impl Placement {
     /// Makes every directory and every place that will be needed in our own file system.
     fn prepare(&self, layout: &Layout) -> Result<Scratch, MountError> {
         let entries = layout.entries();
-        // It lies below the small `/dev`, out of sight.
+        // The scratch file system lies below the small `/dev`, out of sight.
         let place = [Kind::Devices, Kind::Temporary]
             .iter()
             .find_map(|kind| entries.iter().find(|entry| entry.kind == *kind))
@@ -147,7 +147,7 @@ impl Placement {
         Ok(scratch)
     }
 
-    /// Whether something lies on this entry.
+    /// Whether another entry lies on this one.
     fn is_filled(&self, layout: &Layout, index: usize) -> bool {
         layout.entries().iter().enumerate().any(|(above, entry)| {
             entry.below == Some(index)
@@ -180,13 +180,13 @@ fn take(
     Ok(Some((tree, directory)))
 }
 
-/// Whether it has to be there.
+/// Whether the path must exist.
 fn is_meant(path: &Path, plan: &Plan) -> bool {
     path == plan.root || plan.granted.iter().any(|granted| granted.path == path)
 }
 
-/// A failure at a granted path that is not there, or leads elsewhere, is that of the grant. Nobody is to
-/// have a command run without a tree of its own by moving a directory away.
+/// The error for a granted path that is missing or leads elsewhere is that of the grant. Moving a
+/// directory away must not be a way to run a command without a tree of its own.
 fn missed(step: &'static str, path: &Path, errno: Errno, plan: &Plan) -> MountError {
     let is_gone = matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP);
     let is_granted = plan.granted.iter().any(|granted| granted.path == path);
@@ -217,9 +217,9 @@ fn take_temporary(layout: &Layout, scratch: &Scratch) -> Result<Vec<Option<Owned
         .collect()
 }
 
-/// What leads through a directory for temporary files to the host's files cannot be moved away. Each of
-/// these directories is frozen once: a second time it would be with what lies in it by then, and that
-/// may be written.
+/// Freezes the directories between a private temporary directory and a path of the host in it, so
+/// that they cannot be moved away. Each is frozen once: a second time would freeze the writable
+/// files in it too.
 fn freeze_between(
     cover: &Path,
     path: &Path,
@@ -238,15 +238,15 @@ fn freeze_between(
     Ok(())
 }
 
-/// Covers a closed path. One that this user cannot reach is covered where the way to it ends, as the
-/// user may be the one who can open that way.
+/// Covers a closed path. If this user cannot reach it, the last reachable directory above is
+/// covered, because the user may be able to change its permissions.
 pub(super) fn close(
     scratch: &Scratch,
     path: &Path,
     filled: Option<usize>,
 ) -> Result<(), MountError> {
-    // One that is replaced between two steps is no obstacle: the new one is there to be covered. Without
-    // that, saving a file would have commands run without a tree of their own.
+    // A path that is replaced between two steps is tried again. Otherwise saving a file could cause
+    // commands to run without a tree of their own.
     for _ in 0..MAX_CHANGES {
         match try_close(scratch, path, filled) {
             Err(error) if error.errno == Errno::NOENT.raw_os_error() => {}

@@ -7,7 +7,7 @@ use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_r
 
 use crate::mounts::error::{At, MountError};
 
-/// What tells of the whole machine, its memory or its keys, and serves no command.
+/// Files that describe the whole machine, its memory or its keys, and serve no command.
 const MASKED: [&str; 12] = [
     "/proc/kcore",
     "/proc/keys",
@@ -30,15 +30,15 @@ const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(Moun
 /// Mounts the `/proc` of the worker's own process namespace over the supervisor's. The worker may
 /// still write there, until [`close_proc`].
 pub fn worker_proc() -> Result<(), MountError> {
-    // Where there is no tree of our own, what is mounted here would reach the host.
+    // Without a tree of our own, this mount would reach the host.
     super::renewal::stay_apart().at("keep apart the mounts at", Path::new("/"))?;
     mount("proc", PROC, "proc", PLAIN, None).at("mount", Path::new(PROC))?;
     mask()
 }
 
-/// Makes `/proc` read-only. All of it, and not only what is known to be dangerous: there are switches
-/// for which the mode of the file is all that is checked, and drivers add more. What a process cannot
-/// do so is to change its own `oom_score_adj` or the name of another thread of its own.
+/// Makes all of `/proc` read-only. For some switches the mode of the file is the only check, and
+/// drivers add more. A process then cannot change its own `oom_score_adj` or the name of another of
+/// its threads.
 pub fn close_proc() -> Result<(), MountError> {
     // A mount of its own, since the worker keeps a file open for writing in the one below. Kernels that
     // cannot build a tree can do this.
@@ -47,8 +47,8 @@ pub fn close_proc() -> Result<(), MountError> {
         .at("make read-only", Path::new(PROC))
 }
 
-/// Masks what lies at `/proc` now. The supervisor does it to the host's, which workers see where the
-/// system refuses them their own.
+/// Masks these files in the current `/proc`. The supervisor masks those of the host, which workers
+/// see if the system refuses them a `/proc` of their own.
 pub(super) fn mask() -> Result<(), MountError> {
     for masked in MASKED {
         match mount_bind("/dev/null", masked) {

@@ -1,8 +1,8 @@
-//! Protected paths below what may be written.
+//! Protected paths below writable directories.
 //!
-//! A protected path is bound onto itself read-only. That is not all: whoever may write a directory
-//! above it could move that away and make the path anew. So each directory on the way is bound onto
-//! itself too, as what is a mount point can neither be renamed nor removed.
+//! A protected path is bound onto itself read-only. A command that may write a directory above it
+//! could still move that away and make the path anew. So each directory above it is bound onto
+//! itself too, because a mount point can be neither renamed nor removed.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use crate::mounts::kernel;
 use crate::mounts::layout::Layout;
 use crate::mounts::placeholder::{self, Placeholder};
 
-/// As many links on the way as the kernel would follow.
+/// The number of links that the kernel would follow.
 const MAX_LINKS: usize = 40;
 /// How often a path that others make and remove at the same time is looked at again.
 const MAX_CHANGES: usize = 100;
@@ -27,16 +27,16 @@ const MAX_CHANGES: usize = 100;
 pub(super) struct Protector<'a> {
     layout: &'a Layout,
     placeholders: &'a mut Vec<Placeholder>,
-    /// What is a mount point already because of this.
+    /// Paths that this protector has made mount points.
     pinned: HashSet<PathBuf>,
     /// Most of it holds already.
     again: bool,
-    /// Whether something is made that stands for what is missing, and whether it would have been.
+    /// Whether missing paths get placeholders, and whether a path was missing.
     for_absent: bool,
     pub(super) is_missing: bool,
 }
 
-/// What one step on the way leads to.
+/// The result of one step along a path.
 enum Step {
     /// A directory that stays where it is.
     Onward,
@@ -97,7 +97,7 @@ impl<'a> Protector<'a> {
         kernel::open_plain(path).and_then(|place| self.pin(path, place))
     }
 
-    /// Goes along the path, through the links in it. False: it has changed on the way.
+    /// Follows the path through its links. `false` means that it changed meanwhile.
     fn try_protect(&mut self, path: &Path) -> Result<bool, Errno> {
         let names = |path: &Path| -> Vec<OsString> {
             path.components().rev().map(|name| name.as_os_str().to_owned()).collect()
@@ -114,7 +114,7 @@ impl<'a> Protector<'a> {
                 _ => match self.step(&at, &name, rest.is_empty())? {
                     Step::Onward => at.push(name),
                     Step::Protected => return Ok(true),
-                    // All of them are pinned, and nobody gets through so many.
+                    // All links so far are pinned, and the kernel follows no more.
                     Step::Link(_) if links == MAX_LINKS => return Ok(true),
                     Step::Link(target) => {
                         links += 1;
@@ -130,19 +130,20 @@ impl<'a> Protector<'a> {
         Ok(true)
     }
 
-    /// Looks at the name once and then only at what it was: others remove placeholders and make new
-    /// ones meanwhile, and a new one is not to be taken for a directory of the user's.
+    /// Opens the name once, and then looks only at what it opened. Other supervisors remove and
+    /// make placeholders meanwhile, and a new one must not be taken for a directory of the user.
     fn step(&mut self, at: &Path, name: &OsStr, last: bool) -> Result<Step, Errno> {
         let path = at.join(name);
         let parent = kernel::open_plain(at)?;
         let writable = self.layout.writable_above(&path);
-        // Only what lies in a writable directory can be moved, not such a directory itself.
+        // A command can move files inside a writable directory, not the directory itself.
         let (can_change, can_move) =
             (writable.is_some(), writable.is_some_and(|base| base != path));
         let place = match kernel::open_entry(&parent, name) {
             Ok(place) => place,
             Err(_) if !can_change => return Ok(Step::Protected),
-            // What was here was removed, and somebody has made a new one. Nothing belongs into that.
+            // Another supervisor has replaced what was here by a placeholder, which must stay
+            // empty.
             Err(Errno::NOENT) if placeholder::is_marked(&parent, &fstat(&parent)?)? => {
                 return Ok(Step::Changed);
             }
@@ -156,7 +157,7 @@ impl<'a> Protector<'a> {
             }
             // There is no such name.
             Err(Errno::NAMETOOLONG) => return Ok(Step::Protected),
-            // Whoever owns the directory could open it, so it is protected as a whole.
+            // The owner could open the directory, so it is protected as a whole.
             Err(Errno::ACCESS) => return self.hold_read_only(at).map(|()| Step::Protected),
             Err(errno) => return Err(errno),
         };
@@ -224,7 +225,7 @@ impl<'a> Protector<'a> {
     }
 }
 
-/// Whether this user may move what lies in a directory, or may give itself the permission to.
+/// Whether this user may move files of a directory, or could permit itself to.
 fn can_be_changed(directory: OwnedFd) -> Result<bool, Errno> {
     match accessat(&directory, c".", Access::WRITE_OK, AtFlags::EACCESS) {
         Err(Errno::ROFS) => Ok(false),

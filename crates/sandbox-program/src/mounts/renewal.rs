@@ -1,9 +1,9 @@
 //! Covers again what has lost its cover while commands run.
 //!
-//! When somebody outside removes a covered path or renames another file over it, as git and editors do
-//! to save one, the kernel takes the mount away in every namespace, and the new file is neither protected
-//! nor closed. A worker has given up the right to mount. The supervisor has not, and what it mounts
-//! appears with its workers: its tree is shared with them, and not theirs with it.
+//! When the host removes a covered path or renames another file over it, as git and editors do, the
+//! kernel removes the mount from every namespace. The new file is neither protected nor closed. A
+//! worker can no longer mount, but the supervisor can, and its mounts appear in the workers' trees.
+//! Mounts of a worker do not appear in the supervisor's.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,12 +25,13 @@ use crate::mounts::{Tree, kernel, placement};
 /// Whether this process, or the one it was forked from, has shared its tree.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// What is needed to cover something again.
+/// The means to cover paths again.
 #[derive(Debug)]
 pub(super) struct Renewal {
     layout: Layout,
     scratch: Scratch,
-    /// Tell of each change of the mounts, and each once: one wakes, the other is asked.
+    /// Two descriptors that report each change of the mounts, once each: one wakes the supervisor,
+    /// the other answers whether anything changed.
     wakes: OwnedFd,
     asked: OwnedFd,
     /// Something was missing, or could not be covered, when it was last looked.
@@ -38,7 +39,7 @@ pub(super) struct Renewal {
 }
 
 impl Renewal {
-    /// For a tree that is complete. From here on what is mounted in it appears with workers too.
+    /// Prepares for a complete tree. Later mounts in it appear in the workers' trees too.
     pub(super) fn begin(layout: Layout, scratch: Scratch) -> Result<Self, Errno> {
         mount_change("/", MountPropagationFlags::SHARED | MountPropagationFlags::REC)?;
         SHARED.store(true, Ordering::Relaxed);
@@ -60,8 +61,8 @@ impl Renewal {
         polled.is_err() || ask[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
     }
 
-    /// Covers what is not covered, and what could not be the last time. A protected path that is gone is waited for by whoever saves it, so
-    /// something stands for it only if `for_absent`.
+    /// Covers what has no cover, and what could not be covered the last time. A program that saves
+    /// a file is about to replace a missing path, so placeholders are made only `for_absent`.
     pub(super) fn renew(
         &self,
         placeholders: &mut Vec<Placeholder>,
@@ -71,7 +72,7 @@ impl Renewal {
             return Ok(());
         }
         self.is_missing.set(true);
-        // The modes given to what stands for absent paths are meant.
+        // The modes of placeholders must not depend on the mask.
         let mask = umask(Mode::empty());
         let renewed = self.renew_all(placeholders, for_absent);
         umask(mask);
@@ -110,8 +111,8 @@ impl Renewal {
     }
 }
 
-/// What this process mounts from now on stays with it. What the supervisor mounts appears here, if its
-/// tree is one of its own.
+/// Keeps the mounts of this process to itself. Those of the supervisor appear here, if it has a
+/// tree of its own.
 pub(super) fn stay_apart() -> Result<(), Errno> {
     let shared = SHARED.load(Ordering::Relaxed);
     let kind =
@@ -127,11 +128,11 @@ impl Tree {
         self.renewal.as_ref().map(Renewal::wakes)
     }
 
-    /// Covers again what has lost its cover. Whether a protected path is missing: then it is to be asked
-    /// again, `for_absent`, when whoever replaces it has had time to.
+    /// Covers again what has lost its cover, and returns whether a protected path is missing. If
+    /// so, call it again `for_absent`, once a program that replaces the path has had time to.
     pub fn renew(&mut self, for_absent: bool) -> bool {
         let Some(renewal) = &self.renewal else { return false };
-        // What cannot be covered now may be the next time, and nobody is better off without the rest.
+        // What cannot be covered now may be the next time, and the rest is worth covering.
         let _ = renewal.renew(&mut self.placeholders, for_absent);
         renewal.is_missing.get()
     }

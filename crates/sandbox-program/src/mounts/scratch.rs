@@ -31,8 +31,8 @@ impl Scratch {
         let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let scratch = Self(open(place, directory, Mode::empty())?);
         scratch.directory(EMPTY, 0o555)?;
-        // Readable, and empty: many a program ends when it may not read its settings, and none for
-        // want of them.
+        // Readable and empty: many programs end if they cannot read their settings, and none if
+        // these are empty.
         mknodat(&scratch.0, NOTHING, FileType::RegularFile, Mode::from_raw_mode(0o444), 0)?;
         Ok(scratch)
     }
@@ -80,7 +80,7 @@ impl Scratch {
         allow_existing(mkdirat(&self.0, path.as_ref(), Mode::from_raw_mode(mode)))
     }
 
-    /// What is taken after this is read-only.
+    /// Covers that are taken after this are read-only.
     pub(super) fn seal(&self) -> Result<(), Errno> {
         kernel::set(self.0.as_fd(), Attributes::READ_ONLY | Attributes::NO_EXEC)
     }

@@ -10,12 +10,11 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr};
 
 use crate::mounts::{Tree, placeholder};
 
-/// Tells when a tree is no longer what the plan asked for.
+/// Reports when a tree no longer matches its plan.
 ///
-/// A mount on a path goes away when somebody outside removes that path or renames another file over
-/// it, as programs do that save a file by replacing it. After that the new file is neither protected
-/// nor closed. A root that is removed and made anew is another directory than the one in the tree,
-/// and what stands for an absent path may be put to use. So a worker asks before each command, and a
+/// A covered path loses its mount when the host removes it or renames another file over it. The new
+/// file is neither protected nor closed. A root that is removed and made anew is not the directory
+/// in the tree, and the host may use a placeholder. So a worker asks before each command, and a
 /// supervisor whose tree has changed is replaced.
 #[derive(Debug)]
 pub struct Watch {

@@ -17,7 +17,7 @@ use rustix::thread::set_no_new_privs;
 use super::system;
 use super::trial::in_child;
 
-/// What was found. `None`: it could not be tried here.
+/// The result. `None` means that it could not be tried here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// Whether a file of `/proc` that could be opened for writing before no longer can.
@@ -36,7 +36,7 @@ struct Trial<'a> {
     found: Result<Found, Errno>,
 }
 
-/// Restricts a child with the ruleset and looks what it can still do.
+/// Restricts a child with the ruleset and checks what it can still do.
 pub(super) fn restricted(ruleset: BorrowedFd<'_>, flags: u32) -> io::Result<Found> {
     let trial = Trial { ruleset, flags, parent: getpid(), found: Err(Errno::CANCELED) };
     Ok(in_child(trial, |trial| trial.found = try_it(trial))?.found?)

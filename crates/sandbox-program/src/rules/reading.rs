@@ -1,11 +1,11 @@
 //! Closing paths by granting everything around them.
 //!
-//! For each directory on the way to a closed path, its other entries are granted, and what may be
-//! read below a closed path is granted again. The rules bind what is there now: what is made later
-//! in one of those directories is not readable, and what is renamed in one stays what it was.
+//! For each directory above a closed path, its other entries are granted, and readable paths below
+//! a closed path are granted again. The rules bind the files that are there now. Files made later
+//! in one of those directories are not readable, and renaming changes nothing.
 //!
-//! A link among the entries needs no rule, since what counts is where it leads. Granting through it
-//! would open a closed path that it leads to.
+//! A link among the entries needs no rule, since its target counts. A rule through it would open a
+//! closed target.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -20,25 +20,25 @@ use rustix::io::Errno;
 use super::system;
 use toolwright_sandbox::plan::{FileIdentity, Plan};
 
-/// How many entries are granted at most. Each costs some microseconds and kernel memory; a
-/// directory of a million files on the way to a closed path is not worth that.
+/// The most entries that are granted. Each costs some microseconds and kernel memory, and a
+/// directory of a million files above a closed path is not worth that.
 const MOST: usize = 8192;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// A closed path lies in a writable one. Were its surroundings granted one by one, a command
-    /// could not read what it has just written there; so all is granted.
+    /// A closed path lies in a writable one. If only its surroundings were granted, a command could
+    /// not read what it has just written there, so everything is granted.
     pub(super) left_open: bool,
     /// How many entries were not granted that should have been.
     pub(super) left_out: usize,
 }
 
-/// A part of a path, with what is said about the path that ends in it.
+/// A part of a path, with the plan's decisions on the path that ends in it.
 #[derive(Debug, Default)]
 struct Node {
     open: Option<bool>,
-    /// Which file it has to be, where it was granted by name.
+    /// The file that it must be, if it was granted by name.
     granted: Option<FileIdentity>,
     below: BTreeMap<OsString, Node>,
 }
@@ -98,7 +98,7 @@ impl Walk<'_> {
         if let Some(granted) = &node.granted
             && !granted.is(&FileIdentity::of(at)?)
         {
-            // Another one by now, which nobody has granted.
+            // Another file by now, which is not granted.
             return Ok(());
         }
         let open = node.open.unwrap_or(open);
@@ -132,7 +132,7 @@ impl Walk<'_> {
         }
         self.room -= names.len();
         for (name, _) in names {
-            // One that is gone, or takes no rule, is one fewer to read.
+            // An entry that is gone, or takes no rule, is not readable.
             if let Some(entry) = enter(at, &name) {
                 self.outcome.left_out += usize::from(self.add(entry.as_fd()).is_err());
             }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
 
-/// What can be handled, and so refused where no rule grants it.
+/// The rights that can be handled, and so refused where no rule grants them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(super) struct Handled {
@@ -22,8 +22,8 @@ struct PathBeneath {
 
 const CREATE_VERSION: u32 = 1;
 const RULE_PATH_BENEATH: u32 = 1;
-/// What a command does to itself with Landlock is not written to the audit log: that would let it
-/// fill the log at will.
+/// Keeps Landlock's refusals of a command's own rules from the audit log, which it could fill at
+/// will.
 const LOG_SUBDOMAINS_OFF: u32 = 1 << 2;
 
 pub(super) const EXECUTE: u64 = 1;
@@ -61,10 +61,10 @@ pub(super) const WRITE: u64 = WRITE_FILE
     | MAKE_SYM
     | REFER
     | IOCTL_DEV;
-/// What is granted of it in a writable directory. No device is made there, and what one that lies
-/// there already can be told by `ioctl` stays refused.
+/// The rights in a writable directory. They exclude making devices, and `ioctl` on devices
+/// that exist.
 pub(super) const WRITE_BENEATH: u64 = WRITE & !(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV);
-/// The rights that mean something for what is not a directory.
+/// The rights that apply to files other than directories.
 pub(super) const OF_FILES: u64 = READ | WRITE_FILE | TRUNCATE | IOCTL_DEV | RESOLVE_UNIX;
 
 /// Binding and connecting, by TCP and, where it is known, by UDP.
@@ -86,7 +86,7 @@ pub(super) fn version() -> io::Result<u32> {
     u32::try_from(version).map_err(|_| io::Error::last_os_error())
 }
 
-/// What of `wanted` a version knows. A bit that it does not know would be refused altogether.
+/// The rights of `wanted` that a version knows. The kernel refuses a set with an unknown right.
 pub(super) fn known(abi: u32, wanted: Handled) -> Handled {
     let files = match abi {
         0 => 0,
@@ -116,8 +116,8 @@ pub(super) fn flags(abi: u32) -> u32 {
 
 /// A ruleset without rules.
 pub(super) fn create(handled: &Handled) -> io::Result<OwnedFd> {
-    // An older kernel accepts a longer structure whose rest is zero, which `known` saw to.
-    // SAFETY: the structure outlives the call, and is as long as said.
+    // An older kernel accepts a longer structure whose rest is zero, as `known` has made it.
+    // SAFETY: the structure outlives the call, and `size_of_val` is its size.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,

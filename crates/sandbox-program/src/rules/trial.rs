@@ -1,7 +1,7 @@
 //! Running a function in a throw-away child, to see what the system lets it do.
 //!
-//! The child shares our memory and we sleep while it lives, as with `vfork`, so that it costs next
-//! to nothing whatever our size.
+//! The child shares the memory of this process, which sleeps meanwhile, as with `vfork`. So it
+//! costs next to nothing, whatever the size of this process.
 
 use std::ffi::{c_int, c_void};
 use std::{io, ptr};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 pub(crate) use super::system::last_error;
 
-/// Enough for a few frames and for what the system library puts there.
+/// Enough for a few frames, and for the C library.
 const STACK: usize = 32 << 10;
 
 struct Task<T> {
@@ -18,9 +18,9 @@ struct Task<T> {
     with: T,
 }
 
-/// Runs `run` in a child process and gives back what it made of `with`. It must neither allocate nor
-/// panic nor lock anything, and what it changes but `with` must be the child's own: its limits, its
-/// privileges, its descriptors.
+/// Runs `run` in a child process, and returns `with` as the child left it. The function must not
+/// allocate, panic or lock, and may change only `with` and what belongs to the child: its limits,
+/// its privileges, its descriptors.
 pub(crate) fn in_child<T: Copy>(with: T, run: fn(&mut T)) -> io::Result<T> {
     let mut task = Task { run, with };
     // Of words of 16 bytes, because processors want the stack aligned.
@@ -33,18 +33,18 @@ pub(crate) fn in_child<T: Copy>(with: T, run: fn(&mut T)) -> io::Result<T> {
     if pid < 0 {
         return Err(io::Error::last_os_error());
     }
-    // It sends no signal when it ends, so that those who wait for any child do not meet it.
-    // SAFETY: the null pointer is for a status that nobody asks for.
+    // The child sends no signal when it ends, so that a wait for any child does not return it.
+    // SAFETY: a null pointer asks for no status, so the call writes nothing.
     while unsafe { libc::waitpid(pid, ptr::null_mut(), libc::__WALL) } < 0
         && last_error() == Errno::INTR
     {}
-    // The compiler does not know that somebody else wrote there.
-    // SAFETY: it is a variable of ours, and the child is gone.
+    // Volatile, because the compiler does not know that the child wrote there.
+    // SAFETY: `task` is a local of this function, and the child has ended.
     Ok(unsafe { ptr::read_volatile(&raw const (*task).with) })
 }
 
 extern "C" fn enter<T>(task: *mut c_void) -> c_int {
-    // SAFETY: it is what was given to `clone`, and who gave it is asleep.
+    // SAFETY: the pointer is the one passed to `clone`, whose caller sleeps.
     let task = unsafe { &mut *task.cast::<Task<T>>() };
     (task.run)(&mut task.with);
     0

@@ -25,7 +25,7 @@ fn layout(plan: &Plan) -> Layout {
     Layout::arrange(plan, system).expect("a plan that can be")
 }
 
-/// The entries but for those that are always there.
+/// The entries beside those that every layout has.
 fn shown(plan: &Plan) -> Vec<String> {
     let layout = layout(plan);
     let always = ["/dev", "/dev/shm", "/tmp", "/var/tmp"].map(Path::new);

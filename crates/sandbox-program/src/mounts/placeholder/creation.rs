@@ -1,4 +1,4 @@
-//! Making what stands for an absent protected path, so that it appears complete.
+//! Making placeholders, so that each appears complete.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -17,8 +17,8 @@ use super::{ITSELF, MARK, NO_FOLLOW, removal, with_write_access};
 /// How the name begins under which one is made: this, the maker's number and the time.
 const HIDDEN: &str = ".toolwright-";
 
-/// Leads git to the shared part of a repository. An empty one is damage to it, and one that says `.` leads
-/// to where it lies, as if there were none.
+/// The file that leads git to the shared part of a repository. An empty one damages the repository,
+/// and one that contains `.` leads to its own directory, as if there were none.
 const COMMON: &[u8] = b"commondir";
 
 /// How long one may have that name, far longer than it takes to make it.
@@ -37,8 +37,8 @@ const FILES: [&[u8]; 9] = [
     b"Makefile",
 ];
 
-/// Makes one in the directory `parent`. It appears marked and complete. False:
-/// nothing can be made there, and so nobody else can.
+/// Makes a placeholder in the directory `parent`, which appears marked and complete. `false` means
+/// that nothing can be made there, so no command can either.
 pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Result<bool, Errno> {
     let content = (last && is_file_name(name)).then(|| content_of(name));
     let made = with_write_access(parent, || publish(parent, name, content));
@@ -67,8 +67,8 @@ fn publish(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(),
     }
 }
 
-/// Removes what a supervisor that was killed has left before it had its name. Should it be alive after
-/// all, it finds nothing to rename and makes another. Errors are of no use.
+/// Removes what a killed supervisor has left before it had its final name. If that supervisor is
+/// alive after all, it finds nothing to rename and makes another. Errors are ignored.
 fn sweep(parent: &OwnedFd) {
     let opened = openat(parent, c".", NO_FOLLOW | OFlags::DIRECTORY, Mode::empty());
     let Ok(entries) = opened.and_then(Dir::new) else { return };
@@ -112,8 +112,8 @@ fn create(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), 
     }
     let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
     let times = Timestamps { last_access: mark, last_modification: mark };
-    // Where the maker is not the owner, as root on a network file system, it stays without a mark.
-    // Then it protects as well, but nobody removes it.
+    // If the maker is not the owner, as root on a network file system, the placeholder stays
+    // without a mark. It protects as well, but no supervisor removes it.
     let _ = utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW);
     Ok(())
 }
