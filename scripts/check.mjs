@@ -10,7 +10,7 @@ import { environment } from './setup/run-command.mjs'
 const HELP = `Usage: npm run check -- [--only STEP] [--verbose]
 
 Runs what CI runs: formatting, lints, types, layout, docs, requirements and code blocks, the packages'
-metadata, the native surface, the tests and the packages. All steps run, also after one has
+metadata, the native surface, the fuzz targets, the tests and the packages. All steps run, also after one has
 failed, but none when the setup fails.
 
   --only STEP   run one step (repeatable, or a,b)
@@ -43,6 +43,11 @@ const steps = [
     // The binding has no tests in Rust, and without its exports every item of it is unused.
     name: 'clippy-addon',
     command: ['cargo', 'clippy', '-p', 'toolwright', '--lib', '--quiet', '--', '-D', 'warnings'],
+  },
+  {
+    // Fuzzing needs nightly, but the targets compile with the pinned toolchain.
+    name: 'fuzz',
+    command: ['cargo', 'check', '--manifest-path', 'fuzz/Cargo.toml', '--bins', '--target-dir', 'target', '--quiet'],
   },
   { name: 'test', command: ['npm', 'test', '--silent'], counts: true, streams: true },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], counts: true },

@@ -107,9 +107,9 @@ fuzz_target!(|data: &[u8]| {
     let answers = roots.each_ref().map(|root| match read(root, &path, 1000, &NEVER) {
         Ok(bytes) => {
             assert_eq!(bytes, b"inside", "escape through {path}");
-            "ok"
+            None
         }
-        Err(error) => error.code(),
+        Err(error) => Some(std::mem::discriminant(&error)),
     });
     assert_eq!(answers[0], answers[1], "the resolvers disagree about {path}");
     for root in &roots {

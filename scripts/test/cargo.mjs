@@ -63,6 +63,18 @@ export async function runCargo({ env, filters, limitMs }) {
     1,
     run,
   )
+  // The examples in documentation have no programs of their own: cargo compiles and runs them.
+  if (filters.length === 0) {
+    const documented = ['test', '--doc', '--workspace', '--exclude', 'toolwright', '--quiet']
+    const ended = await gathered('cargo', documented, { cwd: root, env, limitMs })
+    process.stdout.write(`     Running examples in documentation\n${ended.output}`)
+    const own = countResults(ended.output)
+    counts = addCounts(counts, own)
+    if (ended.problem !== undefined) {
+      problems.push(`documentation: ${ended.problem}`)
+      if (own.failed === 0) counts.failed += 1
+    }
+  }
   return { counts, problem: problems.length === 0 ? undefined : problems.join(', ') }
 }
 

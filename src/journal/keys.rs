@@ -3,7 +3,7 @@
 #![expect(clippy::unused_self, reason = "a method is found where the keys are")]
 
 use napi_derive::napi;
-use toolwright_journal::{Mask, Ordinals, TaskId, keys, masked};
+use toolwright_journal::{Ordinals, TaskId, keys, redact_secrets};
 
 use super::{JournalTask, integer, number};
 
@@ -50,7 +50,7 @@ impl CallKeys {
     #[napi(catch_unwind)]
     #[must_use]
     pub fn without_secrets(&self, input_json: String) -> String {
-        masked(&input_json, Mask { hashed: &[], secrets: true })
+        redact_secrets(&input_json)
     }
 
     /// Gives the number of a call that was refused before it acted to the next one.

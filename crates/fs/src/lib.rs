@@ -1,32 +1,53 @@
-//! Files below one root directory, and never outside it.
+//! Reads and changes files below a root directory, and never outside it.
 //!
-//! A [`Root`] is a directory descriptor. Every path a caller names is resolved *below* that
-//! descriptor by the kernel (`openat2` with `RESOLVE_BENEATH`), or component by component where the
-//! kernel cannot do it in one call; what comes back is an open descriptor, never a checked string.
-//! There is no moment at which a path has been checked and not yet opened.
+//! A [`Root`] is a directory descriptor. The kernel resolves every path of a caller *below* that
+//! descriptor (`openat2` with `RESOLVE_BENEATH`). Where it cannot do so in one call, this crate walks
+//! the path component by component. The result is an open descriptor, never a checked string, so
+//! there is no moment between a check and its use.
 //!
-//! Three operations stand on it:
+//! # Operations
 //!
-//! - [`read()`]: the bytes of a regular file, bounded by what is read, not by what `stat` promised;
-//!   [`try_read_cached`] is the same for what is in memory already, and never waits;
-//! - [`write()`]: a whole file, published by a rename, so that other readers see the old bytes or the
-//!   new bytes and never a mixture;
-//! - [`update`]: read, transform, publish, refused with [`FsError::Conflict`] when somebody else
-//!   changed the file in between.
+//! - [`read()`] returns the bytes of a regular file. Its limit counts the bytes that were read,
+//!   whatever size `stat` reports. [`try_read_cached`] does the same for a file that the kernel has
+//!   in memory, and never waits.
+//! - [`write()`] replaces a whole file by a rename, so other readers see the old bytes or the new
+//!   bytes and never a mixture.
+//! - [`update`] reads, transforms and replaces a file. If another process changed the file
+//!   meanwhile, it fails with [`FsError::Conflict`]. On Linux it exchanges the new file for the old
+//!   one and checks what came out; elsewhere it checks directly before the rename.
 //!
-//! A root that is granted to more than one call is [`Granted`]: it is identified once, and each call
-//! works in that directory or in none.
+//! [`write()`] and [`update`] never change a path that the host protects
+//! ([`WriteOptions::protected`]).
 //!
-//! [`Roots`] find a file first and hold it open as [`OpenTarget`], so that somebody can decide about what
-//! was found before anything is done to it.
+//! # Directories
 //!
-//! Neither of the last two changes what the host protects ([`WriteOptions::protected`]).
+//! A [`Granted`] directory serves many calls. It is identified once, and each call works in that
+//! directory or fails.
 //!
-//! ```ignore
-//! let root = Root::open(Path::new("/home/me/project"))?;
-//! let never = AtomicBool::new(false);
-//! let text = read(&root, "src/main.rs", 200_000, &never)?;
-//! write(&root, "src/main.rs", b"fn main() {}\n", &WriteOptions::default(), &never)?;
+//! [`Roots`] opens what a path names as an [`OpenTarget`] before anything is done to it. A policy can
+//! then judge the real path of what was opened, and the operation acts on just that.
+//!
+//! # Limits
+//!
+//! Between processes, nothing but the conflict check of [`update`] orders two writers. Hard links,
+//! bind mounts and directories that are moved later can make a protected file reachable by another
+//! name; see [`WriteOptions::protected`].
+//!
+//! # Example
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use toolwright_fs::{FsError, Root, WriteOptions, read, write};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let root = Root::open(directory.path())?;
+//! let cancel = AtomicBool::new(false);
+//! write(&root, "src/main.rs", b"fn main() {}\n", &WriteOptions::default(), &cancel)?;
+//! assert_eq!(read(&root, "src/main.rs", 200_000, &cancel)?, b"fn main() {}\n");
+//! let escape = read(&root, "../secret", 200_000, &cancel);
+//! assert!(matches!(escape, Err(FsError::Escape { .. })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod attributes;

@@ -1,7 +1,7 @@
 //! What a patch may cost, be it large or made to be slow.
 //!
 //! Times are asserted loosely, since debug builds on busy machines run this too. For figures:
-//! `cargo run --release -p toolwright-patch --example apply_times`.
+//! `npm run bench:crates`.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
 

@@ -14,12 +14,8 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use support::{Tree, beneath};
+use support::{Tree, beneath, soak};
 use toolwright_search::{GrepError, GrepRequest, grep};
-
-fn soak() -> u32 {
-    std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|f| f.parse().ok()).unwrap_or(1)
-}
 
 #[test]
 fn every_limit_cuts_on_a_line() {

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use proptest::prelude::*;
-use support::Tree;
 use support::rg::{PARALLELISMS, compare, oracle, ours};
+use support::{Tree, soak};
 
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let convert = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
@@ -254,9 +254,7 @@ fn global_excludes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|f| f.parse().ok()).unwrap_or(1) * 50
-    ))]
+    #![proptest_config(ProptestConfig::with_cases(50 * soak()))]
 
     #[test]
     fn any_tree(
