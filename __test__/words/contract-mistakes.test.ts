@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { presets, type Rule, type WebSearchProvider } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
-import { type Mistake, openStage } from './contract-stage.ts'
+import { makeMistake, type Mistake, openProject } from './support/contract-project.ts'
 
 const provider: WebSearchProvider = {
   id: 'test',
@@ -326,36 +326,27 @@ const all = [
 ] as const
 
 describe.each(all)('%s', (_, mistakes) => {
-  test.each(Object.entries(mistakes))('%s', async (__, { call, says, not, next, gives, options }) => {
-    const { told } = await openStage({ permissions: presets.allowAll, ...options })
-    const { text } = await told(call)
-    expect(text).toMatch(says)
-    if (not !== undefined) expect(text).not.toMatch(not)
-    expect(text).toMatchSnapshot()
-    if (next === undefined) return
-    const { envelope } = await told(next)
-    expect(envelope).toMatchObject({ type: 'output', ...(gives === undefined ? {} : { data: gives }) })
-  })
+  test.each(Object.entries(mistakes))('%s', (__, mistake) => makeMistake(mistake))
 })
 
 test('glob takes ./ in front of a pattern', async () => {
-  const { told } = await openStage()
-  expect((await told(['glob', { pattern: './src/*.ts' }])).envelope).toMatchObject({ data: { entries: ['src/app.ts', 'src/math.ts'] } })
+  const { read } = await openProject()
+  expect((await read(['glob', { pattern: './src/*.ts' }])).envelope).toMatchObject({ data: { entries: ['src/app.ts', 'src/math.ts'] } })
 })
 
 test('a name is told to nobody who may not read it', async () => {
   const secret: Rule[] = [...presets.readOnly, { permission: 'fs.read', pattern: 'src/app.ts', action: 'deny' }]
-  const { told } = await openStage({ permissions: secret })
+  const { read } = await openProject({ permissions: secret })
   for (const call of [
     ['read', { path: 'src/ap.ts' }],
     ['read', { path: 'src' }],
   ] as const)
-    expect((await told(call)).text).not.toContain('app.ts')
-  expect((await told(['read', { path: 'src/maht.ts' }])).text).toContain('Did you mean `src/math.ts`?')
+    expect((await read(call)).text).not.toContain('app.ts')
+  expect((await read(['read', { path: 'src/maht.ts' }])).text).toContain('Did you mean `src/math.ts`?')
 })
 
 test('nothing outside of the workspace is named', async () => {
-  const { told, outside, at } = await openStage()
+  const { read, outside, at } = await openProject()
   mkdirSync(join(outside, 'inner'))
   writeFileSync(join(outside, 'secret.txt'), '')
   symlinkSync(outside, at('out'))
@@ -365,7 +356,7 @@ test('nothing outside of the workspace is named', async () => {
       ['grep', { pattern: 'x', path }],
       ['bash', { command: 'ls', workdir: path }],
     ] as const) {
-      const { text } = await told(call)
+      const { text } = await read(call)
       expect(text).toMatch(/"type":"error"/u)
       expect(text.replaceAll(path, '').replaceAll(basename(path), '')).not.toMatch(/secret|inner/u)
     }

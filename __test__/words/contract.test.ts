@@ -1,6 +1,6 @@
 // What a model reads when it errs with the contract's tools, word for word, and whether the advised move works.
 import { describe, expect, test } from 'vitest'
-import { type Mistake, openStage } from './contract-stage.ts'
+import { makeMistake, type Mistake, openProject } from './support/contract-project.ts'
 
 /** The mistakes that were met first; those of commands and of long outputs are in files of their own. */
 const mistakes: Record<string, Mistake> = {
@@ -137,19 +137,10 @@ const mistakes: Record<string, Mistake> = {
 }
 
 describe('a model errs', () => {
-  test.each(Object.entries(mistakes))('%s', async (_, { call, says, not, next, gives, options }) => {
-    const { told } = await openStage(options)
-    const { text } = await told(call)
-    expect(text).toMatch(says)
-    if (not !== undefined) expect(text).not.toMatch(not)
-    expect(text).toMatchSnapshot()
-    if (next === undefined) return
-    const { envelope } = await told(next)
-    expect(envelope).toMatchObject({ type: 'output', ...(gives === undefined ? {} : { data: gives }) })
-  })
+  test.each(Object.entries(mistakes))('%s', (_, mistake) => makeMistake(mistake))
 
   test('what cannot work is not offered in the first place', async () => {
-    const { session } = await openStage()
+    const { session } = await openProject()
     expect(Object.keys(session.tools).sort()).toEqual(['bash', 'edit', 'glob', 'grep', 'question', 'read', 'todo', 'web_fetch', 'write'])
   })
 })

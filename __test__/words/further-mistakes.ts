@@ -1,18 +1,6 @@
 /** Further mistakes of models, beyond the survey: habits from other tools, paths, patches, searches, commands. */
-import type { Mistake } from './support/model-reads.ts'
-import type { Row } from './main-table.ts'
+import { call, next, type Row, sh } from './support/row.ts'
 
-const call = (name: string, tool: string, input: object, says: RegExp[], more: Partial<Row> = {}): Row => ({
-  name,
-  tool,
-  input,
-  says,
-  ...more,
-})
-const then = (tool: string, input: object, gives: RegExp): { nextMove: Mistake & { gives: RegExp } } => ({
-  nextMove: { tool, input, gives },
-})
-const sh = (script: string): object => ({ cmd: 'sh', args: ['-c', script] })
 const patch = (...lines: string[]): string => [...lines, ''].join('\n')
 
 const paths: Row[] = [
@@ -21,7 +9,7 @@ const paths: Row[] = [
     'read',
     { path: '/workspace/src/app.ts' },
     [/escapes/u, /`\/project`/u],
-    then('read', { path: 'src/app.ts' }, /main/u),
+    next('read', { path: 'src/app.ts' }, /main/u),
   ),
   call('a path of the home directory', 'read', { path: '~/.ssh/id_rsa' }, [/File not found|escapes/u]),
   call('a path with ..', 'read', { path: '../outside/secret' }, [/escapes/u, /`\/project`/u]),
@@ -32,7 +20,7 @@ const paths: Row[] = [
     'read',
     { path: 'src/app.js' },
     [/Did you mean `src\/app\.ts`\?/u],
-    then('read', { path: 'src/app.ts' }, /main/u),
+    next('read', { path: 'src/app.ts' }, /main/u),
   ),
   call('a directory that is missing', 'read', { path: 'source/app.ts' }, [/File not found/u]),
   call('a trailing slash', 'read', { path: 'src/' }, [/directory/u, /app\.ts/u]),
@@ -43,7 +31,7 @@ const paths: Row[] = [
     'write',
     { path: 'src', content: 'x' },
     [/directory/u],
-    then('write', { path: 'src/x.ts', content: 'x' }, /^ok$/u),
+    next('write', { path: 'src/x.ts', content: 'x' }, /^ok$/u),
   ),
   call('a hook', 'write', { path: '.git/hooks/pre-commit', content: 'x' }, [/protected/u]),
 ]
@@ -54,7 +42,7 @@ const lines: Row[] = [
     'read',
     { path: 'src/app.ts', offset: 0 },
     [/offset/u, /1/u],
-    then('read', { path: 'src/app.ts', offset: 1, limit: 1 }, /import/u),
+    next('read', { path: 'src/app.ts', offset: 1, limit: 1 }, /import/u),
   ),
   call('an offset as text', 'read', { path: 'src/app.ts', offset: '3' }, [/offset/u, /number/u]),
   call('an offset in an empty file', 'read', { path: 'empty.txt', offset: 5 }, [/^\(empty file\)$/u]),
@@ -111,14 +99,14 @@ const edits: Row[] = [
     'edit',
     { path: 'src/app.ts', patch: patch('diff --git a/src/app.ts b/src/main.ts', 'rename from src/app.ts', 'rename to src/main.ts') },
     [/renames/u, /`mv`/u],
-    then('bash', { cmd: 'mv', args: ['src/app.ts', 'src/main.ts'] }, /^\(no output\)$/u),
+    next('bash', { cmd: 'mv', args: ['src/app.ts', 'src/main.ts'] }, /^\(no output\)$/u),
   ),
   call(
     'a file of apply_patch to add',
     'edit',
     { path: 'src/new.ts', patch: '*** Begin Patch\n*** Add File: src/new.ts\n+x\n*** End Patch' },
     [/write/u],
-    then('write', { path: 'src/new.ts', content: 'x\n' }, /^ok$/u),
+    next('write', { path: 'src/new.ts', content: 'x\n' }, /^ok$/u),
   ),
   call('a replacement by sed', 'edit', { path: 'src/app.ts', patch: 's/return 1/return 2/' }, [/not a unified diff/u]),
 ]
@@ -135,12 +123,12 @@ const searches: Row[] = [
 const commands: Row[] = [
   call('&& among arguments', 'bash', { cmd: 'ls', args: ['src', '&&', 'pwd'] }, [/`&&` was passed to ls/u], {
     foreign: true,
-    ...then('bash', sh('ls src && pwd'), /\/project/u),
+    ...next('bash', sh('ls src && pwd'), /\/project/u),
   }),
   call('2>&1 among arguments', 'bash', { cmd: 'echo', args: ['hi', '2>&1'] }, [/`2>&1` was passed to echo/u]),
   call('a redirection without a space', 'bash', { cmd: 'echo', args: ['hi', '>out.txt'] }, [/`>out\.txt` was passed to echo/u]),
   call('~ among arguments', 'bash', { cmd: 'ls', args: ['~/x'] }, [/`~\/x` was passed to ls/u], { foreign: true }),
-  call('export', 'bash', { cmd: 'export', args: ['A=1'] }, [/builtin of the shell/u], then('bash', sh('export A=1; echo $A'), /^1\n$/u)),
+  call('export', 'bash', { cmd: 'export', args: ['A=1'] }, [/builtin of the shell/u], next('bash', sh('export A=1; echo $A'), /^1\n$/u)),
   call('a pattern for grep is no mistake', 'bash', { cmd: 'grep', args: ['-c', 'x*', 'src/app.ts'] }, [/^14\n$/u], { never: /no shell/u }),
   call('a script with a syntax error', 'bash', sh('if true; then echo'), [/Syntax error|syntax error|unexpected/u], { foreign: true }),
   call('an unset variable is empty', 'bash', sh('echo "[$NOPE]"'), [/^\[\]\n$/u]),

@@ -1,30 +1,8 @@
 /** Typical mistakes of models with the tools of `createTools`, and what each has to be told. */
-import type { Mistake } from './support/model-reads.ts'
+import { call, next, type Row, sh } from './support/row.ts'
 
-/** A mistake, what its reader has to find in the text, and a next move that the text names and that then works. */
-export interface Row extends Mistake {
-  name: string
-  /** What the text has to say. */
-  says: RegExp[]
-  /** What it must not say: advice that its reader cannot follow. */
-  never?: RegExp
-  /** The text holds the words of another program, which differ by machine. */
-  foreign?: boolean
-  /** The next move, and what it gives. */
-  nextMove?: Mistake & { gives: RegExp }
-}
-
-const call = (name: string, tool: string, input: object, says: RegExp[], more: Partial<Row> = {}): Row => ({
-  name,
-  tool,
-  input,
-  says,
-  ...more,
-})
-const then = (tool: string, input: object, gives: RegExp): Pick<Row, 'nextMove'> => ({ nextMove: { tool, input, gives } })
 const diff = (...lines: string[]): string => ['--- a/src/app.ts', '+++ b/src/app.ts', ...lines, ''].join('\n')
 
-const sh = (script: string): object => ({ cmd: 'sh', args: ['-c', script] })
 const hostMoves = /raise|--\w/u
 
 const reading: Row[] = [
@@ -33,28 +11,28 @@ const reading: Row[] = [
     'read',
     { path: 'src/ap.ts' },
     [/File not found: `src\/ap\.ts`/u, /Did you mean `src\/app\.ts`\?/u],
-    then('read', { path: 'src/app.ts' }, /export function main/u),
+    next('read', { path: 'src/app.ts' }, /export function main/u),
   ),
   call(
     'read directory',
     'read',
     { path: 'src' },
     [/`src` is a directory/u, /app\.ts/u, /math\.ts/u],
-    then('read', { path: 'src/math.ts' }, /sum/u),
+    next('read', { path: 'src/math.ts' }, /sum/u),
   ),
   call('read empty path', 'read', { path: '' }, [/empty/u], { never: /must be a string/u }),
   call('read absolute outside', 'read', { path: '/etc/passwd' }, [/Path escapes sandbox root/u, /`\/project`/u]),
   call('read symlink out', 'read', { path: 'link' }, [/via symlink/u]),
   call('read huge', 'read', { path: 'big.log' }, [/too large/u, /offset and limit/u, /lines/u], {
     never: hostMoves,
-    ...then('read', { path: 'big.log', offset: 1, limit: 2 }, /^line 0\nline 1\n\(There are more lines: go on with offset 3\.\)$/u),
+    ...next('read', { path: 'big.log', offset: 1, limit: 2 }, /^line 0\nline 1\n\(There are more lines: go on with offset 3\.\)$/u),
   }),
   call(
     'read binary png',
     'read',
     { path: 'img.png' },
     [/^✘ .*Binary file/u, /TOOL_FILE_BINARY/u],
-    then('bash', { cmd: 'od', args: ['-c', 'img.png'] }, /P {3}N {3}G/u),
+    next('bash', { cmd: 'od', args: ['-c', 'img.png'] }, /P {3}N {3}G/u),
   ),
   call('read empty file', 'read', { path: 'empty.txt' }, [/^\(empty file\)$/u]),
   call(
@@ -62,14 +40,14 @@ const reading: Row[] = [
     'read',
     { path: 'big.log', offset: 11, limit: 2 },
     [/^line 10\nline 11\n/u, /offset 13/u],
-    then('read', { path: 'big.log', offset: 13, limit: 1 }, /^line 12\n/u),
+    next('read', { path: 'big.log', offset: 13, limit: 1 }, /^line 12\n/u),
   ),
   call(
     'read beyond the end',
     'read',
     { path: 'src/app.ts', offset: 500 },
     [/no line 500/u, /has 14/u],
-    then('read', { path: 'src/app.ts', offset: 14 }, /^\}\n$/u),
+    next('read', { path: 'src/app.ts', offset: 14 }, /^\}\n$/u),
   ),
   call('read with file_path', 'read', { file_path: 'src/app.ts' }, [/path/u, /expected string/u]),
 ]
@@ -80,11 +58,11 @@ const writing: Row[] = [
     'write',
     { path: '/tmp/x.txt', content: 'x' },
     [/Path escapes sandbox root/u, /`\/project`/u],
-    then('write', { path: 'x.txt', content: 'x' }, /^ok$/u),
+    next('write', { path: 'x.txt', content: 'x' }, /^ok$/u),
   ),
   call('write too big', 'write', { path: 'a.txt', content: 'x'.repeat(200_001) }, [/too large/u, /in parts/u], {
     never: hostMoves,
-    ...then('write', { path: 'a.txt', content: 'x'.repeat(1_000) }, /^ok$/u),
+    ...next('write', { path: 'a.txt', content: 'x'.repeat(1_000) }, /^ok$/u),
   }),
   call('write .git/config', 'write', { path: '.git/config', content: 'x' }, [/Path is protected/u, /the host can change/u]),
   call('write under a file', 'write', { path: 'package.json/x', content: 'x' }, [/Not a directory/u, /is a file/u]),
@@ -97,7 +75,7 @@ const editing: Row[] = [
     'edit',
     { path: 'src/new.ts', patch: '--- /dev/null\n+++ b/src/new.ts\n@@ -0,0 +1 @@\n+x\n' },
     [/File not found/u, /write/u],
-    then('write', { path: 'src/new.ts', content: 'x\n' }, /^ok$/u),
+    next('write', { path: 'src/new.ts', content: 'x\n' }, /^ok$/u),
   ),
   call(
     'edit in the format of apply_patch',
@@ -123,21 +101,21 @@ const editing: Row[] = [
     'edit',
     { path: 'src/app.ts', patch: diff('@@', ' export function helper() {', '-  return 1', '+  return 2', ' }') },
     [/^ok\n/u, /no line numbers/u, /line 9/u],
-    then('read', { path: 'src/app.ts', offset: 9, limit: 1 }, /return 2/u),
+    next('read', { path: 'src/app.ts', offset: 9, limit: 1 }, /return 2/u),
   ),
   call(
     'edit bare @@ in two places',
     'edit',
     { path: 'src/app.ts', patch: diff('@@', '-  return 1', '+  return 2', ' }') },
     [/^✘/u, /fits at line 9 and at line 13/u, /context lines/u],
-    then('edit', { path: 'src/app.ts', patch: diff('@@ -13,2 +13,2 @@', '-  return 1', '+  return 2', ' }') }, /Applied at line 13/u),
+    next('edit', { path: 'src/app.ts', patch: diff('@@ -13,2 +13,2 @@', '-  return 1', '+  return 2', ' }') }, /Applied at line 13/u),
   ),
   call(
     'edit SEARCH/REPLACE',
     'edit',
     { path: 'src/app.ts', patch: '<<<<<<< SEARCH\n  return 1\n=======\n  return 2\n>>>>>>> REPLACE' },
     [/not a unified diff/u, /@@ -3,2 \+3,3 @@/u],
-    then('edit', { path: 'src/app.ts', patch: diff(...newHelper) }, /^ok/u),
+    next('edit', { path: 'src/app.ts', patch: diff(...newHelper) }, /^ok/u),
   ),
   call(
     'edit stale context',
@@ -222,7 +200,7 @@ const editing: Row[] = [
     'edit',
     { path: 'src/app.ts', patch: diff(...newHelper, '--- a/src/math.ts', '+++ b/src/math.ts', '@@ -1 +1 @@', '-x', '+y') },
     [/one call edits one file/u],
-    then('edit', { path: 'src/app.ts', patch: diff(...newHelper) }, /^ok/u),
+    next('edit', { path: 'src/app.ts', patch: diff(...newHelper) }, /^ok/u),
   ),
   call(
     'edit delete file',
@@ -232,7 +210,7 @@ const editing: Row[] = [
       patch: '--- a/src/math.ts\n+++ /dev/null\n@@ -1 +0,0 @@\n-export const sum = (xs: number[]) => xs.reduce((a, b) => a + b, 0)\n',
     },
     [/deletes the file/u, /`rm`/u],
-    then('bash', { cmd: 'rm', args: ['src/math.ts'] }, /^\(no output\)$/u),
+    next('bash', { cmd: 'rm', args: ['src/math.ts'] }, /^\(no output\)$/u),
   ),
   call(
     'edit already applied',
@@ -259,7 +237,7 @@ const searching: Row[] = [
     'grep',
     { pattern: 'foo(', path: 'src' },
     [/unclosed group/u, /backslash/u],
-    then('grep', { pattern: 'main\\(', path: 'src' }, /app\.ts:3:/u),
+    next('grep', { pattern: 'main\\(', path: 'src' }, /app\.ts:3:/u),
   ),
   call('grep lookahead', 'grep', { pattern: 'foo(?=bar)' }, [/look-around/u], { never: /pcre2|--/u }),
   call(
@@ -267,14 +245,14 @@ const searching: Row[] = [
     'grep',
     { pattern: 'x', path: 'nope' },
     [/No such file/u, /leave it out/u],
-    then('grep', { pattern: 'reduce' }, /math\.ts/u),
+    next('grep', { pattern: 'reduce' }, /math\.ts/u),
   ),
   call(
     'grep glob as path',
     'grep',
     { pattern: 'sum', path: 'src/*.ts' },
     [/no wildcards/u, /directory/u],
-    then('grep', { pattern: 'sum', path: 'src' }, /app\.ts/u),
+    next('grep', { pattern: 'sum', path: 'src' }, /app\.ts/u),
   ),
   call('grep no match', 'grep', { pattern: 'zzzz' }, [/^\(no matches\)$/u]),
   call(
@@ -282,7 +260,7 @@ const searching: Row[] = [
     'grep',
     { pattern: '-i SUM' },
     [/`-i` was searched for as text/u, /\(\?i\)/u],
-    then('grep', { pattern: '(?i)SUM', path: 'src' }, /math\.ts/u),
+    next('grep', { pattern: '(?i)SUM', path: 'src' }, /math\.ts/u),
   ),
 ]
 
@@ -292,49 +270,49 @@ const running: Row[] = [
     'bash',
     { cmd: 'ls -la' },
     [/no such program/u, /put arguments into args/u],
-    then('bash', { cmd: 'ls', args: ['-la'] }, /package\.json/u),
+    next('bash', { cmd: 'ls', args: ['-la'] }, /package\.json/u),
   ),
   call(
     'bash pipe in cmd',
     'bash',
     { cmd: 'cat src/app.ts | wc -l' },
     [/shell syntax needs `sh`/u],
-    then('bash', sh('cat src/app.ts | wc -l'), /14/u),
+    next('bash', sh('cat src/app.ts | wc -l'), /14/u),
   ),
   call(
     'bash pipe in args',
     'bash',
     { cmd: 'cat', args: ['src/app.ts', '|', 'wc', '-l'] },
     [/`\|` was passed to cat as it is/u, /args \["-c"/u],
-    then('bash', sh('cat src/app.ts | wc -l'), /14/u),
+    next('bash', sh('cat src/app.ts | wc -l'), /14/u),
   ),
   call(
     'bash redirect in args',
     'bash',
     { cmd: 'echo', args: ['hi', '>', 'out.txt'] },
     [/^hi > out\.txt\n/u, /`>` was passed to echo as it is/u],
-    then('bash', sh('echo hi > out.txt && cat out.txt'), /^hi\n$/u),
+    next('bash', sh('echo hi > out.txt && cat out.txt'), /^hi\n$/u),
   ),
   call(
     'bash glob in args',
     'bash',
     { cmd: 'ls', args: ['src/*.ts'] },
     [/`src\/\*\.ts` was passed to ls as it is/u],
-    then('bash', sh('ls src/*.ts'), /src\/app\.ts/u),
+    next('bash', sh('ls src/*.ts'), /src\/app\.ts/u),
   ),
   call(
     'bash $VAR in args',
     'bash',
     { cmd: 'echo', args: ['$HOME'] },
     [/`\$HOME` was passed to echo as it is/u],
-    then('bash', sh('echo $PWD'), /^\/project\n$/u),
+    next('bash', sh('echo $PWD'), /^\/project\n$/u),
   ),
   call(
     'bash builtin cd',
     'bash',
     { cmd: 'cd', args: ['src'] },
     [/builtin of the shell/u, /Nothing carries over/u],
-    then('bash', sh('cd src && ls'), /app\.ts/u),
+    next('bash', sh('cd src && ls'), /app\.ts/u),
   ),
   call('bash not found', 'bash', { cmd: 'pnpmx', args: ['test'] }, [/no such program/u, /Check the spelling/u], { never: /shell syntax/u }),
   call('bash script not executable', 'bash', { cmd: './package.json' }, [/not an executable file/u]),
@@ -343,7 +321,7 @@ const running: Row[] = [
     'bash',
     { cmd: 'ls', opts: { cwd: 'nope' } },
     [/Directory not found: `nope`/u, /opts\.cwd/u],
-    then('bash', { cmd: 'ls' }, /src/u),
+    next('bash', { cmd: 'ls' }, /src/u),
   ),
   call('bash exit 1', 'bash', sh('echo out; echo err >&2; exit 1'), [/exit code 1/u, /out\nerr/u]),
   call('bash exit 1 silent', 'bash', { cmd: 'false' }, [/exit code 1/u, /It printed nothing/u]),
@@ -385,7 +363,7 @@ const running: Row[] = [
     'bash',
     sh('echo x > /usr/x.txt'),
     [/This may be the sandbox/u, /writableRoots/u],
-    then('bash', sh('echo x > x.txt'), /^\(no output\)$/u),
+    next('bash', sh('echo x > x.txt'), /^\(no output\)$/u),
   ),
   call('bash sudo', 'bash', { cmd: 'no-sudo', args: ['ls'] }, [/no such program/u]),
   call('bash background server', 'bash', sh('node -e "setInterval(()=>{},1e3)" & echo started'), [

@@ -1,8 +1,9 @@
 import { createTools } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { furtherMistakes } from './further-mistakes.ts'
-import { type Row, surveyed } from './main-table.ts'
+import { surveyed } from './main-table.ts'
 import { modelReads } from './support/model-reads.ts'
+import type { Row } from './support/row.ts'
 import { makeProject } from './support/project.ts'
 
 async function tried(row: Row): Promise<void> {

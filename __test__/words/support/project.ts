@@ -5,12 +5,11 @@ import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 /** The project in which the mistakes are made: a small program, a long log, an image, a repository. */
 export function makeProject(): Sandbox {
   const box = makeSandbox()
-  box.put('src/app.ts', app)
+  putCommonFiles(box)
+  box.put('src/app.ts', programText("import { sum } from './math.ts'\n\n", ''))
   box.put('src/math.ts', 'export const sum = (xs: number[]) => xs.reduce((a, b) => a + b, 0)\n')
   box.put('package.json', `${JSON.stringify({ name: 'project', scripts: { test: 'node -e "console.log(6 * 7)"' } })}\n`)
-  box.put('big.log', Array.from({ length: 30_000 }, (_, index) => `line ${index}\n`).join(''))
   box.put('img.png', Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from([0, 0, 0, 13]), Buffer.from('IHDR')]))
-  box.put('empty.txt', '')
   writeFileSync(`${box.outside}/secret`, 'secret\n')
   symlinkSync(`${box.outside}/secret`, box.at('link'))
   const git = (...args: string[]): void => void execFileSync('git', ['-C', box.root, ...args], { stdio: 'ignore' })
@@ -20,10 +19,9 @@ export function makeProject(): Sandbox {
   return box
 }
 
-const app = `import { sum } from './math.ts'
-
-export function main(args: string[]) {
-  const n = args.map(Number)
+/** A small program: `head` is its imports, `start` the beginning of its main function. */
+export const programText = (head: string, start: string): string => `${head}export function main(args: string[]) {
+${start}  const n = args.map(Number)
   console.log(sum(n))
 }
 
@@ -35,3 +33,9 @@ export function other() {
   return 1
 }
 `
+
+/** Files that every project has: a long one and an empty one. */
+export function putCommonFiles(box: Sandbox): void {
+  box.put('big.log', Array.from({ length: 30_000 }, (_, index) => `line ${index}\n`).join(''))
+  box.put('empty.txt', '')
+}

@@ -46,17 +46,17 @@ function forgiving<T extends object>(part: T): T {
   return Object.fromEntries(wrapped) as T
 }
 
-/** The runtime of one call: every access goes through its access. */
-export function callRuntime(call: CallScope): ToolRuntime {
-  const { scope, access, id, tool, signal } = call
+/** The runtime of one call. Every access goes through its controller. */
+export function callRuntime(caller: CallScope): ToolRuntime {
+  const { scope, access, id, tool, signal } = caller
   return {
     call: { id, tool },
     signal,
     limits: scope.host.limits,
-    fs: callFiles(call),
-    shell: callShell(call),
-    net: callNet(call),
-    session: callSession(call),
+    fs: callFiles(caller),
+    shell: callShell(caller),
+    net: callNet(caller),
+    session: callSession(caller),
     mcp: {
       async call(server, name, args) {
         await access.use(mcpCapability(server), mcpResource(server, name))

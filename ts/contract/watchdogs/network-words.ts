@@ -1,27 +1,27 @@
 import { ToolError } from '../../core/errors.js'
-import { invalid } from '../../core/options.js'
 import { guardNetwork, type NetworkGuard } from '../../core/network-guard/guard-network.js'
-import type { Watchdog } from './watchdog.js'
+import { invalid } from '../../core/options.js'
+import { loadContractAddon } from '../permissions/session-policy.js'
+import type { Watchdog, WatchedCall } from './watchdog.js'
 
 const guards: readonly unknown[] = ['tokens', 'commands', 'fragments']
 
 /**
- * A watchdog that refuses command lines that name network programs, web addresses or remote operations of
- * git, by one of the rules of `networkGuard`. It is an early, well explained refusal; the boundary is the
- * sandbox.
+ * A watchdog that refuses command lines with network programs, web addresses or remote operations of git, by one of the
+ * rules of `networkGuard`. It is an early, well explained refusal; the boundary is the sandbox.
  *
- * @throws {ToolError} INVALID_INPUT for a rule that there is not.
+ * @throws {ToolError} INVALID_INPUT for an unknown rule.
  */
 export function networkWatchdog(guard: Exclude<NetworkGuard, 'off'> = 'tokens'): Watchdog {
-  // A guard that nobody knows refuses nothing.
+  // An unknown guard would refuse nothing.
   if (!guards.includes(guard)) throw invalid(`networkWatchdog takes one of ${guards.join(', ')}.`)
-  return ({ tool, args }) => {
-    const command = tool === 'bash' ? (args as { command?: unknown }).command : undefined
+  return async (call) => {
+    const command = call.tool === 'bash' ? (call.args as { command?: unknown }).command : undefined
     if (typeof command !== 'string') return { action: 'allow' }
     try {
       if (guard === 'commands') guardNetwork(guard, 'sh', ['-c', command])
-      // What a shell takes for the end of a word is one here too.
-      else guardNetwork(guard, guard === 'tokens' ? command.replace(/[;&|()<>`$"'{}\\]+/gu, ' ') : command, [])
+      else if (guard === 'tokens') for (const [program = '', ...args] of await wordsOf(call, command)) guardNetwork(guard, program, args)
+      else guardNetwork(guard, command, [])
       return { action: 'allow' }
     } catch (error) {
       if (!ToolError.isInstance(error)) throw error
@@ -30,4 +30,11 @@ export function networkWatchdog(guard: Exclude<NetworkGuard, 'off'> = 'tokens'):
       return { action: 'deny', reason: `${error.summary}: \`${String(token)}\`. ${next}` }
     }
   }
+}
+
+/** The words of each command of a line. Where they depend on variables or substitutions, the text is split at white space. */
+async function wordsOf({ commands }: WatchedCall, line: string): Promise<string[][]> {
+  const parsed: readonly { argv?: readonly string[] | undefined; text: string }[] =
+    commands ?? (await loadContractAddon()).parseCommandLine(line).commands
+  return parsed.map(({ argv, text }) => [...(argv ?? text.split(/\s+/u))])
 }
