@@ -2,7 +2,6 @@
 //! command lines.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands owned values over")]
 
-mod acts;
 mod bash;
 mod file_error;
 mod policy;
@@ -10,6 +9,7 @@ mod rules;
 mod search;
 mod sidecar;
 mod target;
+mod target_operations;
 
 use napi::bindgen_prelude::{ToNapiValue, TypeName};
 

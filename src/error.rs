@@ -4,7 +4,7 @@ use std::any::Any;
 
 use napi_derive::napi;
 use serde_json::{Map, Value};
-use toolwright_core::failure::{Failure, Unfinished, files};
+use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_fs::FsError;
 
 /// What went wrong, ready to be turned into a `ToolError`.
@@ -53,10 +53,6 @@ impl From<Failure> for NativeError {
     }
 }
 
-/// A file that was to be read as text and is binary.
-pub(crate) fn binary_file(display_path: &str, bytes: u64) -> NativeError {
-    files::binary_file(display_path, bytes).into()
-}
 
 /// `None` for a cancellation, which is no error: the caller knows why it cancelled.
 pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use napi_derive::napi;
 use toolwright_core::access::protected_paths;
-use toolwright_fs::{Durability, WriteOptions};
+use toolwright_core::file::Publish;
 
 /// How a changed file is published.
 #[napi(object)]
@@ -17,17 +17,18 @@ pub struct PublishOptions {
     pub allow_in_place: bool,
     /// How long to wait for other calls on the same file.
     pub wait_ms: f64,
-    /// Paths below the root that are not to be written, if not the usual ones.
+    /// Paths below the root that are not to be written, if not the usual ones. An opened target was checked
+    /// when it was opened.
     pub deny_write: Option<Vec<String>>,
 }
 
-impl From<&PublishOptions> for WriteOptions {
-    fn from(options: &PublishOptions) -> Self {
+impl From<PublishOptions> for Publish {
+    fn from(options: PublishOptions) -> Self {
         Self {
-            durability: if options.fsync { Durability::Fsync } else { Durability::Process },
+            fsync: options.fsync,
             allow_in_place: options.allow_in_place,
             wait: milliseconds(options.wait_ms),
-            protected: protected(options.deny_write.as_ref()),
+            deny_write: options.deny_write.map(paths),
         }
     }
 }

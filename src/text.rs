@@ -4,11 +4,11 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use napi::bindgen_prelude::{
-    FromNapiValue, JsObjectValue, ToNapiValue, TypeName, ValidateNapiValue,
+    Buffer, Either, FromNapiValue, JsObjectValue, ToNapiValue, TypeName, ValidateNapiValue,
 };
-use napi::{Env, sys};
-
-use crate::error::NativeError;
+use napi::{Env, JsString, sys};
+use toolwright_core::failure::Failure;
+use toolwright_core::failure::changes::no_memory;
 
 /// A string that may be long. What is ASCII is handed over as Latin-1, which it is too: an engine copies
 /// that as it is, and decodes UTF-8.
@@ -47,6 +47,59 @@ impl ToNapiValue for Text {
     }
 }
 
+/// The text of a file. What is ASCII crosses as a string, and other bytes as a buffer: JavaScript engines
+/// decode UTF-8 faster than they take it.
+pub enum FileText {
+    Ascii(Text),
+    Bytes(Buffer),
+}
+
+impl From<Vec<u8>> for FileText {
+    fn from(bytes: Vec<u8>) -> Self {
+        if !bytes.is_ascii() {
+            return Self::Bytes(bytes.into());
+        }
+        // ASCII is UTF-8, so the error arm cannot be reached; it is right all the same.
+        String::from_utf8(bytes).map_or_else(
+            |error| Self::Bytes(error.into_bytes().into()),
+            |text| Self::Ascii(Text(text)),
+        )
+    }
+}
+
+impl TypeName for FileText {
+    fn type_name() -> &'static str {
+        "String | Buffer"
+    }
+
+    fn value_type() -> napi::ValueType {
+        napi::ValueType::Unknown
+    }
+}
+
+impl ToNapiValue for FileText {
+    unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
+        // SAFETY: the caller passes the environment of this thread.
+        unsafe {
+            match text {
+                Self::Ascii(text) => Text::to_napi_value(env, text),
+                Self::Bytes(bytes) => Buffer::to_napi_value(env, bytes),
+            }
+        }
+    }
+}
+
+/// The same on the JavaScript thread, without a copy of what is ASCII.
+pub(crate) type CachedText<'env> = Either<JsString<'env>, Buffer>;
+
+pub(crate) fn cached_text<'env>(env: &'env Env, bytes: &[u8]) -> napi::Result<CachedText<'env>> {
+    if bytes.is_ascii() {
+        env.create_string_latin1(bytes).map(Either::A) // ASCII is Latin-1, too
+    } else {
+        Ok(Either::B(bytes.to_vec().into()))
+    }
+}
+
 /// A text of fewer UTF-16 units is encoded on the JavaScript thread: that takes less than a copy and another
 /// thread's work.
 const SHORT: usize = 64 << 10;
@@ -67,7 +120,7 @@ enum Given {
 
 impl GivenText {
     /// The text. A surrogate without its other half becomes U+FFFD.
-    pub(crate) fn encoded(self) -> Result<String, NativeError> {
+    pub(crate) fn encoded(self) -> Result<String, Failure> {
         match self.0 {
             Given::Encoded(text) => Ok(text),
             Given::Units(units) => encoded(&units).ok_or_else(|| no_memory(units.len())),
@@ -149,12 +202,6 @@ fn encoded(units: &[u16]) -> Option<String> {
     let characters = char::decode_utf16(units.iter().copied());
     text.extend(characters.map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
     Some(text)
-}
-
-fn no_memory(length: usize) -> NativeError {
-    let summary = "No memory for the text".to_owned();
-    let place = format!("{summary}: at least {length} bytes");
-    NativeError::new("TOOL_IO_FAILED", summary, &place, "Give less at once, in several calls.")
 }
 
 /// The UTF-16 units of a long string. `None` for a short one, for what is no string, and without memory.

@@ -123,7 +123,7 @@ pub fn contract_bash<'env>(
     let opened = workdir.target();
     job::command(env, move || match opened {
         Ok(opened) => run(&opened, &request, host, running.cancel()),
-        Err(closed) => ContractBashOutcome::failed(closed),
+        Err(closed) => ContractBashOutcome::failed(closed.into()),
     })
 }
 

@@ -15,6 +15,7 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::access::target::Target;
 use toolwright_core::access::visibility::Visibility;
+use toolwright_core::failure::Failure;
 use toolwright_core::voice;
 use toolwright_fs::{FsError, Opener, TargetKind};
 use toolwright_policy::Rules;
@@ -93,10 +94,10 @@ impl OpenedTarget {
         let rules: Vec<Arc<Rules>> = rules.iter().map(|rules| Arc::clone(&rules.0)).collect();
         let also = also.iter().map(|target| target.target());
         let opened = iter::once(self.target()).chain(also);
-        let (opened, cancel) = (opened.collect::<std::result::Result<Vec<_>, _>>(), cancel.flag());
+        let (opened, cancel) = (opened.collect::<std::result::Result<Vec<_>, Failure>>(), cancel.flag());
         job::long(env, move || {
             opened
-                .map_err(Some)
+                .map_err(|failure| Some(failure.into()))
                 .and_then(|opened| search(&opened, &rules, &cancel))
                 .unwrap_or_else(T::unfinished)
         })

@@ -6,14 +6,14 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use toolwright_core::access::target::{self, Target};
 use toolwright_core::failure::access::target_closed;
+use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_fs::TargetKind;
 
-use super::Unfinished;
 use super::policy::ContractPolicy;
 use crate::cancel::CancelHandle;
-use crate::error::{NativeError, to_error};
 use crate::job;
 use crate::job::Job;
+use crate::outcome::Outcome;
 
 /// A file or directory, or none, held open.
 #[napi]
@@ -28,42 +28,19 @@ pub struct OpenedTarget {
     implicit: bool,
 }
 
-/// A target, or why there is none.
-#[napi(object, object_from_js = false)]
-#[derive(Debug, Default)]
-pub struct OpenOutcome {
-    /// What was opened.
-    pub target: Option<OpenedTarget>,
-    /// True when the call was cancelled.
-    pub cancelled: bool,
-    /// What went wrong.
-    pub error: Option<NativeError>,
-}
-
-impl Unfinished for OpenOutcome {
-    fn unfinished(error: Option<NativeError>) -> Self {
-        Self { cancelled: error.is_none(), error, ..Self::default() }
-    }
-}
-
 /// Opens what `path` names, takes the real path of what was opened, and asks the policy about that.
-#[napi(catch_unwind, ts_return_type = "Promise<OpenOutcome>")]
+#[napi(catch_unwind, ts_return_type = "Promise<OpenedTarget | Unfinished>")]
 pub fn open_target(
     policy: &ContractPolicy,
     path: String,
     #[napi(ts_arg_type = "'read' | 'write' | 'edit' | 'search' | 'workdir'")] access: String,
     cancel: &CancelHandle,
-) -> AsyncTask<Job<OpenOutcome>> {
+) -> AsyncTask<Job<Outcome<OpenedTarget>>> {
     let (policy, cancel) = (Arc::clone(&policy.0), cancel.flag());
     job::short(move || {
-        let purpose = access.parse().map_err(toolwright_core::failure::Unfinished::from);
-        match purpose.and_then(|purpose| target::open(&policy, &path, purpose, &cancel)) {
-            Ok(target) => OpenOutcome {
-                target: Some(OpenedTarget::new(target, path)),
-                ..OpenOutcome::default()
-            },
-            Err(unfinished) => OpenOutcome::unfinished(to_error(unfinished)),
-        }
+        let purpose = access.parse().map_err(Unfinished::from);
+        let target = purpose.and_then(|purpose| target::open(&policy, &path, purpose, &cancel));
+        target.map(|target| OpenedTarget::new(target, path)).into()
     })
 }
 
@@ -95,8 +72,8 @@ impl OpenedTarget {
         }
     }
 
-    pub(super) fn target(&self) -> Result<Arc<Target>, NativeError> {
-        self.target.clone().ok_or_else(|| target_closed(&self.requested_path).into())
+    pub(super) fn target(&self) -> Result<Arc<Target>, Failure> {
+        self.target.clone().ok_or_else(|| target_closed(&self.requested_path))
     }
 }
 

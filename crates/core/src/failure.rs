@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::code::Code;
 
 pub mod access;
+pub mod changes;
 pub mod files;
 
 /// A failure in the words that its reader gets.

@@ -7,8 +7,12 @@
 pub mod access;
 pub mod code;
 pub mod contract_code;
+pub mod edit;
 pub mod failure;
+pub mod file;
 pub mod launch_limiter;
+pub mod read;
 mod sync;
 pub mod thread_pool;
 pub mod voice;
+pub mod write;

@@ -4,6 +4,7 @@
 //! host sets `limits`; so they get words of their own where the others would lead nowhere.
 
 pub mod access;
+pub mod changes;
 pub mod commands;
 pub mod files;
 pub mod patches;

@@ -1,0 +1,90 @@
+//! `read`: the text of a file, whole, by lines or by a range of bytes.
+
+use std::sync::atomic::AtomicBool;
+
+use toolwright_fs::{FsError, Granted, LineRange, Lines, Range, is_binary};
+
+use crate::access::target::Target;
+use crate::failure::{Unfinished, files};
+
+/// A whole file below a root.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadInput<'a> {
+    /// The root.
+    pub root: &'a Granted,
+    /// The path, relative to the root or absolute.
+    pub path: &'a str,
+    /// The largest file that is read.
+    pub limit_bytes: u64,
+    /// Refuse a binary file.
+    pub text_only: bool,
+}
+
+impl ReadInput<'_> {
+    /// Reads the file.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<Vec<u8>, Unfinished> {
+        let root = self.root.open()?;
+        let bytes = toolwright_fs::read(&root, self.path, self.limit_bytes, cancel)?;
+        if self.text_only && is_binary(&bytes) {
+            return Err(files::binary_file(self.path, bytes.len() as u64).into());
+        }
+        Ok(bytes)
+    }
+
+    /// Gives the file to `take` when it can be read without waiting. `None` says nothing about the
+    /// file.
+    pub fn try_cached<T>(&self, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let take = |bytes: &[u8]| (!self.text_only || !is_binary(bytes)).then(|| take(bytes));
+        toolwright_fs::try_read_cached(self.root, self.path, self.limit_bytes, take).flatten()
+    }
+}
+
+/// Some lines of a file below a root, which may be of any size.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadLinesInput<'a> {
+    /// The root.
+    pub root: &'a Granted,
+    /// The path, relative to the root or absolute.
+    pub path: &'a str,
+    /// Which lines.
+    pub lines: LineRange,
+}
+
+impl ReadLinesInput<'_> {
+    /// Reads the lines.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<Lines, Unfinished> {
+        let root = self.root.open()?;
+        let lines = toolwright_fs::read_lines(&root, self.path, self.lines, cancel)?;
+        if lines.is_binary {
+            return Err(files::binary_file(self.path, lines.file_bytes).into());
+        }
+        Ok(lines)
+    }
+}
+
+/// A range of bytes of an opened file.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadRangeInput<'a> {
+    /// The file.
+    pub target: &'a Target,
+    /// Where the range begins.
+    pub offset: u64,
+    /// How long it is at most.
+    pub limit_bytes: u64,
+}
+
+impl ReadRangeInput<'_> {
+    /// Reads the range. Bytes that are not UTF-8 become U+FFFD.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<Range, Unfinished> {
+        let Self { target: Target { file, .. }, offset, limit_bytes } = *self;
+        let in_session = |error: FsError| Unfinished::from(error).for_session();
+        let mut range = file.read_range(offset, limit_bytes, cancel).map_err(in_session)?;
+        if range.is_binary {
+            return Err(files::binary_file(file.display_path(), range.file_bytes).into());
+        }
+        if range.is_lossy {
+            range.bytes = String::from_utf8_lossy(&range.bytes).into_owned().into_bytes();
+        }
+        Ok(range)
+    }
+}
