@@ -61,7 +61,7 @@ export declare class ContractPolicy {
    * The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
    * given what its parent may do by now.
    */
-  withAdHoc(adHoc: Array<string>, parent?: ContractPolicy | undefined | null): ContractPolicyOutcome
+  withAdHoc(adHoc: Array<string>, parent?: ContractPolicy | undefined | null): ContractPolicy | Unfinished
   /** The sets with their variables and braces written out, in the shape of the request. */
   expanded(): unknown
   /** Why a host may not be reached; nothing when it may. */
@@ -231,27 +231,17 @@ export declare class NativeThreadStore {
 
 /** A file or directory, or none, held open. */
 export declare class OpenedTarget {
-  /** Reads a part of the file that was opened. */
-  readRange(offset: number, limitBytes: number, cancel: CancelHandle): Promise<RangeOutcome>
   /**
-   * All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
-   * nothing, and `readRange` says why.
+   * Searches the directory or the file, and then those of `also`, for a regular expression. It passes
+   * over what the policy does not allow, what `rules` deny, and what they ask about without the user's
+   * agreement.
    */
-  tryReadCached(limitBytes: number): string | Buffer | null
-  /** Makes `content` the text of the file. */
-  write(content: string, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractWriteOutcome>
-  /** Replaces a text in the file by another. */
-  edit(edit: ContractEdit, limitBytes: number, publish: ContractPublish, cancel: CancelHandle): Promise<ContractEditOutcome>
-  /**
-   * Searches the directory or the file, and then those of `also`, for a regular expression. What the
-   * policy does not allow is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
-   */
-  grep(request: ContractGrepRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepOutcome>
+  grep(request: ContractGrepRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepFound | Unfinished>
   /**
    * Names the files below the directory that fit a pattern, and then those below the directories of
-   * `also`. What the policy does not allow is passed over, and what any of `rules` denies, or asks about and nobody has agreed to.
+   * `also`, passing over what `grep` passes over.
    */
-  glob(request: ContractGlobRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobOutcome>
+  glob(request: ContractGlobRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobFound | Unfinished>
   /** Absolute and without links: what rules are asked about, and not what a model is shown. */
   get realPath(): string
   /** As the model wrote it. */
@@ -266,6 +256,17 @@ export declare class OpenedTarget {
   get implicit(): boolean
   /** Lets go of it. Calls that run go on. */
   close(): void
+  /** Reads a part of the file that was opened. */
+  readRange(offset: number, limitBytes: number, cancel: CancelHandle): Promise<FileRange | Unfinished>
+  /**
+   * All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
+   * nothing, and `readRange` says why.
+   */
+  tryReadCached(limitBytes: number): string | Buffer | null
+  /** Makes `content` the text of the file. */
+  write(content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
+  /** Replaces a text in the file by another. */
+  edit(edit: ContractEdit, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<EditedFile | Unfinished>
 }
 
 /** The hash of arguments given as JSON. */
@@ -344,16 +345,6 @@ export interface CallIdentity {
   key: string
 }
 
-/** What became of a `write` or an `edit`. */
-export interface ChangeOutcome {
-  /** True when the call was cancelled before anything changed. */
-  cancelled: boolean
-  /** What went wrong; nothing was changed. */
-  error?: NativeError
-  /** Where an edit landed, for a model. */
-  summary?: string
-}
-
 /** What to run. */
 export interface Command {
   /** The executable: a name looked up in PATH, or a path. */
@@ -385,13 +376,13 @@ export interface CommandOptions {
 }
 
 /** Compiles what a session may do; a child of a session does no more than its parent may. */
-export declare function compilePolicy(request: ContractPolicyRequest, parent?: ContractPolicy | undefined | null): ContractPolicyOutcome
+export declare function compilePolicy(request: ContractPolicyRequest, parent?: ContractPolicy | undefined | null): ContractPolicy | Unfinished
 
 /**
  * Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if
  * not `manifest.permissions`.
  */
-export declare function compileRules(variables: ContractVariables, rules: Array<ContractRule>, manifest?: string | undefined | null): ContractRulesOutcome
+export declare function compileRules(variables: ContractVariables, rules: Array<ContractRule>, manifest?: string | undefined | null): ContractRules | Unfinished
 
 /** Runs a command line in a directory that was opened as `workdir`. */
 export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle): Promise<ContractBashOutcome>
@@ -484,32 +475,16 @@ export interface ContractEdit {
   replaceAll: boolean
 }
 
-/** What became of an edit. */
-export interface ContractEditOutcome {
-  /** How many places were replaced. */
-  replacements?: number
-  /** The line of the first one, from one. */
-  line?: number
-  /** True when the call was cancelled before anything changed. */
-  cancelled: boolean
-  /** What went wrong; nothing was changed. */
-  error?: NativeError
-}
-
-/** What became of it. */
-export interface ContractGlobOutcome {
+/** What a listing found. */
+export interface ContractGlobFound {
   /** The files, sorted, as paths that the tools take. */
-  entries?: Array<string>
+  entries: Array<string>
   /** There are more. */
   truncated: boolean
   /** Where all of them are, one on each line. */
   sidecar?: SidecarMade
   /** The directories that could not be listed, and why: `path: why`. */
-  notListed?: Array<string>
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
+  notListed: Array<string>
 }
 
 /** Which files to name. */
@@ -550,6 +525,24 @@ export interface ContractGrants {
   notGranted?: Array<string>
 }
 
+/** What a search found. */
+export interface ContractGrepFound {
+  /** The matches, as many as fit. */
+  matches: Array<ContractGrepMatch>
+  /** The last of them, where there are more: half as many as fit, and none of the first half. */
+  last?: Array<ContractGrepMatch>
+  /** How many there are, if the search came to its end. */
+  count?: number
+  /** How many files were searched. */
+  filesScanned: number
+  /** There are more. */
+  truncated: boolean
+  /** Where all of them are, as `path:line:text`. */
+  sidecar?: SidecarMade
+  /** What could not be searched, or not to its end, and why: `path: why`. */
+  notSearched: Array<string>
+}
+
 /** A matching line. */
 export interface ContractGrepMatch {
   /** The file, as a path that the tools take. */
@@ -558,28 +551,6 @@ export interface ContractGrepMatch {
   line: number
   /** The line without its end. */
   text: string
-}
-
-/** What became of a search. */
-export interface ContractGrepOutcome {
-  /** The matches, as many as fit. */
-  matches?: Array<ContractGrepMatch>
-  /** The last of them, where there are more: half as many as fit, and none of the first half. */
-  last?: Array<ContractGrepMatch>
-  /** How many there are, if the search came to its end. */
-  count?: number
-  /** How many files were searched. */
-  filesScanned?: number
-  /** There are more. */
-  truncated: boolean
-  /** Where all of them are, as `path:line:text`. */
-  sidecar?: SidecarMade
-  /** What could not be searched, or not to its end, and why: `path: why`. */
-  notSearched?: Array<string>
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
 }
 
 /** What to search for. */
@@ -602,14 +573,6 @@ export interface ContractGrepRequest {
   agreed: boolean
   /** Where all matches go when there are more. */
   sidecar?: SidecarRequest
-}
-
-/** A policy, or why there is none. */
-export interface ContractPolicyOutcome {
-  /** What was compiled. */
-  policy?: ContractPolicy
-  /** What is wrong with the request: `details` has its place. */
-  error?: NativeError
 }
 
 /** What a session may do. */
@@ -636,16 +599,6 @@ export interface ContractPolicyRequest {
   closed?: Array<string>
 }
 
-/** How a changed file is published. */
-export interface ContractPublish {
-  /** Wait until file and directory are on the disk. */
-  fsync: boolean
-  /** Overwrite in place where the file cannot be replaced atomically. */
-  allowInPlace: boolean
-  /** How long to wait for other calls on the same file. */
-  waitMs: number
-}
-
 /** A set of requirements as it was written, and where it stands. */
 export interface ContractRequires {
   /** For messages: `manifest.requires`, `tool read`, `ceiling`. */
@@ -664,14 +617,6 @@ export interface ContractRule {
   action?: 'allow' | 'deny' | 'ask'
   /** `manifest`, `project` or `session`, which is the default. */
   source?: 'manifest' | 'project' | 'session'
-}
-
-/** Rules, or why there are none. */
-export interface ContractRulesOutcome {
-  /** What was compiled. */
-  rules?: ContractRules
-  /** What is wrong with a rule: `details` has its place. */
-  error?: NativeError
 }
 
 /** What a call does to one thing. */
@@ -735,34 +680,24 @@ export interface ContractVerdict {
   subjects: Array<ContractSubjectVerdict>
 }
 
-/** What became of a write. */
-export interface ContractWriteOutcome {
-  /** There was no such file before. */
-  created?: boolean
-  /** How long the file is now. */
-  bytes?: number
-  /** True when the call was cancelled before anything changed. */
-  cancelled: boolean
-  /** What went wrong; nothing was changed. */
-  error?: NativeError
-}
-
 /**
  * Decides about a call by the rules of a session and then those of the sessions above it. What no rule
  * matches is asked about.
  */
 export declare function decideCall(chain: Array<ContractRules>, call: ContractCall): ContractVerdict
 
-/**
- * Applies `diff` (a unified diff) to the existing file at `path` below `root`.
- *
- * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
- * and call `editWaiting` when the answer is `TOOL_FILE_BUSY`.
- */
-export declare function edit(root: GrantedRoot, path: string, diff: string, terms: PatchTerms, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+/** Applies `diff` (a unified diff) to the existing file at `path` below `root`. */
+export declare function edit(root: GrantedRoot, path: string, diff: string, terms: PatchTerms, publish: PublishOptions, cancel: CancelHandle): Promise<EditedFile | Unfinished>
 
-/** As `edit`, on a thread of its own, which may wait for long. */
-export declare function editWaiting(root: GrantedRoot, path: string, diff: string, terms: PatchTerms, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+/** A file that was edited. */
+export interface EditedFile {
+  /** Where the hunks of a patch landed, for a model. */
+  summary?: string
+  /** How many places were replaced. */
+  replacements: number
+  /** The line of the first one, from one. */
+  line: number
+}
 
 /** Which variables a command sees. */
 export interface EnvironmentOptions {
@@ -774,6 +709,34 @@ export interface EnvironmentOptions {
   set: Record<string, string>
   /** Leave proxies out as well. */
   networkBlocked: boolean
+}
+
+/** Some lines of a file. */
+export interface FileLines {
+  /** Their text. */
+  text: string | Buffer
+  /** How many there are. */
+  count: number
+  /** There are more behind them. */
+  hasMore: boolean
+  /** The last one is longer than the limit: only its beginning is there. */
+  isCut: boolean
+  /** How many the file has, where its end was seen. */
+  total?: number
+}
+
+/** A part of a file. */
+export interface FileRange {
+  /** Its text. Bytes that are no UTF-8 are U+FFFD. */
+  text: string | Buffer
+  /** Where it begins in the file: at the wanted byte, or at the beginning of its character. */
+  offset: number
+  /** Where the rest begins; none at the end of the file. */
+  nextOffset?: number
+  /** The size of the file. */
+  fileBytes: number
+  /** Some bytes are no UTF-8. */
+  lossy: boolean
 }
 
 /** A path that is granted to commands. */
@@ -796,18 +759,12 @@ export interface GrantsRequest {
   home?: string
 }
 
-/** Searches the files below `path` (a file or a directory below `root`) for `pattern`. */
-export declare function grep(root: GrantedRoot, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<GrepOutcome>
-
-/** What became of a `grep`. */
-export interface GrepOutcome {
-  /** `file:line:text` lines; empty when nothing matched. */
-  text?: string
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. After a timeout, `details.output` has the lines found until then. */
-  error?: NativeError
-}
+/**
+ * Searches the files below `path` (a file or a directory below `root`) for `pattern`: `file:line:text`
+ * lines, or nothing where nothing matches. After a timeout, `details.output` of the error has the lines
+ * found until then.
+ */
+export declare function grep(root: GrantedRoot, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<string | Unfinished>
 
 /** How a journal is opened. */
 export interface JournalOpenOptions {
@@ -839,26 +796,6 @@ export interface JournalTask {
   nodeId: string
   /** The iteration, for a task in a loop. */
   iteration: number
-}
-
-/** What became of a `readLines`. */
-export interface LinesOutcome {
-  /** The lines, when all of them are ASCII. */
-  text?: string
-  /** Their bytes otherwise. */
-  bytes?: Buffer
-  /** How many there are. */
-  count: number
-  /** There are more behind them. */
-  hasMore: boolean
-  /** The last one is longer than the limit: only its beginning is there. */
-  isCut: boolean
-  /** How many the file has, where its end was seen. */
-  total?: number
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
 }
 
 /** Which part of a list. */
@@ -963,18 +900,8 @@ export interface NewThreadMessage {
   callId?: string
 }
 
-/** A target, or why there is none. */
-export interface OpenOutcome {
-  /** What was opened. */
-  target?: OpenedTarget
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
-}
-
 /** Opens what `path` names, takes the real path of what was opened, and asks the policy about that. */
-export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenOutcome>
+export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenedTarget | Unfinished>
 
 /** Takes a command line apart, for bash or for a shell that is not known. */
 export declare function parseCommandLine(line: string, shell?: 'bash' | undefined): ParsedCommandLine
@@ -1026,50 +953,21 @@ export interface PublishOptions {
   allowInPlace: boolean
   /** How long to wait for other calls on the same file. */
   waitMs: number
-  /** Paths below the root that are not to be written, if not the usual ones. */
+  /**
+   * Paths below the root that are not to be written, if not the usual ones. An opened target was checked
+   * when it was opened.
+   */
   denyWrite?: Array<string>
 }
 
-/** A part of a file. */
-export interface RangeOutcome {
-  /** The text, when all of it is ASCII. */
-  text?: string
-  /** UTF-8 otherwise. */
-  bytes?: Buffer
-  /** Where it begins in the file: at the wanted byte, or at the beginning of its character. */
-  offset: number
-  /** Where the rest begins; none at the end of the file. */
-  nextOffset?: number
-  /** The size of the file. */
-  fileBytes: number
-  /** Bytes that are no UTF-8 are shown as U+FFFD. */
-  lossy: boolean
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
-}
-
 /**
- * Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a file that
- * is no text is refused.
+ * Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a binary file
+ * is refused.
  */
-export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle): Promise<ReadOutcome>
+export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle): Promise<string | Buffer | Unfinished>
 
 /** Reads some lines of the regular file at `path` below `root`, which may be of any size. */
-export declare function readLines(root: GrantedRoot, path: string, wanted: WantedLines, cancel: CancelHandle): Promise<LinesOutcome>
-
-/** What became of a `read`. */
-export interface ReadOutcome {
-  /** The text, when all of it is ASCII. */
-  text?: string
-  /** The bytes otherwise: JavaScript engines decode other UTF-8 faster than they take it. */
-  bytes?: Buffer
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
-}
+export declare function readLines(root: GrantedRoot, path: string, wanted: WantedLines, cancel: CancelHandle): Promise<FileLines | Unfinished>
 
 /**
  * Removes the directories in `base` whose names begin with the `processName` of a process that is gone,
@@ -1182,8 +1080,8 @@ export interface SidecarRequest {
 }
 
 /**
- * Stops every command of this environment and waits until they are gone, at most a second. For
- * the end of a process: what runs then has nobody left to report to.
+ * Stops every command of this environment and waits until they have ended, for at most a second. For
+ * the end of a process.
  */
 export declare function stopCommands(): void
 
@@ -1246,10 +1144,10 @@ export interface ThreadStoreOptions {
 export declare function tryOpenTargetCached(policy: ContractPolicy, path: string): OpenedTarget | null
 
 /**
- * The text of the same file when it can be had without waiting for anything; else nothing, and
- * `read` says why. For the JavaScript thread: the way to another one takes longer than this.
+ * As `read`, when nothing has to be waited for; else nothing, and `read` says why. For the JavaScript
+ * thread: the way to another one takes longer than this.
  */
-export declare function tryReadCached(root: GrantedRoot, path: string, limitBytes: number): string | Buffer | null
+export declare function tryReadCached(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean): string | Buffer | null
 
 /** Why a call has no result. */
 export interface Unfinished {
@@ -1285,13 +1183,8 @@ export interface WantedLines {
   limitBytes: number
 }
 
-/**
- * Makes `content` the text of the file at `path` below `root`.
- *
- * Waits for other calls on the file for `publish.waitMs`, on a pool of few threads: keep it short,
- * and call `writeWaiting` when the answer is `TOOL_FILE_BUSY`.
- */
-export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+/** Makes `content` the text of the file at `path` below `root`. */
+export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
 
 /** What became of a row. */
 export interface WriteOutcome {
@@ -1301,5 +1194,10 @@ export interface WriteOutcome {
   error?: NativeError
 }
 
-/** As `write`, on a thread of its own, which may wait for long. */
-export declare function writeWaiting(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<ChangeOutcome>
+/** A file that was written. */
+export interface WrittenFile {
+  /** There was no such file before; known of an opened target alone. */
+  created: boolean
+  /** How long the file is now. */
+  bytes: number
+}

@@ -295,5 +295,5 @@ fn refused(error: &FsError) -> BashOutcome {
 
 /// Within the limit also after decoding, in which a byte that is not UTF-8 becomes three.
 fn text(output: Output, limit: usize) -> String {
-    options::text(output.bytes, limit)
+    toolwright_core::text::within(output.bytes, limit)
 }

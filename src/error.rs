@@ -53,7 +53,6 @@ impl From<Failure> for NativeError {
     }
 }
 
-
 /// `None` for a cancellation, which is no error: the caller knows why it cancelled.
 pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {
     to_error(error.into())

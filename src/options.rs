@@ -64,18 +64,3 @@ pub(crate) fn bytes(count: f64) -> u64 {
 pub(crate) fn size(count: f64) -> usize {
     usize::try_from(bytes(count)).unwrap_or(usize::MAX)
 }
-
-/// Text of at most `limit` bytes. Decoding makes three bytes of one that is not UTF-8, so what was
-/// within the limit before may not be afterwards, and is cut at a character.
-pub(crate) fn text(bytes: Vec<u8>, limit: usize) -> String {
-    let mut text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    if text.len() > limit {
-        let mut end = limit;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-    }
-    text
-}

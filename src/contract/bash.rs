@@ -11,6 +11,8 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::access::policy::Policy;
 use toolwright_core::access::target::Target;
+use toolwright_core::sidecar::{self, LazySidecar};
+use toolwright_core::text;
 use toolwright_core::voice::refusals::{Ending, explain, explain_line};
 use toolwright_core::voice::{self, Door};
 use toolwright_exec::{
@@ -22,7 +24,7 @@ use toolwright_sandbox::policy::Resolved;
 
 use super::file_error;
 use super::policy::ContractGrants;
-use super::sidecar::{Lazy, SidecarMade, SidecarRequest};
+use super::sidecar::{SidecarMade, SidecarRequest};
 use super::target::OpenedTarget;
 use crate::cancel::CancelHandle;
 use crate::environment::{EnvironmentOptions, Variables};
@@ -149,7 +151,8 @@ fn run(
     sandbox::tell_of_home(&plan);
     let (shell, args) = shell_of(request);
     let stop = AtomicBool::new(false);
-    let mut lazy = request.sidecar.as_ref().map(Lazy::new);
+    let sidecar = request.sidecar.clone().map(sidecar::SidecarRequest::from);
+    let mut lazy = sidecar.as_ref().map(LazySidecar::new);
     let overflow = lazy.as_mut().map(|lazy| lazy as &mut dyn toolwright_exec::Overflow);
     let limit = options::size(request.head_bytes);
     let mut split = Split::new(limit, overflow, &stop);
@@ -172,8 +175,8 @@ fn run(
     let ran = toolwright_exec::run_streaming(&exec, &mut split);
     let duration = started.elapsed();
     let Head { stdout, stderr, truncated } = split.into_head();
-    let stdout = options::text(stdout, limit);
-    let stderr = options::text(stderr, limit.saturating_sub(stdout.len()));
+    let stdout = text::within(stdout, limit);
+    let stderr = text::within(stderr, limit.saturating_sub(stdout.len()));
     let mut outcome = ContractBashOutcome {
         truncated,
         duration_ms: Some(duration.as_secs_f64() * 1000.0),
@@ -194,10 +197,10 @@ fn run(
         Err(ExecError::Cancelled { .. }) => outcome.cancelled = true,
         Err(error) => outcome.error = Some(failed(request, &directory, cwd, &error)),
     }
-    match lazy.and_then(Lazy::made) {
+    match lazy.and_then(LazySidecar::finish) {
         None => {}
-        Some(Ok(made)) => outcome.sidecar = Some(made),
-        Some(Err(error)) => outcome.sidecar_failed = Some(error.message),
+        Some(Ok(file)) => outcome.sidecar = Some(file.into()),
+        Some(Err(failure)) => outcome.sidecar_failed = Some(failure.message()),
     }
     if outcome.exit_code != Some(0) {
         let explain = |printed: &str| explain(printed, &plan, Door::Session);

@@ -8,12 +8,13 @@ use napi_derive::napi;
 use serde_json::Value;
 use toolwright_core::access::directories::GrantedName;
 use toolwright_core::access::policy::{Policy, PolicyRequest, Requirements};
-use toolwright_core::failure::{Failure, Unfinished};
+use toolwright_core::failure::Failure;
 use toolwright_policy::Variables;
 
 use super::rules::dialect;
-use crate::error::{NativeError, to_error};
+use crate::error::NativeError;
 use crate::options::paths;
+use crate::outcome::Outcome;
 
 /// What the variables of patterns stand for: absolute directories. An empty list is a variable that
 /// is defined and empty, with which no pattern comes to anything.
@@ -102,38 +103,26 @@ impl From<ContractPolicyRequest> for PolicyRequest {
     }
 }
 
-/// A policy, or why there is none.
-#[napi(object, object_from_js = false)]
-#[derive(Debug, Default)]
-pub struct ContractPolicyOutcome {
-    /// What was compiled.
-    pub policy: Option<ContractPolicy>,
-    /// What is wrong with the request: `details` has its place.
-    pub error: Option<NativeError>,
-}
-
-impl From<Result<Policy, Unfinished>> for ContractPolicyOutcome {
-    fn from(compiled: Result<Policy, Unfinished>) -> Self {
-        match compiled {
-            Ok(policy) => Self { policy: Some(ContractPolicy(Arc::new(policy))), error: None },
-            Err(unfinished) => Self { policy: None, error: to_error(unfinished) },
-        }
-    }
-}
-
 /// What a session may do, compiled. It does not change; `withAdHoc` gives another one.
 #[napi]
 #[derive(Debug, Clone)]
 pub struct ContractPolicy(pub(super) Arc<Policy>);
 
+impl From<Policy> for ContractPolicy {
+    fn from(policy: Policy) -> Self {
+        Self(Arc::new(policy))
+    }
+}
+
 /// Compiles what a session may do; a child of a session does no more than its parent may.
-#[napi(catch_unwind)]
+#[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
 #[must_use]
 pub fn compile_policy(
     request: ContractPolicyRequest,
     parent: Option<ClassInstance<'_, ContractPolicy>>,
-) -> ContractPolicyOutcome {
-    Policy::compile(&request.into(), parent.as_ref().map(|parent| &*parent.0)).into()
+) -> Outcome<ContractPolicy> {
+    let parent = parent.as_ref().map(|parent| &*parent.0);
+    Policy::compile(&request.into(), parent).map(ContractPolicy::from).into()
 }
 
 /// What a process may do.
@@ -156,14 +145,15 @@ pub struct ContractGrants {
 impl ContractPolicy {
     /// The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
     /// given what its parent may do by now.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
     #[must_use]
     pub fn with_ad_hoc(
         &self,
         ad_hoc: Vec<String>,
         parent: Option<ClassInstance<'_, ContractPolicy>>,
-    ) -> ContractPolicyOutcome {
-        self.0.with_ad_hoc(&paths(ad_hoc), parent.as_ref().map(|parent| &*parent.0)).into()
+    ) -> Outcome<ContractPolicy> {
+        let parent = parent.as_ref().map(|parent| &*parent.0);
+        self.0.with_ad_hoc(&paths(ad_hoc), parent).map(ContractPolicy::from).into()
     }
 
     /// The sets with their variables and braces written out, in the shape of the request.

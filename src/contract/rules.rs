@@ -11,7 +11,7 @@ use toolwright_policy::shell::{self, Dialect};
 use toolwright_policy::{Action, Decided, Resource, Rules, Subject};
 
 use super::policy::ContractVariables;
-use crate::error::NativeError;
+use crate::outcome::Outcome;
 
 /// A permission rule.
 #[napi(object)]
@@ -36,16 +36,6 @@ impl From<ContractRule> for WrittenRule {
     }
 }
 
-/// Rules, or why there are none.
-#[napi(object, object_from_js = false)]
-#[derive(Debug, Default)]
-pub struct ContractRulesOutcome {
-    /// What was compiled.
-    pub rules: Option<ContractRules>,
-    /// What is wrong with a rule: `details` has its place.
-    pub error: Option<NativeError>,
-}
-
 /// Rules, compiled. They do not change.
 #[napi]
 #[derive(Debug, Clone)]
@@ -53,20 +43,16 @@ pub struct ContractRules(pub(super) Arc<Rules>);
 
 /// Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if
 /// not `manifest.permissions`.
-#[napi(catch_unwind)]
+#[napi(catch_unwind, ts_return_type = "ContractRules | Unfinished")]
 #[must_use]
 pub fn compile_rules(
     variables: ContractVariables,
     rules: Vec<ContractRule>,
     manifest: Option<String>,
-) -> ContractRulesOutcome {
+) -> Outcome<ContractRules> {
     let rules = rules.into_iter().map(WrittenRule::from).collect();
-    match rules::compile(rules, &variables.into(), manifest.as_deref()) {
-        Ok(rules) => {
-            ContractRulesOutcome { rules: Some(ContractRules(Arc::new(rules))), error: None }
-        }
-        Err(failure) => ContractRulesOutcome { rules: None, error: Some(failure.into()) },
-    }
+    let compiled = rules::compile(rules, &variables.into(), manifest.as_deref());
+    compiled.map(|rules| ContractRules(Arc::new(rules))).into()
 }
 
 /// What a call does to one thing.

@@ -150,24 +150,6 @@ async function turn(signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** How long a call may wait for others on the pool that the runtime's own file operations use. */
-export const SHORT_WAIT_MS = 5
-
-/**
- * As {@link callInTurn}, for work that may have to wait for other calls on the same file: tried where it
- * is cheap, and begun anew on a thread of its own when it would hold that place up.
- */
-export async function callPatiently<O>(
-  limits: CallLimits,
-  quickly: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-  patiently: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
-): Promise<Finished<O>> {
-  return callInTurn(limits, async (native, cancel) => {
-    const outcome = await quickly(native, cancel)
-    return outcomeParts(outcome).error?.code === 'TOOL_FILE_BUSY' ? patiently(native, cancel) : outcome
-  })
-}
-
 /** What reading without waiting may take of one turn of the event loop, so that many reads leave the others theirs. */
 const NOWAIT_BUDGET_MS = 2
 /** After how long a turn counts as over where nobody says so: timers may be those of a test. */
@@ -247,6 +229,9 @@ export async function nativeArgsHash(json: string): Promise<string> {
 export function isUnfinished(outcome: unknown): outcome is Addon.Unfinished {
   return typeof outcome === 'object' && outcome !== null && 'isUnfinished' in outcome
 }
+
+/** The text of a file as the addon gives it. Buffer's decoder keeps a byte order mark, TextDecoder's default does not. */
+export const fileText = (text: string | Buffer): string => (typeof text === 'string' ? text : text.toString('utf8'))
 
 /** Error and cancellation of an outcome of either kind. */
 function outcomeParts(outcome: unknown): Legacy {

@@ -10,6 +10,7 @@ use crate::code::Code;
 pub mod access;
 pub mod changes;
 pub mod files;
+pub(crate) mod searches;
 
 /// A failure in the words that its reader gets.
 #[derive(Debug, Clone, PartialEq)]

@@ -33,7 +33,11 @@ impl WriteInput<'_> {
         let Self { file, content, limit_bytes, publish } = *self;
         let bytes = content.len() as u64;
         if bytes > limit_bytes {
-            return Err(file.unfinished(changes::content_too_large("Content", content, limit_bytes)));
+            return Err(file.unfinished(changes::content_too_large(
+                "Content",
+                content,
+                limit_bytes,
+            )));
         }
         let created = file
             .write(content.as_bytes(), publish, cancel)

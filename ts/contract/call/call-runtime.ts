@@ -1,6 +1,6 @@
 import type { ContractGlobRequest, SidecarRequest } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
-import { call, callInTurn, type CallLimits, tryNowait } from '../../core/native.js'
+import { call, callInTurn, type CallLimits, fileText, tryNowait } from '../../core/native.js'
 import type { CallScope } from './access-controller.js'
 import { ContractFailure } from '../registry/codes.js'
 import { commandEnvironment, commandNotes } from './command-notes.js'
@@ -85,12 +85,10 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const target = await access.open(path, 'read')
       const most = Math.min(limit, limits.readBytes)
       const whole = offset === 0 ? tryNowait(signal, () => target.tryReadCached(most)) : undefined
-      if (typeof whole === 'string') return { content: whole, offset, bytes: whole.length }
-      if (whole !== undefined) return { content: whole.toString('utf8'), offset, bytes: whole.length }
+      if (whole !== undefined) return { content: fileText(whole), offset, bytes: whole.length }
       const part = await patient(() => call(within(`read ${path}`), (_, cancel) => target.readRange(offset, most, cancel)))
-      const content = part.text ?? part.bytes?.toString('utf8') ?? ''
       return {
-        content,
+        content: fileText(part.text),
         offset: part.offset,
         bytes: part.fileBytes,
         ...(part.nextOffset === undefined ? {} : { next_offset: part.nextOffset }),
@@ -100,7 +98,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
     async write(path, content) {
       const target = await access.open(path, 'write')
       const before = caller.onOverwritten && (await textBefore(target, signal))
-      const { bytes = Buffer.byteLength(content), created = false } = await patient(() =>
+      const { bytes, created } = await patient(() =>
         callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )
       caller.onOverwritten?.(before)
@@ -110,7 +108,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const target = await access.open(path, 'edit')
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
       // Without a descriptor nothing has been changed.
-      const { replacements = 0 } = await patient(() =>
+      const { replacements } = await patient(() =>
         callInTurn(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
       )
       return { replacements }
@@ -119,11 +117,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const { target, also, agreed } = await access.search(path)
       if (target.kind !== 'directory') throw notADirectory(path ?? '.')
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
-      const {
-        entries = [],
-        notListed = [],
-        sidecar,
-      } = await withSidecar(caller, (file) => {
+      const { entries, notListed, sidecar } = await withSidecar(caller, (file) => {
         const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
         return callInTurn(most, (_, cancel) => target.glob(request, also, access.forSearches, cancel))
       })
@@ -134,11 +128,11 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const { target, also, agreed } = await access.search(path)
       const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const {
-        matches = [],
+        matches,
         last = [],
         count,
-        filesScanned = 0,
-        notSearched: left = [],
+        filesScanned,
+        notSearched: left,
         sidecar,
       } = await withSidecar(caller, (file) => {
         const request = {

@@ -1,5 +1,5 @@
 import type { OpenedTarget } from '../../../index.js'
-import { call, tryNowait } from '../../core/native.js'
+import { call, fileText, tryNowait } from '../../core/native.js'
 
 /** More is not kept: the text is for a diff that a person looks at. */
 const MOST_BYTES = 200_000
@@ -13,11 +13,11 @@ const texts = new WeakMap<object, string>()
 export async function textBefore(target: OpenedTarget | undefined, signal: AbortSignal): Promise<string | undefined> {
   if (target?.kind !== 'file' || (target.bytes ?? Infinity) > MOST_BYTES) return undefined
   const whole = tryNowait(signal, () => target.tryReadCached(MOST_BYTES))
-  if (whole !== undefined) return typeof whole === 'string' ? whole : whole.toString('utf8')
+  if (whole !== undefined) return fileText(whole)
   const limits = { signal, what: 'read what is overwritten', timeoutMs: READ_MS }
   try {
-    const { text, bytes, nextOffset, lossy } = await call(limits, (_, cancel) => target.readRange(0, MOST_BYTES, cancel))
-    return nextOffset === undefined && !lossy ? (text ?? bytes?.toString('utf8')) : undefined
+    const { text, nextOffset, lossy } = await call(limits, (_, cancel) => target.readRange(0, MOST_BYTES, cancel))
+    return nextOffset === undefined && !lossy ? fileText(text) : undefined
   } catch {
     // A call is not to fail for what is only shown: an abort is seen by the next step.
     return undefined

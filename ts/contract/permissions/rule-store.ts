@@ -180,7 +180,7 @@ export class RuleStore implements PermissionRules {
 
   #compile(variables: ContractVariables): ContractRules {
     const list = this.#list().map(({ permission, pattern, action, source }) => ({ permission, pattern, action, source }))
-    return unwrap(this.#addon.compileRules(variables, list, this.#manifestList)).rules as ContractRules
+    return unwrap(this.#addon.compileRules(variables, list, this.#manifestList))
   }
 
   #list(): StoredRule[] {

@@ -11,7 +11,7 @@ import type {
 } from '../../../index.js'
 import { boundedPath } from '../../core/bounded-path.js'
 import { ToolError } from '../../core/errors.js'
-import { call, type CallLimits, nativeAddon, tryNowait, unwrap } from '../../core/native.js'
+import { call, type CallLimits, isUnfinished, nativeAddon, tryNowait, unwrap } from '../../core/native.js'
 import type { FileAccess } from '../registry/contract-tool.js'
 import type { RequirementSet } from '../registry/requirements.js'
 
@@ -69,14 +69,14 @@ export class SessionPolicy {
   constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
     this.addon = addon
     this.#native =
-      'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native)).policy as ContractPolicy) : request
+      'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native))) : request
   }
 
   /** The same for other directories of `{ad-hoc}`. Nothing else is looked up again. */
   withAdHoc(directories: readonly string[], parent: SessionPolicy | undefined): SessionPolicy {
     return new SessionPolicy(
       this.addon,
-      unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)).policy as ContractPolicy,
+      unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)),
     )
   }
 
@@ -117,13 +117,12 @@ export class SessionPolicy {
       if (seen !== undefined) return seen
     }
     const limits: CallLimits = { signal, timeoutMs: OPEN_MS, what: `open ${path}` }
-    const { target } = await call(limits, async (_, cancel) => {
+    return call(limits, async (_, cancel) => {
       const opened = await this.addon.openTarget(this.#native, path, access, cancel)
-      // Nobody is left who would close it.
-      if (signal.aborted) opened.target?.close()
+      // After an abort nothing else would close it.
+      if (signal.aborted && !isUnfinished(opened)) opened.close()
       return opened
     })
-    return target as OpenedTarget
   }
 
   /** Runs a command line in a directory that was opened. */

@@ -3,7 +3,7 @@ import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { grantedRoot } from '../../core/granted-root.js'
-import { callPatiently, SHORT_WAIT_MS } from '../../core/native.js'
+import { callInTurn } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
@@ -80,10 +80,8 @@ async function editFile(
   const target = plan.pathUnchecked(path)
   const { maxOutputBytes, publish } = plan
   const terms = { limitBytes: maxOutputBytes, byContent }
-  const { summary } = await callPatiently(
-    plan.changeLimits(`edit ${target}`),
-    (addon, cancel) => addon.edit(grantedRoot(addon, plan), target, patch, terms, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
-    (addon, cancel) => addon.editWaiting(grantedRoot(addon, plan), target, patch, terms, publish, cancel),
+  const { summary } = await callInTurn(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
+    addon.edit(grantedRoot(addon, plan), target, patch, terms, publish, cancel),
   )
   return summary
 }

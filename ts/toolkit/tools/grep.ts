@@ -73,8 +73,7 @@ async function grepFiles(pattern: string, path: string | undefined, ctx: ToolCon
   if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
   const target = path === undefined ? '.' : plan.path(path)
   const limits = plan.limits(`grep ${target}`, plan.timeoutMs + STUCK_MS)
-  const { text } = await callInTurn(limits, (addon, cancel) =>
+  return callInTurn(limits, (addon, cancel) =>
     addon.grep(grantedRoot(addon, plan), pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
   )
-  return text ?? ''
 }

@@ -3,7 +3,7 @@ import type { DefinedToolContext } from '../call-context.js'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { grantedRoot } from '../../core/granted-root.js'
-import { call, tryNowait } from '../../core/native.js'
+import { call, fileText, tryNowait } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { type CallPlan, callPlan } from './call-plan.js'
@@ -111,10 +111,7 @@ async function readForModel(
       return `${image.mediaType}, ${image.bytes.byteLength} bytes`
     }
   }
-  const limits = plan.limits(`read ${target}`)
-  const seen = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, plan.maxOutputBytes))
-  if (seen !== undefined && !hasNul(seen)) return typeof seen === 'string' ? seen : seen.toString('utf8')
-  return textOf(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, true, cancel)))
+  return readText(plan, target, true)
 }
 
 async function readLines(
@@ -126,21 +123,22 @@ async function readLines(
   const lines = await call(plan.limits(`read ${target}`), (addon, cancel) =>
     addon.readLines(grantedRoot(addon, plan), target, wanted, cancel),
   )
-  const { count, hasMore, isCut, total } = lines
+  const { text, count, hasMore, isCut, total } = lines
   const last = offset + count - 1
   const parts: string[] = []
   if (isCut) parts.push(`(Line ${last} is longer than ${plan.maxOutputBytes} bytes: this is its beginning.)`)
   if (hasMore) parts.push(`(There are more lines: go on with offset ${last + 1}.)`)
   else if (count === 0) parts.push(total === 0 ? '(empty file)' : `(There is no line ${offset}: the file has ${total ?? 0}.)`)
-  return { lines: textOf(lines), note: parts.length === 0 ? undefined : parts.join('\n') }
+  return { lines: fileText(text), note: parts.length === 0 ? undefined : parts.join('\n') }
 }
 
 /** The image at a path, where it is one and no larger than the host lets models see. */
 async function readImage(plan: CallPlan, target: string): Promise<ReadImage | undefined> {
-  const { bytes } = await call(plan.limits(`read ${target}`), (addon, cancel) =>
+  const bytes = await call(plan.limits(`read ${target}`), (addon, cancel) =>
     addon.read(grantedRoot(addon, plan), target, plan.imageBytes, false, cancel),
   )
-  return bytes === undefined ? undefined : imageOf(bytes)
+  // What is ASCII is text.
+  return typeof bytes === 'string' ? undefined : imageOf(bytes)
 }
 
 function checkLine(name: string, line: unknown): void {
@@ -148,23 +146,16 @@ function checkLine(name: string, line: unknown): void {
   throw invalid(`${name} must be a whole number from 1: lines are counted, not bytes.`)
 }
 
-/** As far as it is looked at to tell a text. */
-const BEGINNING = 8_192
-
-function hasNul(seen: string | Buffer): boolean {
-  return typeof seen === 'string' ? seen.slice(0, BEGINNING).includes('\0') : seen.subarray(0, BEGINNING).includes(0)
-}
-
-function textOf({ text, bytes }: { text?: string; bytes?: Buffer }): string {
-  // Buffer's decoder keeps a byte order mark, TextDecoder's default does not.
-  return text ?? bytes?.toString('utf8') ?? ''
-}
-
 async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
   const plan = callPlan(ctx, bound, 'read')
-  const target = plan.path(path)
+  return readText(plan, plan.path(path), false)
+}
+
+/** A whole file: at once where it is in memory, and on another thread where it is not. */
+async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<string> {
   const limits = plan.limits(`read ${target}`)
-  const seen = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, plan.maxOutputBytes))
-  if (seen !== undefined) return typeof seen === 'string' ? seen : seen.toString('utf8')
-  return textOf(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, plan.maxOutputBytes, false, cancel)))
+  const { maxOutputBytes } = plan
+  const cached = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
+  if (cached !== undefined) return fileText(cached)
+  return fileText(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, maxOutputBytes, textOnly, cancel)))
 }

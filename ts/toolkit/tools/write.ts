@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ToolContext } from '../context.js'
 import { type CallableTool, defineBoundTool } from '../define-tool.js'
 import { grantedRoot } from '../../core/granted-root.js'
-import { callPatiently, SHORT_WAIT_MS } from '../../core/native.js'
+import { callInTurn } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
 import type { BoundToolOptions, ToolOptions } from '../settings.js'
 import { callPlan } from './call-plan.js'
@@ -61,11 +61,8 @@ async function writeFile(path: string, content: string, ctx: ToolContext | undef
   // The size of the content is judged before the path is.
   const target = plan.pathUnchecked(path)
   const { maxOutputBytes, publish } = plan
-  await callPatiently(
-    plan.changeLimits(`write ${target}`),
-    (addon, cancel) =>
-      addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, { ...publish, waitMs: SHORT_WAIT_MS }, cancel),
-    (addon, cancel) => addon.writeWaiting(grantedRoot(addon, plan), target, content, maxOutputBytes, publish, cancel),
+  await callInTurn(plan.changeLimits(`write ${target}`), (addon, cancel) =>
+    addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, publish, cancel),
   )
   return 'ok'
 }

@@ -54,8 +54,9 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Failure {
     let (summary, message) = (error.summary(), error.to_string());
     let rest = message.strip_prefix(&summary).unwrap_or_default();
     let place = format!("{summary}: `{path}`{rest}");
-    let failure =
-        Failure::new(code, summary, place).with_hint(patches::replacement_hint(error)).with("path", path);
+    let failure = Failure::new(code, summary, place)
+        .with_hint(patches::replacement_hint(error))
+        .with("path", path);
     match error {
         ReplaceError::NotFound { candidates } => {
             let lines: Vec<usize> = candidates.iter().map(|candidate| candidate.line).collect();

@@ -84,3 +84,10 @@ pub fn working_directory(error: &FsError, hint: &'static str) -> Unfinished {
         _ => error.into(),
     }
 }
+
+/// The whole of an output that was cut could not be written beside it.
+pub(crate) fn output_not_kept(error: &std::io::Error) -> Failure {
+    let summary = "The whole output could not be kept";
+    Failure::new(Code::IoFailed, summary, format!("{summary}: {error}"))
+        .with_hint(voice::files::OUTPUT_NOT_KEPT)
+}

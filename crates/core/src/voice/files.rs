@@ -6,6 +6,9 @@ use toolwright_fs::{FileKind, FsError, NAME_DESCRIPTOR, SYNC_DIRECTORY, WRITE_IN
 pub(crate) const BINARY: &str =
     "Only text can be read; look at it with a command that knows its format.";
 
+/// After an attempt to write the whole of an output beside it.
+pub(crate) const OUTPUT_NOT_KEPT: &str = "Ask for less output at once.";
+
 /// For every reader, unless [`session_hint`] has another.
 pub(crate) fn hint(error: &FsError) -> &'static str {
     match error {

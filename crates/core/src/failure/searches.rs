@@ -1,0 +1,90 @@
+//! Failures of searches.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use toolwright_fs::FsError;
+use toolwright_search::GrepError;
+
+use super::{Failure, Unfinished};
+use crate::code::Code;
+use crate::text;
+use crate::voice::searches::hint;
+
+/// A search of the tools door. What it found until a timeout is in the message: a model sees nothing
+/// else.
+pub(crate) fn grep(
+    error: GrepError,
+    pattern: &str,
+    limit_bytes: usize,
+    timeout: Duration,
+) -> Unfinished {
+    match error {
+        GrepError::TimedOut { .. } => {
+            let summary = format!("Command timed out after {}ms", timeout.as_millis());
+            let failure = timed_out(&error, summary, "grep")
+                .with("timeoutMs", u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+            let GrepError::TimedOut { partial, .. } = error else { return failure.into() };
+            let found = text::within(partial, limit_bytes);
+            let failure = failure.with("output", found.as_str());
+            if found.is_empty() {
+                return failure.into();
+            }
+            failure.with_partial_output(format!("Output until then:\n{found}")).into()
+        }
+        // Such as too many open files, which says nothing about the path or the pattern.
+        GrepError::Unreadable { source, path } if source.kind() != ErrorKind::PermissionDenied => {
+            let path = path.to_string_lossy().into_owned();
+            FsError::Io { path, operation: "searching", source }.into()
+        }
+        error => failed(&error, pattern),
+    }
+}
+
+/// A search of a session.
+pub(crate) fn in_session(
+    error: GrepError,
+    tool: &str,
+    pattern: &str,
+    timeout: Duration,
+) -> Unfinished {
+    match error {
+        GrepError::TimedOut { .. } => {
+            let summary = format!("Search timed out after {}ms", timeout.as_millis());
+            let failure = timed_out(&error, summary, tool);
+            let GrepError::TimedOut { partial, .. } = error else { return failure.into() };
+            failure.with("output", String::from_utf8_lossy(&partial)).into()
+        }
+        error => failed(&error, pattern),
+    }
+}
+
+/// The start of a search that cannot be found is the search's failure, in ripgrep's words; one that
+/// leaves the root stays what it is.
+pub(crate) fn start(error: FsError) -> Unfinished {
+    match error {
+        FsError::NotFound { path } | FsError::NotADirectory { path } => {
+            let missing = GrepError::Missing { path: path.as_str().into() };
+            Failure::without_place(Code::GrepFailed, missing.to_string())
+                .with_hint(hint(&missing))
+                .with("path", path)
+                .into()
+        }
+        error => error.into(),
+    }
+}
+
+fn timed_out(error: &GrepError, summary: String, tool: &str) -> Failure {
+    let place = format!("{summary}: {tool}. {error}");
+    Failure::new(Code::ProcessTimeout, summary, place).with_hint(hint(error)).with("command", tool)
+}
+
+fn failed(error: &GrepError, pattern: &str) -> Unfinished {
+    if matches!(error, GrepError::Cancelled { .. }) {
+        return Unfinished::Cancelled;
+    }
+    Failure::without_place(Code::GrepFailed, error.to_string())
+        .with_hint(hint(error))
+        .with("pattern", pattern)
+        .into()
+}
