@@ -77,7 +77,7 @@ impl<'r> LazySidecar<'r> {
     #[must_use]
     pub fn finish(self) -> Option<Result<SidecarFile, Failure>> {
         let sidecar = self.sidecar?;
-        Some(sidecar.as_ref().map(SidecarFile::from).map_err(|error| files::output_not_kept(error)))
+        Some(sidecar.as_ref().map(SidecarFile::from).map_err(files::output_not_kept))
     }
 }
 

@@ -132,7 +132,7 @@ fn credential_stores_are_closed_unless_a_pattern_names_them() {
 fn every_set_and_the_parent_have_to_allow() {
     let wide = json!({ "fs": { "read": ["{workspace}/**"] } });
     let narrow = json!({ "fs": { "read": ["{workspace}/docs/**"] } });
-    let parent = Policy::compile(&request(&[narrow.clone()]), None).unwrap();
+    let parent = Policy::compile(&request(std::slice::from_ref(&narrow)), None).unwrap();
     let both = Policy::compile(&request(&[wide.clone(), narrow]), None).unwrap();
     let child = Policy::compile(&request(&[wide]), Some(&parent)).unwrap();
     for policy in [&both, &child] {
