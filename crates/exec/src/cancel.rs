@@ -7,16 +7,16 @@ use std::{fmt, io};
 
 use rustix::io::Errno;
 
-/// What tells a running command to stop.
+/// Asks a running command to stop.
 ///
-/// A plain [`AtomicBool`] will do; it is looked at every 10 ms. A [`Cancel`] is noticed at once, and
-/// the thread sleeps without ticking until something happens.
+/// A plain [`AtomicBool`] works, and is polled every 10 ms. A [`Cancel`] takes effect at once, and
+/// the thread sleeps until something happens.
 pub trait CancelSource: Sync + fmt::Debug {
     /// Whether the command is to be stopped. Once true, always true.
     fn is_cancelled(&self) -> bool;
 
-    /// What is woken whenever [`is_cancelled`](Self::is_cancelled) has become true. `None`: it has
-    /// to be asked.
+    /// The waker that wakes a sleeper once [`is_cancelled`](Self::is_cancelled) becomes true.
+    /// `None` means that the flag has to be polled.
     fn waker(&self) -> Option<&Waker> {
         None
     }
@@ -90,7 +90,7 @@ impl Cancel {
 
 impl Drop for Cancel {
     fn drop(&mut self) {
-        // One that was used may still be awake.
+        // A used one may still be awake.
         if !*self.was_woken.get_mut()
             && let Some(waker) = self.waker.take()
         {
@@ -112,8 +112,8 @@ impl CancelSource for Cancel {
     }
 }
 
-/// Ends the sleep of a thread in `poll`. Wake-ups are not counted, and none is lost: one that comes
-/// before the sleep ends it at once.
+/// Ends the sleep of a thread in `poll`. Wake-ups are not counted, and none is lost: one before the
+/// sleep ends it at once.
 #[derive(Debug)]
 pub struct Waker {
     reader: OwnedFd,

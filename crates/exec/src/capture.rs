@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::io;
 
-/// From this limit on, output that was cut keeps its end too, after a line that says what is
-/// missing. Below it the line would be most of the output.
+/// From this limit on, cut output keeps its end too, after a line that states what is missing.
+/// Below it, that line would be most of the output.
 const BOTH_ENDS_FROM: usize = 1024;
 
-/// What a command wrote.
+/// The output of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
     /// stdout and stderr in arrival order, never longer than the limit. Not always UTF-8; but
@@ -22,8 +22,7 @@ pub struct Output {
 /// Takes a stream in pieces and keeps the part of it that will be shown.
 pub(crate) struct Capture {
     limit: usize,
-    /// All of it, until that is more than the limit; then the first bytes, as many as the beginning can
-    /// show.
+    /// All output, until it exceeds the limit; then only the bytes of the beginning that fit.
     head: Vec<u8>,
     head_room: usize,
     /// The last bytes that are not in `head`: a ring.
@@ -51,8 +50,8 @@ impl Capture {
         }
     }
 
-    /// Reads once by `read`, which appends to what it is given: straight to where it stays while there
-    /// is room for a whole `block`, so that nothing is copied. What has come.
+    /// Reads once by `read`, which appends to its argument, and returns the new bytes. As long as a
+    /// whole `block` fits, it reads straight into place, so that nothing is copied.
     pub(crate) fn read<'c>(
         &'c mut self,
         block: &'c mut Vec<u8>,
@@ -79,7 +78,7 @@ impl Capture {
         Ok(block)
     }
 
-    /// Room for so many bytes more: doubling as usual, but not far past what can ever be kept.
+    /// Reserves room for `more` bytes: doubling as usual, but not far past the limit.
     fn reserve(&mut self, more: usize) {
         let needed = self.head.len() + more;
         if needed > self.head.capacity() {
@@ -88,7 +87,7 @@ impl Capture {
         }
     }
 
-    /// It is more than the limit: what is kept is the beginning and the end from here on.
+    /// Switches to keeping the beginning and the end, once the output exceeds the limit.
     fn cut(&mut self) {
         if !self.is_cut {
             self.is_cut = true;
@@ -104,7 +103,7 @@ impl Capture {
         self.tail.drain(..surplus);
         let needed = self.tail.len() + piece.len();
         if needed > self.tail.capacity() {
-            // Doubling as usual, but not past what can ever be kept.
+            // Doubling as usual, but not past the limit.
             let capacity = (self.tail.capacity() * 2).max(needed).min(room);
             self.tail.reserve_exact(capacity - self.tail.len());
         }
@@ -177,8 +176,8 @@ mod tests {
         capture.finish()
     }
 
-    /// The same, read as much at once as each of `sizes` says, in turn, with so much `more` memory at
-    /// first than is needed, as the system may give it.
+    /// The same, with reads of each of `sizes` in turn, and with `more` memory at first than
+    /// needed, as the allocator may return it.
     fn read(limit: usize, more: usize, block: usize, input: &[u8], sizes: &[usize]) -> Output {
         let (mut capture, mut block) = (Capture::new(limit), Vec::with_capacity(block));
         if more > 0 {

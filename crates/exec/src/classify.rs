@@ -1,6 +1,6 @@
-//! Tells what a failed start was about. `posix_spawn` reports one number for the change of
-//! directory, the program and its interpreter, so the places are looked at afterwards, in the order
-//! in which the child would have met them. The answer is an explanation, never a permission.
+//! Finds the reason of a failed start. `posix_spawn` reports one number for the change of
+//! directory, the program and its interpreter, so this module checks them afterwards, in the order
+//! in which the child would have met them. The result is an explanation, never a permission.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -31,8 +31,8 @@ use toolwright_sandbox::wire::{Request, frame_length, run_frame};
 use crate::error::{ExecError, SpawnReason};
 use crate::request::{ExecEnv, ExecRequest, Sandbox};
 
-/// Starts the command; what becomes of it is the leader's to tell. `writers` is for stdout, and for
-/// stderr where that is apart.
+/// Starts the command. The leader reports how that went. `writers` holds the pipe for stdout, and
+/// one for stderr if that is separate.
 pub(crate) fn start(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
@@ -66,7 +66,7 @@ pub(crate) fn start(
             run_frame(&wanted, arguments, variables)
         }
     };
-    // Far more than what the system takes for arguments and environment, and no frame.
+    // The frame would be too long, far beyond what the system takes for arguments and environment.
     if frame.first_chunk().is_none_or(|header| frame_length(*header).is_err()) {
         return Err(ExecError::Spawn {
             reason: SpawnReason::TooLong,

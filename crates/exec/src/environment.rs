@@ -1,9 +1,9 @@
-//! Which variables of the host a command gets to see.
+//! Selects the variables of the host that a command gets.
 //!
 //! A command that a model wrote runs with the user's rights, and its output goes back to the model.
-//! What it does not need to know it is not told: secrets, the way to an agent that holds secrets,
-//! and what would run code in it that nobody asked for. Everything else is passed, since a command
-//! is to work as it does in the user's shell. A pure function: variables in, variables out.
+//! So it gets no secrets, no way to an agent that holds secrets, and no variable that runs code in
+//! it unasked. All other variables pass, because a command should work as in the user's shell. The
+//! selection is a pure function: variables in, variables out.
 //!
 //! The rules and their reasons: `docs/decisions/2026-11-20-environment-policy.md`.
 
@@ -13,7 +13,7 @@ mod secret;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// What a command gets to see.
+/// The variables that a command gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Policy {
     /// Everything.
@@ -31,9 +31,9 @@ impl Default for Policy {
 /// The exceptions, and the state of the network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Names that are passed all the same. Case does not matter; `*` stands for any characters.
+    /// Names that pass despite the rules. Case does not matter; `*` stands for any characters.
     pub allow: Vec<String>,
-    /// Variables that are added, or given another value. No rule applies to them: the host says so.
+    /// Variables that are added or replaced. No rule applies to them, because the host chose them.
     pub set: Vec<(OsString, OsString)>,
     /// Whether the command has no network. A proxy is of no use then, and its address a lead.
     pub network_blocked: bool,
@@ -59,7 +59,7 @@ pub enum Reason {
 }
 
 impl Policy {
-    /// What of the given variables a command gets to see, in their order, and then what is set.
+    /// The variables that pass, in their order, followed by those that are set.
     #[must_use]
     pub fn apply(
         &self,
@@ -78,7 +78,7 @@ impl Policy {
 }
 
 impl Filter {
-    /// Why a given variable is not passed; `None` if it is. What is set is not looked at.
+    /// Why a variable does not pass, or `None` if it does. Variables that are set are not checked.
     #[must_use]
     pub fn reason(&self, name: &OsStr, value: &OsStr) -> Option<Reason> {
         if !is_valid(name, value) {
@@ -98,7 +98,7 @@ impl Filter {
 #[must_use]
 pub fn reason(name: &OsStr, value: &OsStr) -> Option<Reason> {
     let name = name.as_bytes().to_ascii_uppercase();
-    // What is most surprising to be without is named first.
+    // The most surprising omission comes first.
     if inject::is_injection(&name) {
         Some(Reason::Injection)
     } else if inject::is_of_the_host(&name) {
@@ -114,16 +114,17 @@ pub fn reason(name: &OsStr, value: &OsStr) -> Option<Reason> {
     }
 }
 
-/// Whether a variable makes a shell run or read something else than its command line says: a startup
-/// file, functions in the place of commands, other options or another grammar. A shell whose line was
-/// judged beforehand is not given it, whoever set it.
+/// Whether a variable makes a shell run or read something else than its command line: a startup
+/// file, functions in place of commands, other options or another grammar. A shell whose line was
+/// judged beforehand does not get it, whether or not the host has set it.
 #[must_use]
 pub fn is_for_a_shell(name: &OsStr) -> bool {
     inject::is_for_a_shell(name.as_bytes())
 }
 
-/// `HTTP_PROXY`, `all_proxy`, `npm_config_https_proxy`; also `NO_PROXY`, which means nothing without
-/// them. Not `GOPROXY`: it says where modules come from, and `off` and `file://` count offline.
+/// `HTTP_PROXY`, `all_proxy`, `npm_config_https_proxy`; also `NO_PROXY`, which means nothing
+/// without them. Not `GOPROXY`: it names the source of modules, and `off` and `file://` count
+/// offline.
 fn is_proxy(name: &[u8]) -> bool {
     name == b"PROXY" || name.ends_with(b"_PROXY") || name.ends_with(b"_NOPROXY")
 }

@@ -1,5 +1,5 @@
-//! What can keep a command from running to its end. A command that ends with a code or a signal of
-//! its own is no error here.
+//! Why a command did not run to its end. A command that exits with a code or dies of a signal of
+//! its own is no error.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,19 +19,19 @@ pub enum ExecError {
         program: String,
         /// Which part of the request.
         what: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
     /// The program could not be started.
     #[error("Cannot run `{program}` in `{}`: {reason}", cwd.display())]
     Spawn {
-        /// Why, as far as can be told.
+        /// The reason, as far as it is known.
         reason: SpawnReason,
         /// The program asked for.
         program: String,
         /// The directory it was to run in.
         cwd: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The command was not run, because it could not be confined.
@@ -39,7 +39,7 @@ pub enum ExecError {
     Unconfined {
         /// The program asked for.
         program: String,
-        /// What is missing.
+        /// The missing layer.
         missing: Missing,
     },
     /// The command was not run, because a granted directory was found to be another one.
@@ -47,7 +47,7 @@ pub enum ExecError {
     GrantChanged {
         /// The program asked for.
         program: String,
-        /// What was found.
+        /// The changed path.
         what: String,
     },
     /// The time was up; the process group has been killed.
@@ -55,7 +55,7 @@ pub enum ExecError {
     TimedOut {
         /// The program asked for.
         program: String,
-        /// What it wrote until then.
+        /// The output until then.
         output: Output,
         /// stderr, if it was to come by itself.
         stderr: Option<Output>,
@@ -67,23 +67,23 @@ pub enum ExecError {
     Cancelled {
         /// The program asked for.
         program: String,
-        /// What it wrote until then.
+        /// The output until then.
         output: Output,
         /// stderr, if it was to come by itself.
         stderr: Option<Output>,
     },
-    /// The program was started and then could not be followed, most often because something in the
-    /// host waits for every child (`waitpid(-1)`) or ignores `SIGCHLD`. What was left of the process
-    /// group has been killed.
+    /// The program was started and could not be followed, most often because the host waits for
+    /// every child (`waitpid(-1)`) or ignores `SIGCHLD`. The rest of the process group has been
+    /// killed.
     #[error("`{program}` was started, but its end could not be observed: {source}")]
     Lost {
         /// The program asked for.
         program: String,
-        /// What it wrote until then.
+        /// The output until then.
         output: Output,
         /// stderr, if it was to come by itself.
         stderr: Option<Output>,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,9 +1,9 @@
 //! The started command as the leader of its process group.
 //!
-//! While the leader is not reaped, its number stands for this group and nothing else, whether it
-//! still runs or not. Everything that sends a signal therefore happens before [`Leader::reap`], and
-//! dropping a leader kills, then reaps. What has left the group is killed with it where it is searched
-//! for: see [`Descendants`].
+//! Until the leader is reaped, its number stands for this group and nothing else, whether or not
+//! the leader still runs. So every signal is sent before [`Leader::reap`], and dropping a leader
+//! kills, then reaps. Processes that have left the group are killed with it where the system offers
+//! a search for them: see [`Descendants`].
 
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
@@ -25,7 +25,7 @@ const SEARCHED: bool = cfg!(target_os = "macos");
 const KILL_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) struct ChildLeader {
-    /// `None` once it is reaped, or is known to have been reaped by somebody else.
+    /// `None` once it is reaped, here or by the host.
     child: Option<Child>,
     pid: Option<Pid>,
     /// Becomes readable when the leader ends. Missing on systems that have no such thing.
@@ -61,8 +61,8 @@ impl ChildLeader {
             match waitid(WaitId::Pid(pid), options) {
                 Err(Errno::INTR) => {}
                 Err(error) => {
-                    // Somebody in the host waits for children that are not theirs. The number may
-                    // be a stranger's by now, so nothing is sent to it after this.
+                    // The host waits for children that are not its own. The number may belong to a
+                    // stranger by now, so no signal is sent to it any more.
                     self.child = None;
                     self.pid = None;
                     self.kill_family(|| kill_orphans(pid));
@@ -77,10 +77,10 @@ impl ChildLeader {
         }
     }
 
-    /// Kills every process of the group, the leader should it have changed its group, and those of
-    /// its descendants that are found.
+    /// Kills every process of the group, the leader even if it has changed its group, and the
+    /// descendants that are found.
     ///
-    /// Errors are of no use: there is nobody left, or somebody whom this user may not signal.
+    /// Errors are ignored: no process is left, or one that this user may not signal.
     fn kill(&mut self) {
         let pid = self.pid;
         self.kill_family(|| {
@@ -142,9 +142,9 @@ impl ChildLeader {
     }
 }
 
-/// Kills what is left of the group of a leader that somebody else has reaped. As long as a group has
-/// members its number is given to no new process; so if there is a process of that number, the
-/// group was empty, and the number is a stranger's.
+/// Kills the group of a leader that the host has reaped. The number of a group with members is
+/// given to no new process. So if a process has that number, the group was empty, and the number is
+/// a stranger's.
 fn kill_orphans(leader: Pid) {
     if test_kill_process(leader) == Err(Errno::SRCH) {
         let _ = kill_process_group(leader, Signal::KILL);

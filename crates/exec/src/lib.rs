@@ -1,40 +1,52 @@
-//! Runs one program with arguments, without a shell, and hands back what it wrote and how it ended.
+//! Runs one program with arguments, without a shell, and returns its output and how it ended.
 //!
-//! What makes this more than `std::process::Command::output`:
-//!
-//! * **The host is never forked.** Only features of `Command` that the standard library carries out
-//!   with `posix_spawn` are used (a process group, a directory, no `pre_exec`), and the program is
-//!   looked up here, because a lookup in a changed `PATH` would fall back to `fork`. Forking a
-//!   process of a gigabyte blocks it for tens of milliseconds.
-//! * **The end of the command is the end of the call.** A background child that still holds the
-//!   pipe does not delay it: after the command has ended, what is in the pipe is read, late writers
-//!   get [`GRACE`], and the whole process group is killed with `SIGKILL`; likewise on timeout and
-//!   on cancel.
-//! * **The group is killed before its leader is reaped.** Until then its number cannot be given to
-//!   anybody else, so no stranger is ever hit.
-//! * **Output is bounded.** stdout and stderr share one pipe, in arrival order, or have one each;
-//!   of a flood the beginning and the end are kept.
-//! * **Output can be had while the command runs**, with backpressure: see [`run_streaming`].
-//! * **Nothing is left behind**: no zombie, no descriptor, on any path.
-//!
-//! Not covered here: a child that leaves the group with `setsid` or `setpgid` survives, unless it is
-//! searched for by descent, as on macOS; and a descriptor that the host opened without `O_CLOEXEC` is
-//! inherited (none of this crate's is); `posix_spawn` as the standard library uses it closes none. Both
-//! take the helper that confines a command, which wraps this crate's launch.
-//!
-//! ```no_run
+//! ```
 //! use std::{path::Path, time::Duration};
-//! use toolwright_exec::{Cancel, ExecRequest, run};
+//! use toolwright_exec::{Cancel, ExecRequest, Exit, run};
 //!
-//! let args = ["check".to_owned()];
+//! let args = ["hello".to_owned()];
 //! let finished = run(&ExecRequest {
-//!     cwd: Path::new("/srv/project"),
+//!     cwd: Path::new("/"),
 //!     timeout: Duration::from_secs(60),
 //!     cancel: &Cancel::new(),
-//!     ..ExecRequest::new("cargo", &args)
+//!     ..ExecRequest::new("echo", &args)
 //! })?;
+//! assert_eq!(finished.exit, Exit::Code(0));
+//! assert_eq!(finished.output.bytes, b"hello\n");
 //! # Ok::<(), toolwright_exec::ExecError>(())
 //! ```
+//!
+//! # What it promises beyond `std::process::Command::output`
+//!
+//! * **The host is never forked.** This crate uses only those features of `Command` that the standard
+//!   library implements with `posix_spawn`: a process group and a directory, no `pre_exec`. It looks
+//!   the program up itself, because a lookup in a changed `PATH` would fall back to `fork`. Forking a
+//!   process of a gigabyte blocks it for tens of milliseconds.
+//! * **The end of the command is the end of the call.** A background child that still holds the pipe
+//!   does not delay it. After the command has ended, the contents of the pipe are read, late writers
+//!   get [`GRACE`], and `SIGKILL` ends the whole process group; the same happens on timeout and on
+//!   cancellation.
+//! * **The group is killed before its leader is reaped.** Until then its number cannot be given to
+//!   another group, so no stranger is hit.
+//! * **Output is bounded.** stdout and stderr share one pipe, in the order of arrival, or have one
+//!   each. Of long output the beginning and the end are kept.
+//! * **Output streams while the command runs**, with backpressure: see [`run_streaming`].
+//! * **Nothing is left behind**, no zombie and no descriptor, on any path.
+//!
+//! # Confined commands
+//!
+//! A request with a [`Sandbox`] runs behind the kernel's layers. On Linux this crate carries the sandbox
+//! program, starts one supervisor for each plan, and keeps idle workers, because making one takes
+//! several times as long as starting a command. Supervisors end with the host, and a process that
+//! exits waits until those without commands have removed their placeholders. A host that is killed
+//! cannot wait; they then end on their own.
+//!
+//! # Limits
+//!
+//! Without a sandbox, a child that leaves the group with `setsid` or `setpgid` survives, except on macOS,
+//! where descendants are searched for. A descriptor that the host opened without `O_CLOEXEC` is
+//! inherited, because `posix_spawn` as the standard library uses it closes none. Confined commands
+//! have neither gap.
 
 mod cancel;
 mod capture;

@@ -15,7 +15,7 @@ pub struct Missing {
     pub reason: String,
 }
 
-/// What a layer is required for.
+/// The purpose of a required layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirement {
     /// The plan blocks the network.

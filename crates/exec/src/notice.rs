@@ -1,11 +1,10 @@
-//! What a person who runs a host should know and has not asked for: said on stderr, each once in the
-//! life of the process.
+//! Notices for the person who runs a host: written to stderr, each once in the life of the process.
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Something to be said.
+/// A notice.
 #[derive(Debug, Clone, Copy)]
 pub enum Notice<'a> {
     /// Commands run without anything that confines files, because of this.
@@ -17,7 +16,7 @@ pub enum Notice<'a> {
 static SAID: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
 impl Notice<'_> {
-    /// Says it, unless its like has been said.
+    /// Writes it, unless one of its kind has been written.
     pub fn say_once(self) {
         let said = match self {
             Self::FilesAreOpen(_) => &SAID[0],
@@ -38,7 +37,7 @@ impl Notice<'_> {
                 home.display()
             ),
         };
-        // Of one line, so that it comes whole; and whoever has closed stderr does not want it.
+        // One line, so that it arrives whole. A host that has closed stderr does not want it.
         let _ = io::stderr().write_all(format!("[toolwright] {text}\n").as_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! The pipes of a command, and what is read from them.
+//! The pipes of a command, and reading them.
 
 use std::io::{self, PipeReader};
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use crate::sink::{Feed, Sink, Stream};
 /// The size of one read, and of a pipe by default. A larger pipe gains nothing while the reader polls,
 /// and it counts against a quota of the user, beyond which all new pipes of that user are tiny.
 const BLOCK: usize = 64 << 10;
-/// The most that a pipe of an unprivileged process holds. It bounds how much is read of a process outside
-/// the group that goes on writing.
+/// The most that a pipe of an unprivileged process holds. It bounds the last read, if a process
+/// outside the group goes on writing.
 const PIPE_MAX: usize = 1 << 20;
 
 /// A pipe, read to its end at most once.
@@ -153,7 +153,7 @@ impl<'s> OutputPipes<'s> {
         Ok(())
     }
 
-    /// Reads what is in the pipes now, whether or not the sink is ready.
+    /// Reads the current contents of the pipes, whether or not the sink is ready.
     pub(crate) fn read_rest(&mut self) -> io::Result<()> {
         let mut count = 0;
         while self.is_open() && count < PIPE_MAX * self.each.len() {

@@ -33,7 +33,8 @@ fn elsewhere(plan: &Plan, inherits: bool) -> Report {
     }
 }
 
-/// What is asked of `sandbox-exec`. It is not tried out, so it is not called more than best effort.
+/// The enforcement by `sandbox-exec`. It is not tried out, so the report calls it best effort at
+/// most.
 #[cfg(any(not(target_os = "linux"), test))]
 fn by_profile(plan: &Plan, inherits: bool) -> Report {
     use toolwright_sandbox::plan::{Files, Network};

@@ -42,7 +42,7 @@ pub struct ExecRequest<'a> {
 /// How a command is confined.
 #[derive(Debug, Clone, Copy)]
 pub struct Sandbox<'a> {
-    /// What it may do.
+    /// The plan of the command.
     pub plan: &'a Plan,
     /// The directory to run in, below the plan's root; empty for the root itself. The request's `cwd`
     /// is the same directory as this process sees it.
@@ -56,7 +56,7 @@ pub struct Sandbox<'a> {
 /// What becomes of stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Streams {
-    /// It goes through the same pipe as stdout, so that both are kept in the order of arrival.
+    /// stderr shares the pipe of stdout, so that both are kept in the order of arrival.
     #[default]
     Joined,
     /// It has a pipe of its own. What of one came before what of the other is not known.
@@ -76,8 +76,9 @@ pub enum ExecEnv {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl<'a> ExecRequest<'a> {
-    /// To run `cmd` here, with the environment of the host, for 60 seconds, with 200,000 bytes of
-    /// output and nobody to cancel it. Made for `ExecRequest { cwd, ..ExecRequest::new(cmd, args) }`.
+    /// Runs `cmd` here, with the environment of the host, for 60 seconds, with 200,000 bytes of
+    /// output and without cancellation. Made for `ExecRequest { cwd, ..ExecRequest::new(cmd, args)
+    /// }`.
     #[must_use]
     pub fn new(cmd: &'a str, args: &'a [String]) -> Self {
         Self {

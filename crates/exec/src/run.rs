@@ -19,11 +19,11 @@ use crate::sink::Sink;
 use crate::spawn::{BUSY_PAUSES, not_started, spawn};
 
 /// How long a child that still holds the pipe may write after the command has ended, as `tee` in
-/// `>(tee log)` does. Not waited for when nobody holds the pipe.
+/// `>(tee log)` does. If no process holds the pipe, the call ends at once.
 pub const GRACE: Duration = Duration::from_millis(20);
 
-/// How often the cancel flag is looked at while nothing happens, if nobody wakes us for it, and a
-/// sink that was not ready.
+/// How often the cancel flag and a blocked sink are polled while nothing happens and there is no
+/// waker.
 const TICK: Duration = Duration::from_millis(10);
 /// The same where the end of the command must be asked for too.
 const TICK_WITHOUT_PIDFD: Duration = Duration::from_millis(2);
@@ -33,14 +33,14 @@ const TICK_WITHOUT_PIDFD: Duration = Duration::from_millis(2);
 pub struct Finished {
     /// How it ended.
     pub exit: Exit,
-    /// What it wrote: stdout and stderr in arrival order, or stdout alone.
+    /// Its output: stdout and stderr in the order of arrival, or stdout alone.
     pub output: Output,
-    /// What it wrote to stderr, with [`Streams::Apart`].
+    /// Its output on stderr, with [`Streams::Apart`].
     pub stderr: Option<Output>,
     /// From before its start until it was reaped.
     pub duration: Duration,
-    /// How many processes that it had left running were killed. 0 also where they cannot be counted:
-    /// for a command that is not confined, but on macOS.
+    /// How many processes that it left running were killed. Always 0 for a command that is not
+    /// confined, except on macOS, because they cannot be counted.
     pub left_running: u32,
 }
 
@@ -49,10 +49,10 @@ pub fn run(request: &ExecRequest<'_>) -> Result<Finished, ExecError> {
     supervise(request, None)
 }
 
-/// The same, and gives the output to a sink while the command runs.
+/// As [`run`], and gives the output to a sink while the command runs.
 ///
-/// A sink that is not ready holds the command back, not its timeout, its cancellation or its end.
-/// Everything is called on this thread. What a sink gets when there is too much is told at [`Sink`].
+/// A sink that is not ready blocks the command, but not its timeout, its cancellation or its end.
+/// The sink is called on this thread only. [`Sink`] says what it gets when the output is too long.
 pub fn run_streaming(
     request: &ExecRequest<'_>,
     sink: &mut dyn Sink,
@@ -69,7 +69,7 @@ fn supervise(
         return Err(ExecError::cancelled_before(request));
     }
     let started = Instant::now();
-    // A timeout past the end of time is none.
+    // A timeout beyond the range of the clock is no limit.
     let deadline = started.checked_add(request.timeout);
     let mut busy = BUSY_PAUSES.iter();
     loop {
@@ -119,7 +119,7 @@ fn follow_one(
     let Session { running, mut pipes } = session;
     let left_running = running.killed();
     if ended.is_err() {
-        // The group is killed here, if not before, and what it wrote is kept if it can be had.
+        // The group is killed here at the latest, and its output is kept if it can be read.
         drop(running);
         let _ = pipes.read_rest();
     }
@@ -172,7 +172,7 @@ impl Session<'_> {
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                // An end that nobody has looked at yet is still an end.
+                // The command may have ended since the last poll.
                 return Ok(match self.running.poll()? {
                     CommandState::Running => Ended::TimedOut,
                     CommandState::Ended => Ended::Exited,
@@ -209,13 +209,13 @@ impl Session<'_> {
         }
     }
 
-    /// Ends what is left of the group and takes what is left of its output.
+    /// Ends the rest of the group and reads the rest of its output.
     fn close(&mut self, ended: Ended) -> io::Result<Option<Exit>> {
         if ended == Ended::Exited {
             self.pipes.read_until(Instant::now() + GRACE)?;
         }
         let status = self.running.end();
-        // What was in the pipes when the group was killed.
+        // What the pipes held when the group was killed.
         self.pipes.read_rest()?;
         Ok(status?.map(Exit::from_status))
     }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::leader::ChildLeader;
 
-    /// What a system without pidfds does.
+    /// Runs as on a system without pidfds.
     fn polled(script: &str, timeout: Duration) -> (Ended, Option<Exit>, Duration) {
         let args = ["-c".to_owned(), script.to_owned()];
         let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };

@@ -19,7 +19,7 @@ pub(crate) enum RunningCommand {
     Confined(ConfinedLeader),
 }
 
-/// What is known of a command.
+/// The state of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandState {
     /// It runs.
@@ -31,11 +31,11 @@ pub(crate) enum CommandState {
     NotRun(NotRun),
 }
 
-/// Why a command did not run, if that is told only after it was started.
+/// Why a command did not run, if that is known only after its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "workers say so"))]
 pub(crate) enum NotRun {
-    /// What was to run it had just left; another one will do.
+    /// Its worker had just ended; another one will do.
     Left,
     /// A path of the plan has become another file; a new supervisor is needed.
     Stale,
@@ -65,8 +65,8 @@ impl RunningCommand {
         }
     }
 
-    /// How many processes that the command had started were killed at its end. Nothing is known of
-    /// those of a child whose descendants are not searched for.
+    /// How many other processes were killed at its end. Unknown, and 0, for a child whose
+    /// descendants are not searched for.
     pub(crate) fn killed(&self) -> u32 {
         match self {
             Self::Child(leader) => leader.killed(),
@@ -75,7 +75,7 @@ impl RunningCommand {
         }
     }
 
-    /// Kills what is left of it. `None`: it does not end even so.
+    /// Kills the remaining processes. `None` means that the command does not end even so.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         match self {
             Self::Child(leader) => leader.end(),

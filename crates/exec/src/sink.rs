@@ -18,27 +18,27 @@ pub enum Stream {
 pub struct Chunk<'a> {
     /// Where it was written.
     pub stream: Stream,
-    /// What was written. A character is never split between two chunks; bytes that are not UTF-8
-    /// come as they are.
+    /// The bytes. A character is never split between two chunks; bytes that are not UTF-8 pass
+    /// unchanged.
     pub bytes: &'a [u8],
 }
 
 /// Takes output while the command runs; see [`run_streaming`](crate::run_streaming).
 ///
-/// Of each stream no more than `max_output_bytes` (or [`limit`](Self::limit), if there is one) is pushed. As long as the stream has not passed
-/// the limit, its chunks together are what the final output will be. When it passes, what fits has
-/// been pushed, up to the last whole character, and [`cut`](Self::cut) is called, once; after that
-/// nothing more of this stream is pushed, and it is read whether the sink is ready or not, so that
-/// the command runs on and the end of its output is known. The final output then is not the pushed
-/// text but, from a limit of 1,024 on, the beginning and the end around a line about what was left
-/// out: show it in place of the chunks.
+/// A sink gets at most `max_output_bytes` of each stream, or [`limit`](Self::limit) if there is
+/// one. Until a stream exceeds the limit, its chunks together are the final output. When it does,
+/// the sink has got what fits, up to the last whole character, and [`cut`](Self::cut) is called
+/// once. From then on the stream is read whether or not the sink is ready, so that the command
+/// continues and the end of its output is known. From a limit of 1,024 on, the final output is then
+/// not the pushed text but the beginning and the end around a line about the omission: show it in
+/// place of the chunks.
 pub trait Sink {
-    /// Whether a chunk may be pushed. While it may not, nothing is read, and the command is
-    /// blocked as soon as its pipe is full.
+    /// Whether a chunk may be pushed. Until then nothing is read, and the command blocks as soon as
+    /// its pipe is full.
     ///
-    /// Asked again every 10 ms, and at once after the waker of the request's
-    /// [`CancelSource`](crate::CancelSource) was woken. After the end of the command it is not
-    /// asked: what is in the pipes, within the limit, is pushed then.
+    /// It is called again every 10 ms, and at once after the waker of the request's
+    /// [`CancelSource`](crate::CancelSource) was woken. After the end of the command the rest
+    /// within the limit is pushed without asking.
     fn ready(&mut self) -> bool;
 
     /// Takes a chunk.

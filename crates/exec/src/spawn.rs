@@ -32,7 +32,7 @@ pub(crate) const BUSY_PAUSES: [Duration; 5] = [
     Duration::from_millis(50),
 ];
 
-/// A started command and the ends of its pipes, to which nobody else in the host holds a writer.
+/// A started command and the reading ends of its pipes. The host holds no writing end.
 pub(crate) struct Spawned {
     pub(crate) running: RunningCommand,
     /// The file that is executed.
@@ -80,10 +80,10 @@ pub(crate) fn spawn(
     }
 }
 
-/// Only what the standard library does with `posix_spawn`. The directory is entered in the child
-/// before the program is executed, so a relative program is meant from there.
+/// Starts a child with only what the standard library does by `posix_spawn`. The child enters the
+/// directory before it executes the program, so a relative program is resolved from there.
 ///
-/// `wrapped` is what runs the program, with its own arguments, and the temporary directory.
+/// `wrapped` is the program that runs it, with its own arguments, and the temporary directory.
 fn launch(
     request: &ExecRequest<'_>,
     program: &Path,
@@ -129,7 +129,7 @@ fn pipe_of_stderr(request: &ExecRequest<'_>) -> io::Result<Option<(PipeReader, P
     }
 }
 
-/// Has it started behind the kernel's layers. Whether that succeeds is told later.
+/// Has a worker start the command behind the kernel's layers. Whether that succeeds is known later.
 #[cfg(target_os = "linux")]
 fn confine(
     sandbox: &Sandbox<'_>,
@@ -186,7 +186,7 @@ pub(crate) fn not_started(
             let file = request.cwd.join(program);
             let seen = step == FailedStep::Interpreter;
             match classify(&source, program, request.cwd) {
-                // This process sees nothing amiss: what it sees is not what the command sees.
+                // This process sees no problem here, because it does not see what the command sees.
                 SpawnReason::MissingInterpreter { interpreter }
                     if !seen
                         || interpreter.as_ref().is_some_and(|name| Path::new(name).exists()) =>

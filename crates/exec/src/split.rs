@@ -1,7 +1,7 @@
-//! Two streams kept apart at their beginning, and whole, in the order of arrival, somewhere else.
+//! Two streams kept apart at their beginning, and whole, in the order of arrival, elsewhere.
 //!
-//! The beginning is bounded for both together: what came first is kept, of whichever stream it is.
-//! Only when more comes is somebody asked to take the whole, from the first byte on.
+//! One bound holds for the beginnings of both together: whatever arrives first is kept, of either
+//! stream. Only beyond it the overflow is asked to take the whole, from the first byte on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,14 +37,14 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// Keeps `limit` bytes at the beginning. When there are more, all go to `overflow`; once that
-    /// takes no more, `stop` is set. Without it what is beyond the limit is dropped.
+    /// Keeps `limit` bytes at the beginning. When more arrive, all go to `overflow`; once that
+    /// takes no more, `stop` is set. Without an overflow, bytes beyond the limit are dropped.
     #[must_use]
     pub fn new(limit: usize, overflow: Option<&'a mut dyn Overflow>, stop: &'a AtomicBool) -> Self {
         Self { head: Head::default(), room: limit, arrived: Vec::new(), overflow, stop }
     }
 
-    /// What was kept.
+    /// The kept bytes.
     #[must_use]
     pub fn into_head(self) -> Head {
         self.head
@@ -97,9 +97,9 @@ impl Sink for Split<'_> {
 /// Stops a command for either of two reasons.
 #[derive(Debug)]
 pub struct StoppedBy<'a> {
-    /// Somebody else's.
+    /// The cancellation by the caller.
     pub cancel: &'a dyn CancelSource,
-    /// That of the sink, on whose thread it is set.
+    /// Set by the sink, on the thread that reads.
     pub stop: &'a AtomicBool,
 }
 

@@ -28,7 +28,7 @@ impl Layer {
 /// The layers around the commands of one supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layers {
-    /// A user namespace: what the other namespaces need.
+    /// A user namespace, which the other namespaces need.
     pub user: Layer,
     /// A mount namespace, with everything outside the plan read-only, closed paths covered, a private
     /// temporary directory and a small `/dev`.
@@ -46,7 +46,7 @@ pub struct Layers {
     pub seccomp: Layer,
     /// Files are confined by Landlock.
     pub landlock: Layer,
-    /// The version of Landlock's interface; 0 where there is none.
+    /// The version of Landlock's interface, or 0 where there is none.
     pub landlock_abi: u32,
     /// Signals and abstract sockets end at Landlock's scope.
     pub scope: Layer,
@@ -91,8 +91,8 @@ impl Layers {
         ]
     }
 
-    /// The error number of a layer that was refused only because the system is out of something. Such
-    /// a layer is no finding: it may be had the next time.
+    /// The error number of a layer that was refused only for want of a resource. Such a layer may
+    /// hold the next time.
     #[must_use]
     pub fn shortage(self) -> Option<i32> {
         self.each().into_iter().find_map(|layer| match layer {
@@ -109,8 +109,8 @@ pub fn refuses_without_mounts() -> bool {
     WITHOUT_MOUNTS.load(Ordering::Relaxed)
 }
 
-/// Whether an error number tells of a want of processes, descriptors or memory, which may be over the
-/// next time.
+/// Whether an error number reports a want of processes, descriptors or memory, which may be over
+/// the next time.
 #[must_use]
 pub fn is_shortage(errno: i32) -> bool {
     // Of Linux. Elsewhere there are no layers that could be refused for a want.
@@ -122,7 +122,7 @@ pub fn is_shortage(errno: i32) -> bool {
     WANTS.contains(&errno)
 }
 
-/// By what a limit holds.
+/// The mechanism that enforces a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bound {
     /// None was asked for.

@@ -1,5 +1,5 @@
-//! What a command may do. The host resolves the caller's options to a [`Plan`]; the sandbox program
-//! carries it out and decides nothing.
+//! What a command may do. The host resolves the caller's options to a [`Plan`], and the sandbox
+//! program carries it out without deciding anything.
 
 use std::path::{Path, PathBuf};
 
@@ -18,19 +18,19 @@ pub struct Plan {
     pub network: Network,
     /// Whether writes are confined to [`writable`](Self::writable).
     pub files: Files,
-    /// What may be written while files are confined: the root and what the caller adds to it.
+    /// Writable directories while files are confined: the root, and those that the caller adds.
     pub writable: Vec<PathBuf>,
-    /// What may not be read: credential stores, what the caller closes, and with a narrow read scope
-    /// everything that is neither the system's nor the root's. Only what exists.
+    /// Paths that may not be read: credential stores, paths that the caller closes, and with a
+    /// narrow read scope everything that is neither the system's nor the root's. All of them exist.
     pub closed: Vec<PathBuf>,
     /// What may be read below a closed path, beside what may be written.
     pub readable: Vec<PathBuf>,
     /// What may not be written below a writable path. Need not exist.
     pub protected: Vec<PathBuf>,
-    /// Which directories the root and other granted paths are. One that has become another is not
-    /// bound, and one that lies in a writable directory is held in its place.
+    /// The identities of the root and other granted directories. One that has become another is not
+    /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,
-    /// Bounds of what a command uses.
+    /// Bounds on the resources of a command.
     pub limits: Limits,
 }
 
@@ -39,13 +39,13 @@ pub struct Plan {
 pub struct Granted {
     /// Absolute, and without links when it was looked at.
     pub path: PathBuf,
-    /// What has to be there.
+    /// The file that must be there.
     pub identity: FileIdentity,
 }
 
 impl Plan {
-    /// Whether what was found at a path is what was granted there. What was not granted by name may be
-    /// anything.
+    /// Whether the file at a path is the granted one. A path that was not granted by name may be
+    /// any file.
     #[must_use]
     pub fn is_granted(&self, path: &Path, found: &FileIdentity) -> bool {
         self.granted.iter().all(|granted| granted.path != path || granted.identity.is(found))
@@ -70,11 +70,12 @@ pub enum Network {
 pub enum Files {
     /// Writes reach the writable directories, a private temporary directory and harmless devices.
     Confined,
-    /// Writes reach what the user may write, but for protected paths. Closed paths stay closed.
+    /// Writes reach everything that the user may write, except protected paths. Closed paths stay
+    /// closed.
     Full,
 }
 
-/// Bounds of what the processes of a command use. `None` leaves the system's own.
+/// Bounds on the resources of a command's processes. `None` leaves the system's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Limits {
     /// How many processes and threads there may be at once.

@@ -1,4 +1,4 @@
-//! From what a caller wrote to a [`Plan`].
+//! From the caller's options to a [`Plan`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -17,12 +17,12 @@ pub mod stores;
 pub use grants::{Closed, Given, GrantError, Grants, Resolved, Way, refuse_led_out};
 pub use sessions::sessions_directory;
 
-/// What a caller may say. Relative paths are meant from the root, `~/` is the home directory.
+/// The caller's options. Relative paths start at the root, `~/` at the home directory.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
     /// The root directory: absolute, and without symbolic links.
     pub root: &'a Path,
-    /// What is granted by name, as it was found.
+    /// The paths granted by name, resolved.
     pub resolved: &'a Resolved,
     /// What of the network commands reach.
     pub network: Network,
@@ -32,18 +32,18 @@ pub struct Options<'a> {
     pub read_scope: ReadScope,
     /// Directories that may be written besides the root, as the caller wrote them.
     pub writable_roots: &'a [PathBuf],
-    /// What may be read in spite of what closes it, as the caller wrote it.
+    /// Readable paths below closed ones, as the caller wrote them.
     pub readable: &'a [PathBuf],
-    /// What may not be written below the root. `.git/hooks` and `.git/config` stand for what else there
-    /// is in the repository, and in those of its submodules, that git runs or obeys.
+    /// Paths below the root that may not be written. `.git/hooks` and `.git/config` include every
+    /// other file of the repository and of its submodules that git runs or obeys.
     pub deny_write: &'a [PathBuf],
-    /// Bounds of what a command uses.
+    /// Bounds on the resources of a command.
     pub limits: Limits,
     /// The home directory of the user, whose credentials are closed.
     pub home: Option<&'a Path>,
-    /// That which the system has for the user, where another one is given.
+    /// The system's home directory of the user, if it differs.
     pub other_home: Option<&'a Path>,
-    /// The environment of the host, which may say that credentials lie elsewhere.
+    /// The environment of the host, which may move credential stores.
     pub variables: &'a [(OsString, OsString)],
     /// Where sessions of the tool contract keep their files, which others do not read.
     pub sessions: Option<&'a Path>,
@@ -69,7 +69,7 @@ pub struct PolicyError {
     pub option: &'static str,
     /// The path that was given.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
@@ -80,7 +80,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
     let (mut writable, mut readable) = (writable, readable);
     writable.push(options.root.to_owned());
     let stores = Stores::find(options);
-    // A link does not open what it leads to in a store.
+    // A link does not open its target in a store.
     for (written, real) in &options.resolved.links {
         if stores.are_reached_unnamed(written, real) {
             readable.retain(|path| path != real);
@@ -159,7 +159,7 @@ impl Stores {
             .map(|store| store.real.clone())
     }
 
-    /// Whether a path leads into a store by a link, which may be one that a command has made.
+    /// Whether a path leads into a store by a link, which a command may have made.
     fn are_reached_unnamed(&self, written: &Path, real: &Path) -> bool {
         self.found.there.iter().any(|store| {
             let is_named = written.starts_with(&store.named) || written.starts_with(&store.real);

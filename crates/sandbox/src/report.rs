@@ -1,4 +1,5 @@
-//! What holds around commands, for a person to read. Nothing here says more than a probe has shown.
+//! The enforcement around commands, for a person to read. Nothing here claims more than a probe has
+//! shown.
 
 use std::io;
 
@@ -30,7 +31,7 @@ pub struct Row {
 /// All rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Contents and names of files outside of what the plan opens.
+    /// Contents and names of files that the plan does not open.
     pub files: Row,
     /// Modes, owners, times and attributes of those files.
     pub file_metadata: Row,
@@ -61,7 +62,7 @@ const BROKER: &str = "Allow seccomp's notifications, pidfd_open and pidfd_getfd,
 const TRUNCATES: u32 = 3;
 const SECCOMP: &str = "Allow the seccomp system call in the container's profile.";
 
-/// What the layers mean for the plan. `inherits`: the whole environment is passed to commands.
+/// The meaning of the layers for the plan. `inherits`: commands get the whole environment.
 #[must_use]
 pub fn report(plan: &Plan, layers: &Layers, inherits: bool) -> Report {
     Report {
@@ -77,8 +78,8 @@ pub fn report(plan: &Plan, layers: &Layers, inherits: bool) -> Report {
     }
 }
 
-/// What is promised where the layers are required, and not held by the kernel. What the plan itself
-/// leaves open is no part of the promise, and limits are no part of it either.
+/// The first promise that a caller who requires the layers would miss, because the kernel does not
+/// keep it. What the plan leaves open is no part of the promise, and neither are limits.
 #[must_use]
 pub fn shortfall(plan: &Plan, layers: &Layers) -> Option<(&'static str, Row)> {
     let confined = plan.files == Files::Confined;
@@ -119,7 +120,7 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
     let landlock = format!("Landlock (ABI {})", layers.landlock_abi);
     match (layers.mount.holds(), layers.landlock.holds()) {
         (true, true) => kernel(format!("read-only mounts, {landlock}")),
-        // A read-only mount says nothing of what is written to by other means than its files.
+        // A read-only mount protects files alone, and not the objects that some of them lead to.
         (true, false) => {
             let reason = why("Landlock", layers.landlock);
             let mechanism = format!("read-only mounts; named pipes can be written: {reason}");
@@ -238,7 +239,7 @@ fn process_kill(layers: &Layers) -> Row {
         let reason = why("a process namespace", layers.pid);
         return row(Level::BestEffort, format!("process group; {reason}"), NAMESPACES);
     }
-    // The process that does the killing must be out of reach of what it kills.
+    // A command must not reach the process that kills it.
     let level = if layers.scope.holds() { Level::Kernel } else { Level::BestEffort };
     row(level, "process group that seccomp lets nothing leave", NAMESPACES)
 }
@@ -251,7 +252,7 @@ fn limits(plan: &Plan, layers: &Layers) -> Row {
         Bound::ControlGroup => held.push("processes of each command by a control group"),
         Bound::Namespace => held.push("processes of each command by its process namespace"),
         Bound::ResourceLimit if layers.user.holds() => held.push("processes by a resource limit"),
-        // All of the user count, and nobody tells how many those are.
+        // All processes of the user count, and their number is unknown.
         Bound::ResourceLimit => roughly
             .push("processes by a resource limit, which lets as many more be as the system has"),
         Bound::Nothing => missing.push("nothing limits processes"),

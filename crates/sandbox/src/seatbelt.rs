@@ -1,20 +1,20 @@
 //! The profile of macOS's sandbox, and the arguments of the program that applies it.
 //!
-//! The text of a profile is made of fixed pieces. Paths are given as parameters beside it, under
-//! numbered names, so that no path can change what the text says.
+//! The text of a profile consists of fixed pieces. Paths are parameters beside it, under numbered
+//! names, so that no path can change the text.
 //!
-//! Of two rules about the same thing the later holds. So the rules about paths go from the shorter to
-//! the longer path, and what must never be undone comes last.
+//! Of two rules on the same subject the later holds. So the rules on paths go from the shorter to
+//! the longer path, and those that nothing may undo come last.
 //!
-//! Rules go by path, where Linux goes by file. What is closed or protected would be neither any more
-//! under another name, so nothing on the way to it may be renamed or removed, and no second name can
-//! be given to it. Two gaps stay: a protected path whose parent is missing comes into being when a
-//! directory is renamed to that parent; and on a disk that does not tell upper from lower case, a
-//! protected path that is missing can be made in another spelling.
+//! Rules go by path, where Linux goes by file. A closed or protected path would be open under
+//! another name, so no directory above it may be renamed or removed, and it can get no second name.
+//! Two gaps remain. A protected path whose parent is missing comes into being when a directory is
+//! renamed to that parent. On a disk that ignores case, a missing protected path can be made in
+//! another spelling.
 //!
-//! There is no loopback interface that commands have for themselves. What listens on the host's often
-//! runs code for whoever connects (debuggers, notebooks, container services), so
-//! [`Network::PrivateLoopback`] has none, and it takes [`Network::HostLoopback`] to reach that one.
+//! There is no private loopback interface. Servers on the host's often run code for any client
+//! (debuggers, notebooks, container services). So [`Network::PrivateLoopback`] has none, and only
+//! [`Network::HostLoopback`] reaches the host's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -28,8 +28,8 @@ pub const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 const BASE: &str = include_str!("seatbelt/base.sb");
 
-/// The arguments of [`PROGRAM`] before those that say what to run. `temporary` is writable beside
-/// the plan's directories, and like them without links.
+/// The arguments of [`PROGRAM`] that precede the command. `temporary` is writable beside the plan's
+/// directories, and like them without links.
 #[must_use]
 pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
     let mut profile = Profile { text: BASE.to_owned(), parameters: BTreeMap::new() };
@@ -48,7 +48,7 @@ pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
     for path in pins(plan, temporary) {
         profile.rules("PIN", &path, PIN);
     }
-    // Who runs such a file later gets rights of whom it was made by.
+    // Such a file later runs with the rights of its maker.
     profile.text.push_str("(deny file-write-setugid)\n");
     profile.text.push_str(match plan.network {
         Network::Open => include_str!("seatbelt/open.sb"),
@@ -58,7 +58,7 @@ pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
     profile.arguments()
 }
 
-/// What is said about a path and all below it. Of two about the same path the later holds.
+/// The rules on a path and everything below it. Of two on the same path the later holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Mark {
     Closed,
@@ -101,7 +101,7 @@ enum Rule {
     Tree(&'static str),
     /// It alone.
     Itself(&'static str),
-    /// Giving it, or what is below, a second name. Newer than the other operations.
+    /// A second name for it, or for what is below. Newer than the other operations.
     Link(&'static str),
 }
 
@@ -149,8 +149,8 @@ fn marks<'a>(plan: &'a Plan, temporary: &'a Path) -> Vec<(&'a Path, Mark)> {
     closed.chain(readable).chain(writable).chain([(temporary, Mark::Writable)]).collect()
 }
 
-/// What must keep its name: the writable directories, which plans are made by, and all on the way to
-/// what is closed or protected, as far as it could be renamed.
+/// Paths that must keep their names: the writable directories, by which plans are made, and every
+/// directory above a closed or protected path that could be renamed.
 fn pins(plan: &Plan, temporary: &Path) -> BTreeSet<PathBuf> {
     let writable = || plan.writable.iter().map(PathBuf::as_path).chain([temporary]);
     let can_be_renamed = |path: &&Path| {

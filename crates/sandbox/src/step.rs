@@ -1,4 +1,4 @@
-//! What can fail on the way to a command.
+//! The steps that can fail before a command runs.
 
 /// Where something failed before a command could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum FailedStep {
     Directory,
     /// The program could not be executed.
     Execute,
-    /// The program is there, and what it is to be run by is not.
+    /// The program exists, and its interpreter does not.
     Interpreter,
     /// A granted path is another file than it was.
     Granted,

@@ -1,9 +1,9 @@
-//! What the host, the supervisor and its workers say to each other.
+//! The messages between the host, the supervisor and its workers.
 //!
 //! Both ends come from one build, so there is no version. Numbers are little-endian; a text is its
-//! length and its bytes. On a worker's stream each message is a frame: its length, then its content.
-//! A command can reach none of these sockets, and yet nothing here trusts what it reads: a reader
-//! never looks past the end.
+//! length and its bytes. On a worker's stream each message is a frame: its length, then its
+//! content. A command reaches none of these sockets, and still nothing here trusts what it reads: a
+//! reader never looks past the end.
 
 mod frames;
 mod message;

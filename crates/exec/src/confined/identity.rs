@@ -1,7 +1,7 @@
 //! Whether the paths of a plan are still the files that a supervisor has bound.
 //!
-//! It notices by itself when what it has covered is removed or replaced by renaming over it, but not
-//! when that, or a directory above it, is moved away and another is put into its place.
+//! A supervisor notices when a covered path is removed or replaced by a rename. It does not notice
+//! when the path, or a directory above it, is moved away and another takes its place.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ type Identity = Option<(u64, u64, Option<SystemTime>)>;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identities {
     granted: Vec<Identity>,
-    /// What stands for those that are absent is made, and removed, by supervisors.
+    /// Supervisors make and remove the placeholders of absent paths.
     protected: Vec<Identity>,
 }
 

@@ -13,18 +13,19 @@ use toolwright_sandbox::wire::{Reply, kill_frame, send};
 use super::lease::Lease;
 use crate::running_command::{CommandState, NotRun};
 
-/// How long a worker may take to kill a command. One that takes longer is killed itself.
+/// How long a worker may take to kill a command, before it is killed itself.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct ConfinedLeader {
     lease: Lease,
-    /// The writing ends of its pipes, until there is news. So the pipes do not end before: their end
-    /// is no news, and would wake who follows the command while that still needs the processor.
+    /// The writing ends of the pipes, kept while the command runs. So the pipes do not end before:
+    /// their end carries no information, and would wake the thread that follows the command while
+    /// the command still needs the processor.
     writers: Vec<PipeWriter>,
-    /// Why the worker could not be told.
+    /// Why the request could not be sent.
     send_error: Option<NotRun>,
     ended: Option<ExitStatus>,
-    /// How many processes that it had started were killed.
+    /// How many of its other processes were killed.
     killed: u32,
     /// Nothing of it is left, and the worker is free.
     done: bool,
@@ -33,7 +34,7 @@ pub(crate) struct ConfinedLeader {
 }
 
 impl ConfinedLeader {
-    /// That the worker cannot be told is news, too.
+    /// A failure to send is reported by the first [`poll`](Self::poll).
     pub(crate) fn start(lease: Lease, frame: &[u8], writers: Vec<PipeWriter>) -> Self {
         let pipes: Vec<_> = writers.iter().map(AsFd::as_fd).collect();
         let send_error = send(lease.worker(), frame, &pipes).err().map(|error| {
@@ -104,13 +105,14 @@ impl ConfinedLeader {
         }
     }
 
-    /// Kills what is left of it. `None`: not even the worker could be made to say how it ended.
+    /// Kills the remaining processes. `None` means that the worker did not report how the command
+    /// ended.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         self.writers.clear();
         if !self.done && !self.is_unresponsive && self.send_error.is_none() {
             match self.kill() {
                 Ok(done) => (self.done, self.is_unresponsive) = (done, !done),
-                // Whoever killed the worker killed what was left.
+                // A killed worker takes its command with it.
                 Err(_) if self.ended.is_some() => self.lease.worker().kill(),
                 Err(error) => return Err(error),
             }
@@ -118,7 +120,7 @@ impl ConfinedLeader {
         Ok(self.ended)
     }
 
-    /// How many processes that it had started were killed by [`end`](Self::end).
+    /// How many of its other processes [`end`](Self::end) has killed.
     pub(crate) fn killed(&self) -> u32 {
         self.killed
     }

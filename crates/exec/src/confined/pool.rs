@@ -1,8 +1,8 @@
 //! The supervisor and the idle workers of one plan.
 //!
-//! This module decides which worker a command gets, and names no process: what it needs of supervisors,
-//! workers and the host are the three traits below. So a test can run it with others in their place, in
-//! every order of the calls.
+//! This module decides which worker a command gets, and names no process. Three traits stand for
+//! supervisors, workers and the host, so that a test can put others in their place and run calls in
+//! every order.
 
 use std::io;
 use std::ops::DerefMut;
@@ -27,14 +27,14 @@ pub(super) const MAX_TRIES: usize = 3;
 
 /// A supervisor, as the pool uses it.
 pub(crate) trait SupervisorHandle {
-    /// What it makes.
+    /// The type of its workers.
     type Worker: WorkerHandle;
     /// A worker that is being made.
     type Pending;
 
     /// Asks for a worker, without waiting for it.
     fn request_worker(&self) -> io::Result<Self::Pending>;
-    /// Ends one that does not answer. What its workers run goes on.
+    /// Kills a supervisor that does not answer. Commands of its workers continue.
     fn kill(&self);
 }
 
@@ -44,14 +44,15 @@ pub(crate) trait WorkerHandle {
     fn is_idle(&mut self) -> bool;
 }
 
-/// What a call does outside of the pool.
+/// The side of the host: everything that a call does outside of the pool.
 pub(super) trait Host<S: SupervisorHandle> {
     fn start(&self, generation: u64, without_mounts: Option<i32>) -> io::Result<S>;
     fn wait(&self, pending: S::Pending) -> Result<S::Worker, NoWorker>;
     /// Which files the paths of the plan are now.
     fn identities(&self) -> Identities;
     fn has_root(&self) -> bool;
-    /// Whether `error` is a want of descriptors, and idle processes of this host could be released.
+    /// Whether `error` is a want of descriptors, and releasing idle processes of this host has made
+    /// room.
     fn make_room(&self, error: &io::Error) -> bool;
 }
 
@@ -107,7 +108,7 @@ pub(super) struct Acquired<W> {
     pub(super) is_new: bool,
 }
 
-/// What a worker was requested of.
+/// The state at the time of a request.
 struct Asked {
     generation: u64,
     without_mounts: Option<i32>,
@@ -168,7 +169,7 @@ where
             };
         }
         let is_as_seen = |state: &mut State<S>| {
-            // What a supervisor has bound that was retired meanwhile, only the request tells.
+            // The request alone knows the paths of a supervisor that was retired meanwhile.
             if is_current { state.is_as_seen(host) } else { host.identities().agree(&asked.seen) }
         };
         let mut without = None;
@@ -187,7 +188,8 @@ where
             Ok(_) => return Err(NoWorker::Gone),
             Err(reason) => {
                 let may_go_on = matches!(reason, NoWorker::Cancelled | NoWorker::TimedOut);
-                // A supervisor whose tree could not be built for want of something stays without it.
+                // Only a supervisor that could not build its tree is of no use after a want of
+                // resources.
                 let stays = reason.is_shortage()
                     && !matches!(reason, NoWorker::Failed(FailedStep::Mounts, ..));
                 if is_current && !may_go_on && !stays {
@@ -219,7 +221,7 @@ impl<S: SupervisorHandle> State<S> {
         None
     }
 
-    /// Requests a worker of the supervisor, which is started if there is none.
+    /// Requests a worker, and starts a supervisor if there is none.
     fn request_worker(&mut self, host: &impl Host<S>) -> io::Result<S::Pending> {
         let supervisor = if let Some(supervisor) = &self.supervisor {
             supervisor
@@ -230,8 +232,8 @@ impl<S: SupervisorHandle> State<S> {
         supervisor.request_worker()
     }
 
-    /// Whether the paths are what the supervisor has bound. It may have bound them before or after
-    /// they became others.
+    /// Whether the supervisor has bound the current files. If they changed while it started, it may
+    /// have bound either.
     fn is_as_seen(&mut self, host: &impl Host<S>) -> bool {
         if !self.is_ready {
             let now = host.identities();
@@ -241,8 +243,8 @@ impl<S: SupervisorHandle> State<S> {
         self.is_ready
     }
 
-    /// Keeps a worker for the next command. Those that have waited for longer than workers do have left,
-    /// and are dropped.
+    /// Keeps a worker for the next command. Workers whose idle time is over have ended, and are
+    /// dropped.
     pub(super) fn put_back(&mut self, worker: S::Worker) {
         let now = Instant::now();
         let waits = |(_, since): &(S::Worker, Instant)| {
@@ -260,7 +262,7 @@ impl<S: SupervisorHandle> State<S> {
         2 * (self.idle.len() + usize::from(self.supervisor.is_some()))
     }
 
-    /// Retires what is idle, and returns how many descriptors that closed.
+    /// Retires the idle processes, and returns how many descriptors that closed.
     pub(super) fn release(&mut self) -> usize {
         let closed = self.descriptors();
         if closed > 0 {
@@ -292,7 +294,7 @@ impl<S: SupervisorHandle> State<S> {
     }
 }
 
-/// What a supervisor of this host is started with.
+/// The order for a supervisor of this host.
 pub(super) fn order(plan: &Plan, without_mounts: Option<i32>) -> Order {
     Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS }
 }

@@ -17,7 +17,7 @@ use super::pool::Pool;
 
 /// How many supervisors are kept; of more, those unused for longest go when a new one comes.
 const MAX_SUPERVISORS: usize = 32;
-/// Which part of the descriptors that the host may have open those that wait may take.
+/// Idle processes may take this fraction of the descriptors that the host may have open.
 const SHARE: usize = 4;
 
 /// How long the end of supervisors without commands is waited for. It takes a few milliseconds.
@@ -31,7 +31,7 @@ fn with<T>(use_them: impl FnOnce(&mut HashMap<Plan, Arc<Pool>>) -> T) -> T {
     use_them(pools.get_or_insert_default())
 }
 
-/// That of a plan, which is made if there is none.
+/// The pool of a plan, made if there is none.
 pub(super) fn of(plan: &Plan) -> Arc<Pool> {
     with(|pools| {
         if let Some(pool) = pools.get(plan) {
@@ -55,7 +55,7 @@ fn unused_for_longest(
     meant.min_by_key(|(_, pool)| pool.lock().used).map(|(plan, _)| plan.clone())
 }
 
-/// A supervisor has ended: nothing of it is of use any more.
+/// Retires the pool of a supervisor that has ended.
 pub(super) fn ended(plan: &Plan, pool: &Weak<Pool>, generation: u64) {
     with(|pools| {
         let Some(pool) = pool.upgrade() else { return };
@@ -65,7 +65,8 @@ pub(super) fn ended(plan: &Plan, pool: &Weak<Pool>, generation: u64) {
         }
         state.retire();
         drop(state);
-        // Two: this one and that of the map. Nobody is about to start another supervisor in it.
+        // Two: this reference and that of the map. No call is about to start another supervisor in
+        // it.
         let is_its_own = pools.get(plan).is_some_and(|known| Arc::ptr_eq(known, &pool));
         if is_its_own && Arc::strong_count(&pool) == 2 {
             pools.remove(plan);

@@ -80,7 +80,7 @@ fn without_a_name(directory: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let mut written = File::from(open(directory, flags, Mode::RUSR | Mode::XUSR)?);
     written.write_all(PROGRAM)?;
-    // What is open for writing cannot be executed.
+    // A file that is open for writing cannot be executed.
     File::open(format!("/proc/self/fd/{}", written.as_raw_fd()))
 }
 
@@ -104,7 +104,7 @@ fn with_a_name(directory: &Path) -> io::Result<Program> {
         return Ok(Program::Named(path));
     }
     let opened = written.and_then(|()| File::open(&path));
-    // What is open needs no name, and nobody would remove it. This takes no descriptors.
+    // The open file needs no name, and nothing would remove it later. This takes no descriptors.
     let _ = std::fs::remove_file(&path);
     let _ = std::fs::remove_dir(&directory);
     opened.map(Program::Open)

@@ -17,8 +17,8 @@ use super::pool::SupervisorHandle;
 use super::program;
 use super::worker::Worker;
 
-/// How long one that is told something may take to read it. Only one that has been stopped takes
-/// any time: what is said is hardly ever longer than what the kernel holds for it.
+/// How long a supervisor may take to read a message. Only a stopped one takes any time, because
+/// messages rarely exceed the buffer of a socket.
 const SEND_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A supervisor, which ends when this is dropped, as soon as its workers have ended.
@@ -57,7 +57,7 @@ impl Supervisor {
         Ok(Self { socket: ours, process })
     }
 
-    /// Ends one whose workers are idle, and waits until it has removed what it made on the host's disk.
+    /// Ends a supervisor without commands, and waits until it has removed its placeholders.
     pub(crate) fn end(self, deadline: Instant) {
         let Self { socket, process } = self;
         drop(socket);

@@ -1,4 +1,4 @@
-//! What goes away by itself, with times that a test can wait for.
+//! Idle processes end by themselves, after times that a test can wait for.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn worker(supervisor: &Supervisor) -> Worker {
     Worker::wait_for(socket, &AtomicBool::new(false), None).expect("a worker")
 }
 
-/// Whoever could write to it would be the sandbox of all commands that come after.
+/// A command that could write to it would control the sandbox of all later commands.
 #[test]
 fn the_program_cannot_be_changed() {
     let path = program::path().expect("a path");
@@ -75,7 +75,7 @@ fn idle_workers_and_then_their_supervisor_leave() {
     assert!((0..5).any(is_gone), "the supervisor stays");
 }
 
-/// What its workers do goes on, and then it is gone with them.
+/// Its workers continue, and it ends with them.
 #[test]
 fn a_retired_supervisor_stays_for_its_workers() {
     let supervisor = Supervisor::start(&order(60_000), || ()).expect("started");
@@ -87,7 +87,7 @@ fn a_retired_supervisor_stays_for_its_workers() {
     assert!(worker.recv(LONG).is_err());
 }
 
-/// Nobody asks for these plans again: what waits gives all back by itself.
+/// These plans are not used again, so idle processes release everything by themselves.
 #[test]
 fn descriptors_come_back_when_workers_have_left() {
     let open = || fs::read_dir("/proc/self/fd").expect("proc").count();

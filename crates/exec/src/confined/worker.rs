@@ -30,7 +30,7 @@ pub(crate) struct Worker {
 /// Why there is no worker.
 #[derive(Debug)]
 pub(crate) enum NoWorker {
-    /// A layer could not be had.
+    /// The system refused a layer.
     Failed(FailedStep, i32, String),
     /// The supervisor is gone.
     Gone,
@@ -57,7 +57,7 @@ impl NoWorker {
 }
 
 impl Worker {
-    /// Waits until a worker has told that it is one.
+    /// Waits until a worker reports that it is ready.
     pub(crate) fn wait_for(
         socket: OwnedFd,
         cancel: &dyn CancelSource,
@@ -95,7 +95,7 @@ impl Worker {
         }
     }
 
-    /// What it has said, if it has said something; waits for it as long as told.
+    /// Its next reply, if one arrives within `limit`.
     pub(crate) fn recv(&mut self, limit: Duration) -> io::Result<Option<Reply>> {
         let deadline = Instant::now() + limit;
         loop {
@@ -115,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Whether it ended without having read all that it was told.
+    /// Whether it ended without reading everything that was sent to it.
     pub(crate) fn left_unread(&self) -> bool {
         self.inbox.was_left_unread()
     }

@@ -3,8 +3,8 @@
 //!
 //! A search path for what a program itself asks for (`PYTHONPATH`, `NODE_PATH`, `PERL5LIB`,
 //! `RUBYLIB`, `CLASSPATH`) passes, and so does the choice of a tool or of its flags (`CC`,
-//! `RUSTC_WRAPPER`, `GOFLAGS`, `MAKEFLAGS`, `EDITOR`, `PAGER`): builds depend on them, and they act
-//! where a program looks for them, not in every program.
+//! `RUSTC_WRAPPER`, `GOFLAGS`, `MAKEFLAGS`, `EDITOR`, `PAGER`). Builds depend on them, and they
+//! affect one program, not every program.
 
 /// Whole families.
 const PREFIXES: &[&str] = &[
@@ -22,7 +22,7 @@ const PREFIXES: &[&str] = &[
     "VSCODE_INSPECTOR_", // the debugger of VS Code, for its part in `NODE_OPTIONS`
 ];
 
-/// Of these families, what only says where a file is or that none is to be read.
+/// Members of these families that only locate a file, or say that none is to be read.
 const PASSED: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
 
 const NAMES: &[&str] = &[
@@ -71,7 +71,7 @@ const NAMES: &[&str] = &[
     "ERL_AFLAGS",
     "ERL_ZFLAGS",
     "ELIXIR_ERL_OPTIONS",
-    // git: commands it runs without being told, and its programs and hooks.
+    // git: commands that it runs unasked, and its programs and hooks.
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "GIT_PROXY_COMMAND",
@@ -86,7 +86,7 @@ const NAMES: &[&str] = &[
     "EXINIT",
 ];
 
-/// What tells the host process who it is. Another program would take it for its own.
+/// Variables that identify the host process. Another program would take them for its own.
 const HOST: &[&str] = &[
     "NODE_CHANNEL_FD", // a descriptor the command does not have
     "NODE_CHANNEL_SERIALIZATION_MODE",
@@ -98,7 +98,7 @@ const HOST: &[&str] = &[
     "WATCHDOG_USEC",
 ];
 
-/// What changes how a shell reads a line or what it runs, besides what a file or a function does.
+/// Variables that change how a shell reads a line or what it runs, beside files and functions.
 const SHELL: &[&str] = &[
     "BASH_COMPAT",     // the grammar of an older bash
     "POSIXLY_CORRECT", // another grammar, with aliases

@@ -1,5 +1,5 @@
-//! Secrets by their name or their value, and the ways to those who hold them. All names are in
-//! capitals here.
+//! Secrets, by name or by value, and the ways to programs that hold them. All names are in capitals
+//! here.
 
 use super::find;
 
@@ -88,8 +88,8 @@ const HARMLESS: &[&str] = &[
 /// Names with a `PWD` that is a directory.
 const DIRECTORIES: &[&str] = &["PWD", "OLDPWD", "OLD_PWD", "INIT_PWD"];
 
-/// Who acts for the user without asking, or lets one read the keyboard and the screen.
-/// `SSH_AUTH_SOCK` and most others are here although their names would do: it says why.
+/// Programs that act for the user unasked, or give access to the keyboard and the screen.
+/// `SSH_AUTH_SOCK` and most others would match by name too; they are here for their reason.
 const AGENTS: &[&str] = &[
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",

@@ -25,7 +25,7 @@ const AWAY: &str = if cfg!(target_os = "macos") {
 /// Sets `sleeper`, a script that writes its number and sleeps.
 const SLEEPER: &str = "export sleeper='echo $$; exec sleep 60'";
 
-/// A started command, and the numbers it writes, one to a line, as many as are asked for.
+/// A started command, and the first `count` numbers that it writes, one on each line.
 fn start(script: &str, numbers: usize) -> (ChildLeader, Vec<i32>) {
     let args = ["-c".to_owned(), script.to_owned()];
     let spawned = spawn(&ExecRequest::new("sh", &args), None).expect("sh starts");

@@ -1,10 +1,11 @@
-//! What git reads as configuration or code, beside the hooks and the configuration of a repository.
+//! The files that git reads as configuration or code, beside the hooks and the configuration of a
+//! repository.
 //!
-//! Whoever protects `.git/hooks` or `.git/config` means that no command plants what git will run or
-//! obey later, outside of any sandbox. There is more of that: git goes where `commondir` or a `.git`
-//! that is a file lead it, reads `config.worktree`, and has hooks for each submodule. What is there is
-//! found here, as it is now. It is looked for before each command, so what is not there
-//! costs no more than the question.
+//! A caller that protects `.git/hooks` or `.git/config` means that no command plants what git will
+//! later run or obey, outside of any sandbox. More files have that effect: git follows `commondir`
+//! and a `.git` that is a file, reads `config.worktree`, and has hooks for each submodule. This
+//! module finds those that exist now. It runs before each command, so a file that does not exist
+//! costs only the question.
 
 mod worktrees;
 
@@ -16,12 +17,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file that says where the shared part of a repository is.
+/// The file that locates the shared part of a repository.
 const COMMON: &str = "commondir";
 
 /// No file that leads elsewhere is longer than a path.
 const LONGEST_LINK: u64 = 4 << 10;
-/// A configuration that is longer counts as one that asks for more.
+/// A longer configuration counts as one that includes more files.
 const LONGEST_CONFIG: u64 = 1 << 20;
 /// Names of submodules have slashes in them, and submodules have submodules.
 const DEEPEST: usize = 8;
@@ -30,11 +31,12 @@ const MOST_MODULES: usize = 512;
 /// The same for working trees that are protected. Each is some mounts.
 const MOST_WORKTREES: usize = 512;
 
-/// The two that stand for what is like them.
+/// The two names that stand for all files with the same effect.
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
 
-/// Adds what belongs to the repository whose directory is called `git`, beside those of [`NAMES`] that
-/// are protected in it. `root` is a path without links; `is_writable` tells what commands could write; nothing else needs protection.
+/// Adds the files of the repository whose directory is `git`, beside those of [`NAMES`] that are
+/// protected in it. `root` is a path without links, and `is_writable` says what commands could
+/// write; nothing else needs protection.
 pub(super) fn protect(
     root: &Path,
     git: &Path,
@@ -83,7 +85,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
 
     /// `is_named`: the hooks and the configuration in the directory are protected already.
     fn repository(&mut self, directory: &Path, is_named: bool) {
-        // What stands for an absent one leads to where it lies.
+        // The placeholder of an absent one leads to its own directory.
         self.add(directory.join(COMMON));
         self.repository_with(self.names, directory, is_named);
     }
@@ -141,7 +143,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
             return self.add(directory.to_owned());
         };
         for place in outside {
-            // Whoever changes where it leads back to would have it taken for one inside.
+            // A command that changes the link back would have it taken for one inside.
             let parts = [COMMON, "config.worktree", "gitdir"].map(|name| place.join(name));
             for part in parts.into_iter().filter(|part| exists(part)) {
                 self.add(part);
@@ -150,7 +152,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     }
 }
 
-/// Whether git takes a directory for a repository by what is in it.
+/// Whether git takes a directory for a repository by its contents.
 fn is_bare(directory: &Path) -> bool {
     exists(&directory.join("HEAD"))
         && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
@@ -166,7 +168,7 @@ fn led_to(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     fs::canonicalize(path_in(file, prefix)?).ok()
 }
 
-/// The path in a file, which begins where the file lies.
+/// The path in a file, relative to the directory of the file.
 fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     let text = read(file, LONGEST_LINK)?;
     let path = text.strip_prefix(prefix)?.trim_ascii_end();

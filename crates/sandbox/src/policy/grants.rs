@@ -1,7 +1,7 @@
-//! What a caller grants by name: found once, and compared before each command.
+//! Paths that a caller grants by name: resolved once, and compared before each command.
 //!
-//! The names may lie in directories that commands write. So a name is followed when it is granted, and
-//! never again: later it is only asked whether it still is the directory it was.
+//! The names may lie in directories that commands write. So a name is followed when it is granted,
+//! and never again. Later it must still be the same directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use toolwright_fs::{FileIdentity, FsError, Granted as Directory, Replaced, led_o
 use super::{PolicyError, absolute};
 use crate::plan::Granted;
 
-/// A path as the caller wrote it, and the numbers of device and inode that it had then, where somebody
-/// has looked.
+/// A path as the caller wrote it, and the numbers of device and inode that it had then, if they are
+/// known.
 #[derive(Debug, Clone)]
 pub struct Given {
     /// Relative paths are meant from the root, `~/` is the home directory.
@@ -23,7 +23,7 @@ pub struct Given {
     pub seen: Option<(u64, u64)>,
 }
 
-/// What a caller grants.
+/// The caller's grants.
 #[derive(Debug)]
 pub struct Grants {
     root: Arc<Directory>,
@@ -35,8 +35,8 @@ pub struct Grants {
     found: OnceLock<Found>,
 }
 
-/// Paths that are closed by name. Where a name led at first stays closed, whatever it leads to later: it
-/// may be a link that a command can make anew.
+/// Paths that are closed by name. The first target of a name stays closed, whatever the name leads
+/// to later, because a command can replace a link.
 #[derive(Debug, Default)]
 pub struct Closed(Mutex<BTreeMap<PathBuf, PathBuf>>);
 
@@ -63,11 +63,11 @@ impl Closed {
     }
 }
 
-/// A path as it is called, where it leads, and the option that says so.
+/// An option, its path as written, and its real path.
 pub type Way<'a> = (&'static str, &'a Path, &'a Path);
 
-/// A grant is not followed out of a directory that commands can write by a link in it: a command may
-/// have made the link, and would choose what is granted.
+/// Refuses a grant that a link leads out of a writable directory. A command may have made the link,
+/// and would choose what is granted.
 pub fn refuse_led_out(writable: &[Way<'_>], others: &[Way<'_>]) -> Result<(), PolicyError> {
     for (place, (option, given, real)) in writable.iter().chain(others).enumerate() {
         let around = writable.iter().enumerate().filter(|(other, _)| *other != place);
@@ -94,8 +94,8 @@ struct Found {
 struct Readable {
     directory: Directory,
     seen: bool,
-    /// Where it lies, for a file. Programs save one by putting another in its place, so that it is told
-    /// by its path, which has to lead there without a link.
+    /// The real path, for a file. Programs save a file by putting another in its place, so the path
+    /// identifies it, and must lead there without a link.
     file: OnceLock<PathBuf>,
 }
 
@@ -108,7 +108,7 @@ pub struct Resolved {
     pub given_root: PathBuf,
     /// Directories that may be written besides the root.
     pub writable: Vec<PathBuf>,
-    /// What may be read in spite of what closes it.
+    /// Readable paths below closed ones.
     pub readable: Vec<PathBuf>,
     /// Of these, the names that are links or lead through some, and where.
     pub links: Vec<(PathBuf, PathBuf)>,
@@ -154,7 +154,7 @@ impl Grants {
         Self { root, writable, readable, deny_read, closed, home, found }
     }
 
-    /// Finds out where the grants are, and refuses those that are not what they were.
+    /// Resolves the grants, and refuses those that have changed.
     pub fn resolve(&self) -> Result<Resolved, GrantError> {
         let (root, identity) = self.root.real_path()?;
         let found = self.found.get_or_init(|| self.find(root));
@@ -231,7 +231,7 @@ fn is_there(directory: &Directory) -> Result<Place, FsError> {
 }
 
 impl Readable {
-    /// Where it lies, and which directory it is. Nothing where nothing is yet.
+    /// Its real path, and which directory it is. `None` as long as nothing is there.
     fn now(&self) -> Result<Option<(PathBuf, Option<FileIdentity>)>, FsError> {
         let given = self.directory.given();
         if let Some(file) = self.file.get() {

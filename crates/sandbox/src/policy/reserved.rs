@@ -1,4 +1,4 @@
-//! What the process has reserved: the files of its open journals and thread stores.
+//! Files that the process has reserved: those of its open journals and thread stores.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
-//! Where credentials lie.
+//! The locations of credentials.
 //!
-//! This is asked before each command, and the table is long. So the answer is kept together with the
-//! directories that it rests on: as long as none of them has had an entry made or removed, there is no
-//! other store. That takes a look at some five directories instead of one at each place.
+//! Every command asks for them, and the table is long. So the result is kept with the directories
+//! that it depends on. As long as none of them gains or loses an entry, there is no other store.
+//! That takes a look at about five directories instead of one at each location.
 
 mod table;
 
@@ -28,12 +28,12 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 pub(super) struct Found {
     /// Those there are.
     pub(super) there: Vec<Store>,
-    /// Where others would put what a program obeys, and nothing is yet.
+    /// Places where a command could put a file that a program obeys later, and where none is yet.
     pub(super) absent: Vec<PathBuf>,
     homes: Vec<PathBuf>,
     /// Variables by their place in the table, with their values, in the order of the environment.
     moved: Vec<(usize, OsString)>,
-    /// What it rests on.
+    /// The directories that the result depends on.
     watched: Vec<(PathBuf, Option<Stamp>)>,
     /// Whether all of that was old enough to be known again.
     is_settled: bool,
@@ -48,7 +48,7 @@ pub(super) struct Store {
     pub(super) real: PathBuf,
 }
 
-/// Changes with the entries of a directory, and with what it is.
+/// Changes with the entries of a directory, and with the directory itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([(u64, u64, i64, i64); 2]);
 
@@ -67,8 +67,8 @@ pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<F
     found
 }
 
-/// The stores of whoever runs this process, with links followed, but for those that `is_named` opens. For
-/// file tools, which follow the same law as commands.
+/// The stores of the user who runs this process, with links followed, except those that `is_named`
+/// opens. For file tools, which follow the same rules as commands.
 pub fn of_process(is_named: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let home = env::home_dir();
     let mut homes: Vec<&Path> = home.as_deref().into_iter().chain(home_of_user()).collect();
@@ -80,7 +80,7 @@ pub fn of_process(is_named: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     closed.map(|store| store.real.clone()).collect()
 }
 
-/// The home directory that the system has for this user, whatever `HOME` says. Looked up once: it may
+/// The system's home directory of this user, whatever `HOME` says. It is read once, because it may
 /// be on another machine.
 #[must_use]
 pub fn home_of_user() -> Option<&'static Path> {
@@ -93,7 +93,7 @@ fn look_up_home() -> Option<PathBuf> {
     // SAFETY: all zeroes is a value of it, and it is filled before it is read.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
     let mut found = std::ptr::null_mut();
-    // SAFETY: the buffer is as long as said, and everything outlives the call.
+    // SAFETY: the length is that of the buffer, and every argument outlives the call.
     let failed = unsafe {
         libc::getpwuid_r(
             libc::geteuid(),
@@ -106,7 +106,7 @@ fn look_up_home() -> Option<PathBuf> {
     if failed != 0 || found.is_null() || entry.pw_dir.is_null() {
         return None;
     }
-    // SAFETY: the call has put a string there, which lies in the buffer.
+    // SAFETY: the call has put a NUL-terminated string into the buffer, which is still alive.
     let home = unsafe { std::ffi::CStr::from_ptr(entry.pw_dir) };
     let home = Path::new(OsStr::from_bytes(home.to_bytes()));
     home.is_absolute().then(|| home.to_owned())
@@ -177,7 +177,7 @@ impl Found {
     }
 }
 
-/// What is found on the way.
+/// The stores found so far.
 struct Search {
     watched: HashMap<PathBuf, Option<Stamp>>,
     there: Vec<Store>,
@@ -190,7 +190,7 @@ impl Search {
         let mut directory = base.to_owned();
         let mut names = below.split('/').peekable();
         while let Some(name) = names.next() {
-            // The entry of what is missing would appear in the directory above, which is watched.
+            // A missing entry would appear in the directory above, which is watched.
             if !self.watch(&directory) {
                 return;
             }

@@ -44,7 +44,8 @@ fn nothing_is_missing_where_all_layers_hold() {
     }
 }
 
-/// What the report calls less than held is missing for whoever requires it, whichever layer it is.
+/// A caller that requires the layers misses whatever the report calls less than held, whichever
+/// layer it is.
 #[test]
 fn whatever_layer_is_missing_is_told_and_required() {
     type Change = fn(&mut Layers);

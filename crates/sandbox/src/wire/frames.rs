@@ -45,9 +45,9 @@ pub fn send(socket: impl AsFd, frame: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
 pub struct Inbox {
     socket: OwnedFd,
     bytes: Vec<u8>,
-    /// Those that came and were not taken yet. One read may bring a frame and the next one's.
+    /// Received descriptors that were not taken yet. One read may bring those of two frames.
     descriptors: VecDeque<OwnedFd>,
-    /// The other end was closed before it had read all that was sent to it.
+    /// Whether the other end was closed before it had read everything.
     unread: bool,
 }
 
@@ -102,7 +102,7 @@ impl Inbox {
         }
     }
 
-    /// Whether the other end was closed before it had read all that was sent to it.
+    /// Whether the other end was closed before it had read everything that was sent to it.
     #[must_use]
     pub fn was_left_unread(&self) -> bool {
         self.unread

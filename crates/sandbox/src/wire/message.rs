@@ -1,4 +1,4 @@
-//! What a host and a worker say to each other.
+//! The messages between a host and a worker.
 
 use super::reader::{Malformed, Reader, Writer};
 use crate::layers::{Bound, Layer, Layers};
@@ -20,7 +20,7 @@ pub struct Request<'a> {
     pub stderr_apart: bool,
 }
 
-/// A request with its arguments and variables, each ended by a NUL as `execve` wants them.
+/// A request with its arguments and variables. Each ends with a NUL, as `execve` expects.
 #[derive(Debug)]
 pub struct RequestFrame<'m> {
     /// What to run, and where; both ended by a NUL too.
@@ -33,12 +33,12 @@ pub struct RequestFrame<'m> {
     pub words: &'m [u8],
 }
 
-/// What a host tells a worker.
+/// A message from a host to a worker.
 #[derive(Debug)]
 pub enum HostMessage<'m> {
     /// Run this.
     Run(RequestFrame<'m>),
-    /// Kill what is left of the command and say how it ended.
+    /// Kill the rest of the command and report how it ended.
     Kill,
 }
 
@@ -87,8 +87,8 @@ pub fn kill_frame() -> Vec<u8> {
     framed(vec![0, 0, 0, 0, KILL])
 }
 
-/// A frame around `content`, for what is said to a supervisor: its order, then [`WORKER`] each time a
-/// worker is wanted, whose socket comes with it.
+/// A frame around `content`, for a supervisor: its order, then [`WORKER`] for each worker, together
+/// with the socket of that worker.
 #[must_use]
 pub fn plain_frame(content: &[u8]) -> Vec<u8> {
     framed([&[0; FRAME_HEADER], content].concat())
@@ -141,25 +141,25 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
     }
 }
 
-/// What a worker tells its host.
+/// A message from a worker to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// It waits for a command, behind these layers. Its process descriptor comes with the frame.
     Ready(Layers),
-    /// There will be no worker: a layer that the plan cannot do without could not be had.
+    /// There is no worker: the system refused a layer that the plan cannot do without.
     Failed(FailedStep, i32, String),
-    /// The command ended with this status of `wait`; some of its processes are left, and are killed
-    /// as soon as the host says so.
+    /// The command ended with this status of `wait`. Some of its processes are left, and are killed
+    /// when the host asks for that.
     Ended(i32),
-    /// The command ended with this status, and nothing of it is left; so many processes that it had
-    /// started were killed.
+    /// The command ended with this status, nothing of it is left, and this number of its other
+    /// processes was killed.
     Done(i32, u32),
     /// The command was not run.
     NotRun(FailedStep, i32),
     /// Nothing was run: a path that was covered has become another file since. It leaves, and a new
     /// supervisor is needed.
     Stale,
-    /// It has waited long enough and leaves. What was sent to it after this was not read.
+    /// The worker was idle for too long and ends. It has not read any later message.
     Goodbye,
 }
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use super::reader::{Malformed, Reader, Writer};
 use crate::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 
-/// What a supervisor is started with.
+/// The order that a supervisor starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// What its commands may do.
     pub plan: Plan,
-    /// Set when an earlier supervisor of this plan could not build the tree of files and said so:
-    /// its error number. This one is to do without a mount namespace, and to report that.
+    /// The error number with which an earlier supervisor of this plan failed to build the tree of
+    /// files. This one does without a mount namespace, and reports that.
     pub without_mounts: Option<i32>,
     /// How long a worker waits for its next command, in milliseconds.
     pub idle_ms: u32,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A message that is not one: the other end is not of this build, or has gone mad.
+/// A message that cannot be read: the other end is not of this build, or is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a message of the sandbox program makes no sense")]
 pub struct Malformed;
@@ -73,7 +73,7 @@ impl Writer {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// Texts here are paths and words; none is longer than a `u32` can say.
+    /// Texts are paths and words, none of which exceeds a `u32`.
     pub(super) fn text(&mut self, text: &[u8]) {
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.number(length);

@@ -63,7 +63,7 @@ impl fmt::Debug for FakeWorker {
     }
 }
 
-/// What is known of a worker before it is made.
+/// A requested worker.
 struct Pending {
     generation: u64,
     without_mounts: Option<i32>,
@@ -137,7 +137,7 @@ impl Host<FakeSupervisor> for Arc<World> {
     }
 }
 
-/// One call, and what it is promised.
+/// Makes one call, and checks its promises.
 fn call(world: &Arc<World>, pool: &Mutex<State<FakeSupervisor>>) {
     let before = world.version.load(Ordering::SeqCst);
     let lock = || pool.lock().expect("no panic");
@@ -155,7 +155,8 @@ fn call(world: &Arc<World>, pool: &Mutex<State<FakeSupervisor>>) {
     }
 }
 
-/// Calls beside changes of the paths. In all, a call can meet as many of them as it has tries.
+/// Runs calls beside changes of the paths. Together with the failures, a call meets as many as it
+/// has tries.
 fn calls(is_without_mounts: bool, changes: usize) {
     let failures = MAX_TRIES - changes;
     check_random(

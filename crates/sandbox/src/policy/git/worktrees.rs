@@ -1,7 +1,8 @@
-//! Which working trees of a repository lie where commands cannot write.
+//! The working trees of a repository that lie where commands cannot write.
 //!
-//! A command can make directories here by the ten thousand, and no number of them may keep others from
-//! being run. So many are looked at once, and then again when one was made or removed.
+//! A command can make ten thousand directories here, and their number must not keep other commands
+//! from running. So the number that is read is bounded, and reading happens again only when one was
+//! made or removed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,13 +20,13 @@ const FEW: usize = 512;
 /// More are not looked at.
 const MOST: usize = 1 << 16;
 
-/// Git makes the directory first, and what is in it a moment later.
+/// Git makes the directory first, and its contents a moment later.
 const MAKING: Duration = Duration::from_secs(2);
 
 /// The directories of working trees, each with the tree's `.git`; `None` where there are too many.
 type Trees = Option<Vec<(PathBuf, PathBuf)>>;
 
-/// What was found in a directory that holds many.
+/// The result for a directory with many entries.
 #[derive(Clone)]
 struct Known {
     directory: PathBuf,
@@ -33,8 +34,8 @@ struct Known {
     trees: Arc<Trees>,
 }
 
-/// The directories in `directory` of working trees that commands cannot write; `None` where there are too
-/// many to tell.
+/// The directories in `directory` of working trees that commands cannot write. `None` means that
+/// there are too many to know.
 pub(super) fn outside(
     directory: &Path,
     is_writable: impl Fn(&Path) -> bool,

@@ -139,7 +139,7 @@ pub const STORES: [&str; 136] = [
     ".ethereum",
     ".config/solana",
     ".config/Exodus",
-    // What was typed.
+    // History of typed commands.
     ".bash_history",
     ".zsh_history",
     ".local/share/fish/fish_history",
@@ -154,8 +154,8 @@ pub const STORES: [&str; 136] = [
     ".lesshst",
 ];
 
-/// Those that let somebody in, or name programs to run, when they are put where none was. All lie
-/// directly in the home directory, which is always there.
+/// Files that grant access, or name programs to run, when they are put where none was. All lie
+/// directly in the home directory, which always exists.
 pub const HELD_WHEN_ABSENT: [&str; 11] = [
     ".ssh",
     ".gnupg",
@@ -170,7 +170,7 @@ pub const HELD_WHEN_ABSENT: [&str; 11] = [
     ".gemini",
 ];
 
-/// What a variable moves.
+/// The stores that a variable moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moves {
     /// The directory that has this name in the home directory, and so the stores that it is or holds.

@@ -42,7 +42,7 @@ fn what_leads_git_elsewhere_is_protected_where_it_is() {
     put(&place, "root/shared/config", "");
     let expected = ["root/.git/config.worktree", "root/shared/config", "root/shared/hooks"];
     assert_eq!(beside(&place, &[]), expected);
-    // In a circle, to nowhere, or what is no path.
+    // In a circle, to a missing file, or not a path.
     for text in [".", "nowhere", "", "\0", "a\nb"] {
         put(&place, "root/.git/commondir", text);
         assert_eq!(beside(&place, &[])[0], expected[0], "{text:?}");
@@ -85,7 +85,7 @@ fn a_git_that_is_a_file_leads_to_the_repository() {
     put(&place, "main/.git/worktrees/w/commondir", "../..\n");
     put(&place, "main/.git/worktrees/w/gitdir", "../../../../root/.git\n");
     put(&place, "main/.git/config", "");
-    // Nothing of it can be written, until the host says so.
+    // None of it can be written, unless the host allows that.
     assert_eq!(beside(&place, &[]), [""; 0]);
     let wanted = ["main/.git/config", "main/.git/hooks", "main/.git/worktrees/w/commondir"];
     assert_eq!(beside(&place, &["main"]), wanted);
@@ -154,7 +154,7 @@ fn what_leads_git_elsewhere_is_held_when_it_is_not_there() {
     assert_eq!(protected(), without, "and what stands for this neither");
 }
 
-/// A command can make as many as it likes, and another has to be run to remove them.
+/// A command can make any number of them, and another has to run to remove them.
 #[test]
 fn no_number_of_working_trees_is_too_many() {
     let place = Place::new();
@@ -174,7 +174,7 @@ fn no_number_of_working_trees_is_too_many() {
         assert_eq!(beside(&place, &[]), expected);
     }
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
-    // One that is added then is seen at once.
+    // A later one is noticed at once.
     put(&place, "root/.git/worktrees/new/gitdir", "/no/other/.git");
     let new = "root/.git/worktrees/new/gitdir".to_owned();
     assert!(beside(&place, &[]).contains(&new));

@@ -55,7 +55,7 @@ fn the_table_has_each_once_and_none_in_another() {
     }
 }
 
-/// A reader of the page sees what is closed, and nothing that is not.
+/// The page lists every closed store, and no other.
 #[test]
 fn the_page_has_the_same_list() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
@@ -159,7 +159,7 @@ fn a_store_is_opened_by_its_name_and_by_nothing_around_it_or_leading_to_it() {
             .iter()
             .any(|path| path.starts_with(place.at("home")))
     };
-    // What lies in a store is opened by its name alone, too.
+    // A file inside a store is opened by its own name, too.
     assert!(opens("~/.ssh/key") && !opens("../key") && !opens("../link") && !opens("../link/key"));
     assert!(is_open("~/.ssh") && is_open("../home/.ssh") && is_open("~/x/../.ssh"));
     for other in ["~", "/", "..", "../link", "../other", "~/.ssh/known_hosts", "~/.config"] {
