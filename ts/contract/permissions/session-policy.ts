@@ -68,16 +68,12 @@ export class SessionPolicy {
    */
   constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
     this.addon = addon
-    this.#native =
-      'variables' in request ? (unwrap(addon.compilePolicy(request, parent && parent.#native))) : request
+    this.#native = 'variables' in request ? unwrap(addon.compilePolicy(request, parent && parent.#native)) : request
   }
 
   /** The same for other directories of `{ad-hoc}`. Nothing else is looked up again. */
   withAdHoc(directories: readonly string[], parent: SessionPolicy | undefined): SessionPolicy {
-    return new SessionPolicy(
-      this.addon,
-      unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)),
-    )
+    return new SessionPolicy(this.addon, unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)))
   }
 
   /** The sets with their variables expanded, in the order of the request. */

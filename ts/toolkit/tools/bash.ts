@@ -208,7 +208,9 @@ function directoryWithin(rootDir: string, cwd: string): string | undefined {
 /** The scripts of the package.json where the command runs. Only looked at to say what else can be run. */
 function packageScripts(plan: CallPlan, cwd: string): Readonly<Record<string, unknown>> {
   try {
-    const file = tryNowait(undefined, (addon) => addon.tryReadCached(grantedRoot(addon, plan), join(cwd, 'package.json'), MOST_OF_PACKAGE, false))
+    const file = tryNowait(undefined, (addon) =>
+      addon.tryReadCached(grantedRoot(addon, plan), join(cwd, 'package.json'), MOST_OF_PACKAGE, false),
+    )
     const scripts = (JSON.parse(file?.toString() ?? '') as { scripts?: unknown } | null)?.scripts
     return typeof scripts === 'object' && scripts !== null ? (scripts as Record<string, unknown>) : {}
   } catch {
