@@ -7,6 +7,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::voice;
 use toolwright_exec::Notice;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::policy;
@@ -222,7 +223,11 @@ impl From<Row> for SandboxRow {
             Level::BestEffort => "best-effort",
             Level::None => "none",
         };
-        Self { level: level.to_owned(), mechanism: row.mechanism, advice: row.advice.to_owned() }
+        Self {
+            level: level.to_owned(),
+            mechanism: voice::report::mechanism(&row.mechanism),
+            advice: voice::report::advice(row.advice).to_owned(),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod files;
 pub mod patches;
 pub mod refusals;
 mod remedy;
+pub mod report;
 pub mod searches;
 
 /// Where a model calls from.

@@ -12,6 +12,7 @@ use toolwright_exec::{ExecError, Missing, Output, Requirement, SpawnReason};
 use toolwright_fs::{
     FileKind, FsError, NAME_DESCRIPTOR, Refusal, Replaced, SYNC_DIRECTORY, WRITE_IN_PLACE,
 };
+use toolwright_sandbox::report::{Advice, Choice, Gap, Mechanism};
 use toolwright_search::GrepError;
 
 fn source(errno: i32) -> io::Error {
@@ -221,6 +222,38 @@ fn commands_that_did_not_run_to_their_end() {
         if tools != session {
             writeln!(texts, "  session: {session}").unwrap();
         }
+    }
+    insta::assert_snapshot!(texts);
+}
+
+#[test]
+fn the_report_of_the_sandbox() {
+    let choices = [
+        Choice::Files,
+        Choice::Network,
+        Choice::NetworkAndFiles,
+        Choice::Loopback,
+        Choice::Limits,
+        Choice::Environment,
+    ];
+    let mut texts = String::new();
+    for choice in choices {
+        let opened = voice::report::mechanism(&Mechanism::Opened(choice));
+        let advice = voice::report::advice(Some(Advice::Choice(choice)));
+        writeln!(texts, "{opened}\n  {advice}").unwrap();
+    }
+    let gaps = vec![Gap::ClosedPaths, Gap::OpenStores, Gap::ProtectedPaths, Gap::Truncation];
+    let gaps = Mechanism::Gaps("Landlock (ABI 2)".to_owned(), gaps);
+    writeln!(texts, "{}", voice::report::mechanism(&gaps)).unwrap();
+    for advice in [
+        Advice::Namespaces,
+        Advice::Landlock,
+        Advice::Broker,
+        Advice::Seccomp,
+        Advice::ControlGroups,
+        Advice::Program,
+    ] {
+        writeln!(texts, "  {}", voice::report::advice(Some(advice))).unwrap();
     }
     insta::assert_snapshot!(texts);
 }

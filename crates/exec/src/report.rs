@@ -1,7 +1,7 @@
 //! What holds around commands on this system.
 
 use toolwright_sandbox::plan::Plan;
-use toolwright_sandbox::report::{Level, Report, Row};
+use toolwright_sandbox::report::{Advice, Level, Mechanism, Report, Row};
 
 use crate::cancel::CancelSource;
 
@@ -38,22 +38,23 @@ fn elsewhere(plan: &Plan, inherits: bool) -> Report {
 #[cfg(any(not(target_os = "linux"), test))]
 fn by_profile(plan: &Plan, inherits: bool) -> Report {
     use toolwright_sandbox::plan::{Files, Network};
+    use toolwright_sandbox::report::Choice;
     let held = |mechanism: &str| Row {
         level: Level::BestEffort,
-        mechanism: mechanism.to_owned(),
-        advice: "",
+        mechanism: Mechanism::Means(mechanism.to_owned()),
+        advice: None,
     };
-    let open = |option: &str| Row {
+    let open = |choice| Row {
         level: Level::None,
-        mechanism: format!("{option} opens it"),
-        advice: "Leave that option out.",
+        mechanism: Mechanism::Opened(choice),
+        advice: Some(Advice::Choice(choice)),
     };
     let network = || match plan.network {
-        Network::Open => open("allowNetwork"),
+        Network::Open => open(Choice::Network),
         _ => held("a profile of sandbox-exec"),
     };
     let files = || match plan.files {
-        Files::Full => open("sandbox.files"),
+        Files::Full => open(Choice::Files),
         Files::Confined => held("a profile of sandbox-exec"),
     };
     Report {
@@ -61,13 +62,13 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
         file_metadata: files(),
         network: network(),
         loopback: if plan.network == Network::HostLoopback {
-            open("sandbox.loopback")
+            open(Choice::Loopback)
         } else {
             network()
         },
         unix_sockets: network(),
         ipc: match plan.files {
-            Files::Full => open("sandbox.files"),
+            Files::Full => open(Choice::Files),
             Files::Confined => held("a profile of sandbox-exec; semaphores are open"),
         },
         process_kill: held(
@@ -75,11 +76,11 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
         ),
         limits: Row {
             level: Level::None,
-            mechanism: "nothing limits what a command uses".to_owned(),
-            advice: "",
+            mechanism: Mechanism::Means("nothing limits what a command uses".to_owned()),
+            advice: None,
         },
         environment: if inherits {
-            open("env")
+            open(Choice::Environment)
         } else {
             held("filter; a command may read the environment of processes of its user")
         },
@@ -89,9 +90,8 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
 fn nothing(reason: &str) -> Report {
     let row = || Row {
         level: Level::None,
-        mechanism: format!("the sandbox program does not run: {reason}"),
-        advice: "Let the process run programs of its own: files in memory (memfd), or a temporary \
-                 directory that is not mounted noexec.",
+        mechanism: Mechanism::Means(format!("the sandbox program does not run: {reason}")),
+        advice: Some(Advice::Program),
     };
     Report {
         files: row(),
@@ -146,8 +146,11 @@ mod tests {
         for files in [Files::Confined, Files::Full] {
             let row = by_profile(&plan(Network::Open, files), true).process_kill;
             assert_eq!(row.level, Level::BestEffort);
-            assert!(row.mechanism.contains("process group and descendants"), "{row:?}");
-            assert!(row.mechanism.contains("missed"), "what it misses is told: {row:?}");
+            assert!(row.mechanism.to_string().contains("process group and descendants"), "{row:?}");
+            assert!(
+                row.mechanism.to_string().contains("missed"),
+                "what it misses is told: {row:?}"
+            );
         }
     }
 }

@@ -1,7 +1,6 @@
-//! The enforcement around commands, for a person to read. Nothing here claims more than a probe has
-//! shown.
+//! The enforcement around commands. Nothing here claims more than a probe has shown.
 
-use std::io;
+use std::{fmt, io};
 
 use crate::layers::{Bound, Layer, Layers};
 use crate::plan::{Files, Network, Plan};
@@ -23,9 +22,93 @@ pub struct Row {
     /// How well.
     pub level: Level,
     /// By what, or why not.
-    pub mechanism: String,
-    /// What would make it better. Empty where nothing would.
-    pub advice: &'static str,
+    pub mechanism: Mechanism,
+    /// What would make it better, if anything would.
+    pub advice: Option<Advice>,
+}
+
+/// By what something is held, or why it is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mechanism {
+    /// By this, or for this reason not.
+    Means(String),
+    /// By this, but for some gaps.
+    Gaps(String, Vec<Gap>),
+    /// The host has chosen to leave it open.
+    Opened(Choice),
+}
+
+/// What a mechanism leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// Closed paths can be read.
+    ClosedPaths,
+    /// An open journal or thread store can be read and changed.
+    OpenStores,
+    /// Commands can write protected paths.
+    ProtectedPaths,
+    /// Files can be cut to nothing.
+    Truncation,
+}
+
+/// A choice of the host that opens something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Files are not confined.
+    Files,
+    /// The network is open.
+    Network,
+    /// Both.
+    NetworkAndFiles,
+    /// Commands reach the loopback interface of the host.
+    Loopback,
+    /// No limits are set.
+    Limits,
+    /// Commands inherit the environment.
+    Environment,
+}
+
+/// What would make a row better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Allow user namespaces.
+    Namespaces,
+    /// Use a kernel with Landlock, and allow it.
+    Landlock,
+    /// Allow what the broker of the loopback interface needs.
+    Broker,
+    /// Allow seccomp.
+    Seccomp,
+    /// Delegate control groups, or use user namespaces.
+    ControlGroups,
+    /// Let the sandbox program run.
+    Program,
+    /// Choose otherwise.
+    Choice(Choice),
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Means(mechanism) => f.write_str(mechanism),
+            Self::Gaps(mechanism, gaps) => {
+                f.write_str(mechanism)?;
+                gaps.iter().try_for_each(|gap| write!(f, "; {gap}"))
+            }
+            Self::Opened(choice) => write!(f, "the host has opened it ({choice:?})"),
+        }
+    }
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ClosedPaths => "closed paths can be read",
+            Self::OpenStores => "an open journal or thread store can be read and changed",
+            Self::ProtectedPaths => "protected paths can be written",
+            Self::Truncation => "files can be cut to nothing",
+        })
+    }
 }
 
 /// All rows.
@@ -51,16 +134,8 @@ pub struct Report {
     pub environment: Row,
 }
 
-const NAMESPACES: &str = "Allow user namespaces: kernel.unprivileged_userns_clone and \
-                          user.max_user_namespaces, AppArmor's restriction of them, or the \
-                          container's seccomp profile.";
-const LANDLOCK: &str = "Use Linux 5.13 or later with Landlock among its security modules (lsm=), and \
-                        a container profile that allows its system calls.";
-const BROKER: &str = "Allow seccomp's notifications, pidfd_open and pidfd_getfd, and set \
-                      kernel.yama.ptrace_scope to 0 or 1; or leave sandbox.loopback out.";
 /// The version of Landlock that knows of cutting files.
 const TRUNCATES: u32 = 3;
-const SECCOMP: &str = "Allow the seccomp system call in the container's profile.";
 
 /// The meaning of the layers for the plan. `inherits`: commands get the whole environment.
 #[must_use]
@@ -96,12 +171,21 @@ pub fn shortfall(plan: &Plan, layers: &Layers) -> Option<(&'static str, Row)> {
     promised.into_iter().find(|(_, row)| row.level != Level::Kernel)
 }
 
-fn row(level: Level, mechanism: impl Into<String>, advice: &'static str) -> Row {
-    Row { level, mechanism: mechanism.into(), advice }
+fn row(level: Level, mechanism: impl Into<String>, advice: Advice) -> Row {
+    Row { level, mechanism: Mechanism::Means(mechanism.into()), advice: Some(advice) }
 }
 
 fn kernel(mechanism: impl Into<String>) -> Row {
-    row(Level::Kernel, mechanism, "")
+    let mechanism = Mechanism::Means(mechanism.into());
+    Row { level: Level::Kernel, mechanism, advice: None }
+}
+
+fn opened(choice: Choice) -> Row {
+    Row {
+        level: Level::None,
+        mechanism: Mechanism::Opened(choice),
+        advice: Some(Advice::Choice(choice)),
+    }
 }
 
 fn why(name: &str, layer: Layer) -> String {
@@ -115,7 +199,7 @@ fn why(name: &str, layer: Layer) -> String {
 
 fn files(plan: &Plan, layers: &Layers) -> Row {
     if plan.files == Files::Full {
-        return row(Level::None, "sandbox.files is \"full\"", "Leave sandbox.files out.");
+        return opened(Choice::Files);
     }
     let landlock = format!("Landlock (ABI {})", layers.landlock_abi);
     match (layers.mount.holds(), layers.landlock.holds()) {
@@ -124,46 +208,47 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
         (true, false) => {
             let reason = why("Landlock", layers.landlock);
             let mechanism = format!("read-only mounts; named pipes can be written: {reason}");
-            row(Level::BestEffort, mechanism, LANDLOCK)
+            row(Level::BestEffort, mechanism, Advice::Landlock)
         }
         (false, true) => {
-            let mut gaps = String::new();
+            let mut gaps = Vec::new();
             if !plan.closed.is_empty() && !layers.closed.holds() {
-                gaps += "; closed paths can be read";
+                gaps.push(Gap::ClosedPaths);
                 if toolwright_reserved::paths().iter().any(|path| plan.closed.contains(path)) {
-                    gaps += "; an open journal or thread store can be read and changed";
+                    gaps.push(Gap::OpenStores);
                 }
             }
             if !plan.protected.is_empty() && !layers.protected.holds() {
-                gaps += "; sandbox.denyWrite does not hold for commands";
+                gaps.push(Gap::ProtectedPaths);
             }
             if layers.landlock_abi < TRUNCATES {
-                gaps += "; files can be cut to nothing";
+                gaps.push(Gap::Truncation);
             }
             let level = if gaps.is_empty() { Level::Kernel } else { Level::BestEffort };
-            row(level, landlock + &gaps, NAMESPACES)
+            let mechanism = Mechanism::Gaps(landlock, gaps);
+            Row { level, mechanism, advice: Some(Advice::Namespaces) }
         }
-        (false, false) => row(Level::None, why("Landlock", layers.landlock), LANDLOCK),
+        (false, false) => row(Level::None, why("Landlock", layers.landlock), Advice::Landlock),
     }
 }
 
 fn file_metadata(plan: &Plan, layers: &Layers) -> Row {
     if plan.files == Files::Full {
-        return row(Level::None, "sandbox.files is \"full\"", "Leave sandbox.files out.");
+        return opened(Choice::Files);
     }
     if layers.mount.holds() {
         kernel("read-only mounts")
     } else {
-        row(Level::None, why("a mount namespace", layers.mount), NAMESPACES)
+        row(Level::None, why("a mount namespace", layers.mount), Advice::Namespaces)
     }
 }
 
 fn network(plan: &Plan, layers: &Layers) -> Row {
     if plan.network == Network::Open {
-        return row(Level::None, "allowNetwork is set", "Leave allowNetwork out.");
+        return opened(Choice::Network);
     }
     if !layers.seccomp.holds() {
-        return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
+        return row(Level::None, why("seccomp", layers.seccomp), Advice::Seccomp);
     }
     kernel(match (plan.network, layers.net.holds()) {
         (Network::HostLoopback, _) if layers.broker.holds() => {
@@ -177,25 +262,27 @@ fn network(plan: &Plan, layers: &Layers) -> Row {
 
 fn loopback(plan: &Plan, layers: &Layers) -> Row {
     if plan.network == Network::Open {
-        return row(Level::None, "allowNetwork is set", "Leave allowNetwork out.");
+        return opened(Choice::Network);
     }
     if !layers.seccomp.holds() {
-        return row(Level::None, why("seccomp", layers.seccomp), SECCOMP);
+        return row(Level::None, why("seccomp", layers.seccomp), Advice::Seccomp);
     }
     match plan.network {
-        Network::HostLoopback if layers.broker.holds() => {
-            row(Level::None, "sandbox.loopback is \"host\"", "Leave sandbox.loopback out.")
-        }
+        Network::HostLoopback if layers.broker.holds() => opened(Choice::Loopback),
         Network::HostLoopback => {
             let reason = why("the broker of connections", layers.broker);
-            row(Level::Kernel, format!("commands make no connections: {reason}"), BROKER)
+            row(Level::Kernel, format!("commands make no connections: {reason}"), Advice::Broker)
         }
         Network::PrivateLoopback if layers.net.holds() && layers.loopback.holds() => {
             kernel("network namespace with a loopback of its own")
         }
         Network::PrivateLoopback => {
             let reason = why("a network namespace", layers.net);
-            row(Level::Kernel, format!("commands have no loopback at all: {reason}"), NAMESPACES)
+            row(
+                Level::Kernel,
+                format!("commands have no loopback at all: {reason}"),
+                Advice::Namespaces,
+            )
         }
         Network::Open | Network::Nothing => kernel("there are no internet sockets"),
     }
@@ -203,13 +290,12 @@ fn loopback(plan: &Plan, layers: &Layers) -> Row {
 
 fn unix_sockets(plan: &Plan, layers: &Layers) -> Row {
     if plan.network == Network::Open && plan.files == Files::Full {
-        let mechanism = "allowNetwork is set and sandbox.files is \"full\"";
-        return row(Level::None, mechanism, "Leave one of them out.");
+        return opened(Choice::NetworkAndFiles);
     }
     if layers.seccomp.holds() {
         kernel("seccomp: none can be made, but for pairs")
     } else {
-        row(Level::None, why("seccomp", layers.seccomp), SECCOMP)
+        row(Level::None, why("seccomp", layers.seccomp), Advice::Seccomp)
     }
 }
 
@@ -218,17 +304,19 @@ fn ipc(plan: &Plan, layers: &Layers) -> Row {
     let objects = match (layers.ipc.holds(), layers.seccomp.holds()) {
         (true, _) => "IPC namespace",
         (false, true) => "seccomp: there are no System V objects and message queues",
-        (false, false) => return row(Level::None, why("an IPC namespace", layers.ipc), NAMESPACES),
+        (false, false) => {
+            return row(Level::None, why("an IPC namespace", layers.ipc), Advice::Namespaces);
+        }
     };
     if layers.mount.holds() {
         return kernel(format!("{objects}; a /dev/shm of its own"));
     }
     if plan.files == Files::Confined && layers.landlock.holds() {
         let mechanism = format!("{objects}; what others have in /dev/shm can be read");
-        return row(Level::BestEffort, mechanism, NAMESPACES);
+        return row(Level::BestEffort, mechanism, Advice::Namespaces);
     }
     let mechanism = format!("{objects}; what others have in /dev/shm is open");
-    row(Level::BestEffort, mechanism, NAMESPACES)
+    row(Level::BestEffort, mechanism, Advice::Namespaces)
 }
 
 fn process_kill(layers: &Layers) -> Row {
@@ -237,11 +325,11 @@ fn process_kill(layers: &Layers) -> Row {
     }
     if !layers.seccomp.holds() {
         let reason = why("a process namespace", layers.pid);
-        return row(Level::BestEffort, format!("process group; {reason}"), NAMESPACES);
+        return row(Level::BestEffort, format!("process group; {reason}"), Advice::Namespaces);
     }
     // A command must not reach the process that kills it.
     let level = if layers.scope.holds() { Level::Kernel } else { Level::BestEffort };
-    row(level, "process group that seccomp lets nothing leave", NAMESPACES)
+    row(level, "process group that seccomp lets nothing leave", Advice::Namespaces)
 }
 
 fn limits(plan: &Plan, layers: &Layers) -> Row {
@@ -269,22 +357,20 @@ fn limits(plan: &Plan, layers: &Layers) -> Row {
     if limits.file_size_bytes.is_some() {
         held.push("file size by a resource limit");
     }
-    let advice = "Run where control groups are delegated, or as a user other than root where user \
-                  namespaces are allowed.";
     let level = match (held.is_empty(), roughly.is_empty(), missing.is_empty()) {
         (true, true, true) => {
-            return row(Level::None, "sandbox.limits sets none", "Set sandbox.limits.");
+            return opened(Choice::Limits);
         }
         (false, true, true) => return kernel(held.join(", ")),
         (true, true, false) => Level::None,
         _ => Level::BestEffort,
     };
-    row(level, [held, roughly, missing].concat().join(", "), advice)
+    row(level, [held, roughly, missing].concat().join(", "), Advice::ControlGroups)
 }
 
 fn environment(layers: &Layers, inherits: bool) -> Row {
     if inherits {
-        return row(Level::None, "env is \"inherit\"", "Leave env out, and name what is needed.");
+        return opened(Choice::Environment);
     }
     if layers.pid.holds() {
         kernel("filter; the host's processes are invisible")
@@ -292,7 +378,7 @@ fn environment(layers: &Layers, inherits: bool) -> Row {
         kernel("filter; Landlock closes the environment of the host's processes")
     } else {
         let mechanism = "filter; a command may read /proc of its host";
-        row(Level::BestEffort, mechanism, NAMESPACES)
+        row(Level::BestEffort, mechanism, Advice::Namespaces)
     }
 }
 

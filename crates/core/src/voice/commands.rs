@@ -51,6 +51,9 @@ pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
     })
 }
 
+/// What lets the sandbox program run.
+pub(super) const RUN_PROGRAMS: &str = "Let the process run programs of its own: files in memory (memfd), or a temporary directory that is not mounted noexec.";
+
 /// What would make a layer available.
 fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {
     Cow::Borrowed(match missing.requirement {
@@ -67,9 +70,7 @@ fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {
         Requirement::ClosedPaths | Requirement::Promise(_) => {
             "Use a kernel with Landlock, allow user namespaces, or unset sandbox.required."
         }
-        Requirement::Program => {
-            "Let the process run programs of its own: files in memory (memfd), or a temporary directory that is not mounted noexec."
-        }
+        Requirement::Program => RUN_PROGRAMS,
         Requirement::Start => {
             "See what the system or its container forbids: `npx toolwright doctor` tells what holds."
         }

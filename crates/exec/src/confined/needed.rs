@@ -36,7 +36,7 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
     } else {
         "a process namespace"
     };
-    missing(layer, Requirement::Promise(promise), row.mechanism)
+    missing(layer, Requirement::Promise(promise), row.mechanism.to_string())
 }
 
 /// A host that has not required the layers would not learn of it otherwise.

@@ -66,7 +66,7 @@ fn whatever_layer_is_missing_is_told_and_required() {
         change(&mut layers);
         let (_, row) = shortfall(&plan(Files::Confined), &layers).expect(name);
         assert_ne!(row.level, Level::Kernel, "{name}");
-        assert!(row.mechanism.contains(said), "{name}: {}", row.mechanism);
+        assert!(row.mechanism.to_string().contains(said), "{name}: {}", row.mechanism);
     }
 }
 
@@ -85,6 +85,10 @@ fn limits_say_of_what_they_are() {
     for bound in [Bound::Namespace, Bound::ControlGroup] {
         let layers = Layers { processes: bound, ..whole() };
         let row = report(&plan(Files::Confined), &layers, false).limits;
-        assert!(row.mechanism.contains("processes of each command"), "{}", row.mechanism);
+        assert!(
+            row.mechanism.to_string().contains("processes of each command"),
+            "{}",
+            row.mechanism
+        );
     }
 }

@@ -1,0 +1,59 @@
+//! What holds around commands, for the person who runs the host.
+
+use toolwright_sandbox::report::{Advice, Choice, Gap, Mechanism};
+
+use super::commands::RUN_PROGRAMS;
+
+/// By what something is held, or why it is not.
+#[must_use]
+pub fn mechanism(mechanism: &Mechanism) -> String {
+    match mechanism {
+        Mechanism::Means(means) => means.clone(),
+        Mechanism::Gaps(means, gaps) => gaps.iter().fold(means.clone(), |text, gap| match gap {
+            Gap::ProtectedPaths => text + "; sandbox.denyWrite does not hold for commands",
+            gap => format!("{text}; {gap}"),
+        }),
+        Mechanism::Opened(choice) => opened(*choice).to_owned(),
+    }
+}
+
+fn opened(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Files => "sandbox.files is \"full\"",
+        Choice::Network => "allowNetwork is set",
+        Choice::NetworkAndFiles => "allowNetwork is set and sandbox.files is \"full\"",
+        Choice::Loopback => "sandbox.loopback is \"host\"",
+        Choice::Limits => "sandbox.limits sets none",
+        Choice::Environment => "env is \"inherit\"",
+    }
+}
+
+/// What would make it better; empty where nothing would.
+#[must_use]
+pub fn advice(advice: Option<Advice>) -> &'static str {
+    match advice {
+        None => "",
+        Some(Advice::Namespaces) => {
+            "Allow user namespaces: kernel.unprivileged_userns_clone and user.max_user_namespaces, AppArmor's restriction of them, or the container's seccomp profile."
+        }
+        Some(Advice::Landlock) => {
+            "Use Linux 5.13 or later with Landlock among its security modules (lsm=), and a container profile that allows its system calls."
+        }
+        Some(Advice::Broker) => {
+            "Allow seccomp's notifications, pidfd_open and pidfd_getfd, and set kernel.yama.ptrace_scope to 0 or 1; or leave sandbox.loopback out."
+        }
+        Some(Advice::Seccomp) => "Allow the seccomp system call in the container's profile.",
+        Some(Advice::ControlGroups) => {
+            "Run where control groups are delegated, or as a user other than root where user namespaces are allowed."
+        }
+        Some(Advice::Program) => RUN_PROGRAMS,
+        Some(Advice::Choice(choice)) => match choice {
+            Choice::Files => "Leave sandbox.files out.",
+            Choice::Network => "Leave allowNetwork out.",
+            Choice::NetworkAndFiles => "Leave one of them out.",
+            Choice::Loopback => "Leave sandbox.loopback out.",
+            Choice::Limits => "Set sandbox.limits.",
+            Choice::Environment => "Leave env out, and name what is needed.",
+        },
+    }
+}
