@@ -4,12 +4,14 @@ export type { StreamingBashTool } from './toolkit/tools/bash.js'
 export type { NetworkGuard } from './core/network-guard/guard-network.js'
 export { toolErrorCodes, type ToolErrorCode } from './core/codes.js'
 export { ToolError, type ToolErrorOptions } from './core/errors.js'
-export { configureTools, type EnvironmentOption, type ToolOptions } from './toolkit/settings.js'
+export { configureTools } from './toolkit/settings.js'
+export { type ToolOptions } from './toolkit/tool-options.js'
+export type { Awaitable } from './core/abort.js'
+export type { EnvironmentOption } from './core/environment.js'
 export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'
 export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './toolkit/sandbox-report.js'
 export type { Journal, OnJournalFailure, TailOptions } from './journal/journal.js'
 export type {
-  Awaitable,
   JournalStore,
   ListOptions,
   ListRunOptions,

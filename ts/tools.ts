@@ -13,10 +13,10 @@ export {
   runWithToolContext,
   type ToolCallRecord,
   type ToolContext,
-} from './toolkit/context.js'
+} from './journal/calls/context.js'
 export { defineTool, type CallableTool, type DefinedTool, type DefineToolOptions, type StreamingTool } from './toolkit/define-tool.js'
 export type { DefinedToolContext } from './toolkit/call-context.js'
-export type { ToolCallOptions } from './toolkit/run-call.js'
+export type { ToolCallOptions } from './journal/calls/run-call.js'
 export {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -24,7 +24,7 @@ export {
   BASH_TOOL_MAX_CWD_LENGTH,
   BASH_TOOL_MAX_OUTPUT_BYTES,
   BASH_TOOL_MAX_TIMEOUT_MS,
-} from './toolkit/tools/bash-limits.js'
+} from './toolkit/tool-options.js'
 export { bashTool, type BashInput, type BashTool } from './toolkit/tools/bash.js'
 export { editFileTool, type EditInput, type EditTool } from './toolkit/tools/edit.js'
 export { grepTool, type GrepInput, type GrepTool } from './toolkit/tools/grep.js'

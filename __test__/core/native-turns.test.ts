@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { callInTurn } from '../../ts/core/native.ts'
+import { callLimited } from '../../ts/core/native.ts'
 
 /** Work that ends when it is told to, and says whether it has begun. */
 function work() {
@@ -21,7 +21,9 @@ describe('many searches and changes at once', () => {
   test('eight run, the others wait for their turn in order, and an aborted one never begins', async () => {
     const jobs = Array.from({ length: 12 }, work)
     const controller = new AbortController()
-    const calls = jobs.map(({ start }, index) => callInTurn({ what: 'test', ...(index === 9 ? { signal: controller.signal } : {}) }, start))
+    const calls = jobs.map(({ start }, index) =>
+      callLimited({ what: 'test', ...(index === 9 ? { signal: controller.signal } : {}) }, start),
+    )
     calls[9]?.catch(() => undefined)
     await pause(100) // the addon is loaded by the first call
     const begun = () => jobs.map((job) => job.begun())
@@ -41,9 +43,9 @@ describe('many searches and changes at once', () => {
 
   test('the time of a call begins with its turn', async () => {
     const holders = Array.from({ length: 8 }, work)
-    const held = holders.map(({ start }) => callInTurn({ what: 'test' }, start))
+    const held = holders.map(({ start }) => callLimited({ what: 'test' }, start))
     const late = work()
-    const call = callInTurn({ what: 'late', timeoutMs: 50 }, late.start)
+    const call = callLimited({ what: 'late', timeoutMs: 50 }, late.start)
     await pause(150)
     expect(late.begun()).toBe(false)
     for (const holder of holders) holder.end()

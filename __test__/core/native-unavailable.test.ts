@@ -1,6 +1,7 @@
-// What a reader does who has the package and not its addon: in an installation, and in a bundle.
 import { expect, test } from 'vitest'
-import { missingHint } from '../../ts/core/native-unavailable.ts'
+import { missingHint } from '../../ts/core/platform.ts'
+
+// What a reader does who has the package and not its addon: in an installation, and in a bundle.
 
 test('an installation is made again', () => {
   const hint = missingHint('file:///app/node_modules/toolwright/dist/core/native.js')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unsupportedBecause } from '../../ts/core/supported-platform.js'
+import { unsupportedBecause } from '../../ts/core/platform.js'
 
 const node = (version: string) => ({ platform: 'linux', arch: 'x64', versions: { node: version } })
 

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { isRefusal } from '../../ts/toolkit/refusals.ts'
 import {
   createTools,
   defineTool,
   openJournal,
+  type OpenJournalOptions,
   runTask,
   runWithToolContext,
-  toolErrorCodes,
-  type OpenJournalOptions,
   type ToolCallRecord,
+  toolErrorCodes,
 } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { isRefusal } from '../../ts/core/refusals.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 async function scene(options: OpenJournalOptions = {}) {

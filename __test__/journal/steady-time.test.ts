@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { steadyNow } from '../../ts/core/steady-time.ts'
+import { steadyNow } from '../../ts/core/clock.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { uuidV7 } from '../../ts/core/uuid-v7.ts'
+import { uuidV7 } from '../../ts/core/clock.ts'
 
 describe('the ids of runs', () => {
   test('are UUIDs of version 7 that hold the time', () => {

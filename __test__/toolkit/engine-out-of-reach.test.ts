@@ -1,9 +1,10 @@
-// The engine is there and its context is not: said once, as nothing else would tell.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { warnIfEngineIsOutOfReach } from '../../ts/toolkit/engine-out-of-reach.ts'
+import { warnIfEngineIsOutOfReach } from '../../ts/journal/calls/context.ts'
 import { makeSandbox } from '../support/sandbox.ts'
+
+// The engine is there and its context is not: said once, as nothing else would tell.
 
 afterEach(() => vi.restoreAllMocks())
 

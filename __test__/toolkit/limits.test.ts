@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { linkSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { createTools, type ToolErrorCode } from 'toolwright'
+import { createTools, type ToolErrorCode, type ToolOptions } from 'toolwright'
 import { describe, expect, test } from 'vitest'
+import { resolveSettings } from '../../ts/toolkit/settings.ts'
 import { callPlan } from '../../ts/toolkit/tools/call-plan.ts'
 import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -34,9 +35,10 @@ test('a grep that runs out of time shows a model the lines found until then', as
 })
 
 test('durability and allowInPlace reach the addon', () => {
-  expect(callPlan(undefined, {}, 'write').publish).toMatchObject({ fsync: false, allowInPlace: false })
-  expect(callPlan(undefined, { durability: 'fsync' }, 'write').publish).toMatchObject({ fsync: true })
-  expect(callPlan(undefined, { allowInPlace: true }, 'write').publish).toMatchObject({ allowInPlace: true })
+  const publish = (options: ToolOptions) => callPlan({ settings: resolveSettings(undefined, options, 'write') }).publish
+  expect(publish({})).toMatchObject({ fsync: false, allowInPlace: false })
+  expect(publish({ durability: 'fsync' })).toMatchObject({ fsync: true })
+  expect(publish({ allowInPlace: true })).toMatchObject({ allowInPlace: true })
 })
 
 describe('when the process has no descriptors left', () => {

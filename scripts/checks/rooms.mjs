@@ -12,17 +12,6 @@ const BELOW = {
   'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit'],
 }
 
-/** What still breaks the order, as `from → to`. The list only gets shorter: an entry that is not needed fails the check. */
-const EXCEPTIONS = [
-  'ts/core/recorded-json.ts → ts/journal/journal-store.ts',
-  'ts/journal/open-journal.ts → ts/toolkit/setting-checks.ts',
-  'ts/contract/session/session-options.ts → ts/toolkit/setting-checks.ts',
-  'ts/contract/call/scope.ts → ts/toolkit/settings.ts',
-  'ts/contract/call/command-notes.ts → ts/toolkit/settings.ts',
-  'ts/standard-agents/thread/execute-call.ts → ts/toolkit/run-call.ts',
-  'ts/standard-agents/thread/thread-parts.ts → ts/toolkit/settings.ts',
-]
-
 const IMPORT = /\bfrom\s*['"](\.[^'"]+)['"]/g
 
 const isWithin = (room, file) => file.startsWith(`${room}/`)
@@ -33,9 +22,8 @@ const roomOf = (file) =>
     .filter((room) => isWithin(room, file))
     .sort((a, b) => b.length - a.length)[0]
 
-/** Every import that leads up or across, every file outside the rooms, every exception that nothing needs. */
+/** Every import that leads up or across, and every file outside the rooms. */
 export function* importsAgainstTheOrder(files, read) {
-  const needed = new Set()
   for (const file of files) {
     if (!/^ts\/.*\.ts$/.test(file) || isEntry(file)) continue
     const room = roomOf(file)
@@ -48,12 +36,7 @@ export function* importsAgainstTheOrder(files, read) {
       if (!target.startsWith('ts/')) continue
       if (isWithin(room, target) && roomOf(target) === room) continue
       if (!isEntry(target) && BELOW[room].includes(roomOf(target))) continue
-      const arrow = `${file} → ${target}`
-      if (EXCEPTIONS.includes(arrow)) needed.add(arrow)
-      else yield `${file}: ${room} may not import ${target}`
+      yield `${file}: ${room} may not import ${target}`
     }
-  }
-  for (const arrow of EXCEPTIONS) {
-    if (!needed.has(arrow)) yield `scripts/checks/rooms.mjs: nothing needs the exception ${arrow}`
   }
 }

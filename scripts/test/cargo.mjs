@@ -7,7 +7,8 @@ import { gathered, stream } from './stream.mjs'
 const RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;/
 
 /** They start storms of processes, use up what there is of something, or look at how long it takes. */
-const ALONE = /^crates\/(?:attacks|exec)\/|^crates\/sandbox\/src|^crates\/sandbox-program\/(?:src|tests\/(?:broker|limits\.|limits_groups|mounts_times))/
+const ALONE =
+  /^crates\/(?:attacks|exec)\/|^crates\/sandbox\/src|^crates\/sandbox-program\/(?:src|tests\/(?:broker|limits\.|limits_groups|mounts_times))/
 /** Of the others; most of the time they wait for the disk, or for each other. */
 const TOGETHER = 4
 /** Tests that run at once in programs that mostly wait for commands to end. */

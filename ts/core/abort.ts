@@ -1,18 +1,169 @@
-/** Waits for `work` unless `signal` is aborted: what does not answer must not hold an aborted call. */
-export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+/**
+ * Waiting that an abort or a time limit ends. What does not answer must not hold up the caller, so the wait ends even
+ * if the work goes on.
+ */
+
+/** A value, or a promise of it: who has the value at once need not make the caller wait. */
+export type Awaitable<T> = T | PromiseLike<T>
+
+/** By its `then`, not by its class: another realm's promise has another class. */
+export function isPromiseLike<T>(value: Awaitable<T>): value is PromiseLike<T> {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value
+}
+
+/** Aborted when one of the two is. */
+export function eitherSignal(a: AbortSignal | null | undefined, b: AbortSignal | null | undefined): AbortSignal | undefined {
+  if (!a || !b || a === b) return a ?? b ?? undefined
+  return AbortSignal.any([a, b])
+}
+
+/** The error of an aborted call, under the name by which the AI SDK knows it. */
+export function abortError(reason: unknown): Error {
+  const error = new Error('aborted', { cause: reason })
+  error.name = 'AbortError'
+  return error
+}
+
+/**
+ * Waits for `work` unless `signal` is aborted.
+ *
+ * @param graceMs how long the work may still give its result after the abort; what it throws then is left aside. @default 0
+ * @throws the signal's reason.
+ */
+export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined, graceMs = 0): Promise<T> {
   if (signal === undefined) return work
-  let stop: () => void = () => undefined
+  let timer: NodeJS.Timeout | undefined
+  let onAbort: () => void = () => undefined
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
+    const giveUp = (): void => reject(signal.reason)
+    onAbort = () => {
+      if (graceMs === 0) giveUp()
+      else timer = setTimeout(giveUp, graceMs)
+    }
   })
-  // The work itself may have aborted, before anybody could listen.
-  if (signal.aborted) stop()
-  else signal.addEventListener('abort', stop, { once: true })
+  // The work may have aborted the signal already, before the listener is there.
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
   try {
     const value = await Promise.race([work, aborted])
-    signal.throwIfAborted()
+    if (graceMs === 0) signal.throwIfAborted()
+    return value
+  } catch (error) {
+    throw graceMs > 0 && signal.aborted ? signal.reason : error
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Waits for `work` within a time limit and unless `signal` is aborted.
+ *
+ * @param work may ask for the signal that ends it. Most work is done at once and has no use for one.
+ * @param late makes the error of the time limit.
+ * @throws the signal's reason, or what `late` gives.
+ */
+export async function withinTime<T>(
+  work: (signal: () => AbortSignal) => Awaitable<T>,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+  late: () => Error,
+): Promise<T> {
+  signal?.throwIfAborted()
+  const limit = new AbortController()
+  let combined: AbortSignal | undefined
+  const either = (): AbortSignal => (combined ??= eitherSignal(signal, limit.signal) ?? limit.signal)
+  const timer = setTimeout(() => limit.abort(late()), limitMs)
+  try {
+    const value = work(either)
+    if (isPromiseLike(value)) return await unlessAborted(value, either())
+    signal?.throwIfAborted()
     return value
   } finally {
-    signal.removeEventListener('abort', stop)
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Waits for `work`, but no longer than the limit.
+ *
+ * @returns whether the work is done.
+ * @throws what the work throws within the limit.
+ */
+export async function settledWithin(work: PromiseLike<unknown>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false)
+  })
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A time limit that several steps share. What happens between the steps, such as a prompt, takes none of it. */
+export class TimeBudget {
+  readonly #late: () => Error
+  #leftMs: number
+
+  constructor(limitMs: number, late: () => Error) {
+    this.#leftMs = limitMs
+    this.#late = late
+  }
+
+  /** Does one step within the time that is left. */
+  async spend<T>(signal: AbortSignal, step: (either: AbortSignal) => Promise<T>): Promise<T> {
+    const start = performance.now()
+    try {
+      return await withinTime((either) => step(either()), Math.max(0, this.#leftMs), signal, this.#late)
+    } finally {
+      this.#leftMs -= performance.now() - start
+    }
+  }
+}
+
+/** How many may work at once. Those who wait get a slot in the order in which they came. */
+export class Slots {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  /** Does `work` in a slot. An abort ends the wait for one. */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    signal?.throwIfAborted()
+    if (this.#free > 0) this.#free -= 1
+    else await this.#wait(signal)
+    try {
+      return await work()
+    } finally {
+      this.#release()
+    }
+  }
+
+  async #wait(signal: AbortSignal | undefined): Promise<void> {
+    let resume: () => void = () => undefined
+    const slot = new Promise<void>((resolve) => {
+      resume = resolve
+      this.#waiting.push(resolve)
+    })
+    try {
+      await unlessAborted(slot, signal)
+    } catch (error) {
+      const index = this.#waiting.indexOf(resume)
+      // The slot may have been handed over in the same moment.
+      if (index === -1) this.#release()
+      else this.#waiting.splice(index, 1)
+      throw error
+    }
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#free += 1
+    else next()
   }
 }

@@ -1,5 +1,6 @@
 /** What is too large for a row of a journal stands in it as its size and its hash, worked out while the event loop has its turns. */
 import { createHash, type Hash } from 'node:crypto'
+import { beginningOf } from './text.js'
 
 /** What is told in place of a large value. */
 export interface LargeValue {
@@ -81,9 +82,6 @@ export async function largeValue(value: unknown): Promise<LargeValue> {
   for (const part of json(value, [])) if (digest.add(part)) await turn()
   return { ...digest.end(), left_out }
 }
-
-/** The beginning of a text, without half a character at its end. */
-export const beginningOf = (text: string, length: number): string => Buffer.from(text.slice(0, length)).toString()
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 

@@ -3,10 +3,10 @@
  * into values and errors. Nothing else imports `../../index.js`.
  */
 import type * as Addon from '../../index.js'
+import { settledWithin, Slots } from './abort.js'
 import type { ToolErrorCode } from './codes.js'
 import { ToolError } from './errors.js'
-import { missingHint, unavailable } from './native-unavailable.js'
-import { unsupportedBecause } from './supported-platform.js'
+import { missingHint, unavailable, unsupportedBecause } from './platform.js'
 
 /** The outcomes that have an error and a cancellation beside their values. */
 type Legacy = { cancelled?: boolean; error?: Addon.NativeError | undefined; output?: string }
@@ -111,43 +111,17 @@ export async function call<O>(
 
 /**
  * How many searches and changes of files run at once. More would not be faster on any machine, and
- * all of them would come back in one moment and hold the event loop up.
+ * their results would arrive together and hold up the event loop.
  */
-const AT_ONCE = 8
-const waiting: (() => void)[] = []
-let running = 0
+const MAX_CONCURRENT = 8
+const slots = new Slots(MAX_CONCURRENT)
 
-/** As {@link call}, after the calls that came before when there are many. Waiting counts no time. */
-export async function callInTurn<O>(
+/** As {@link call}, in one of a limited number of slots. The time limit does not count the wait for a slot. */
+export function callLimited<O>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Finished<O>> {
-  if (running < AT_ONCE) running += 1
-  else await turn(limits.signal)
-  try {
-    return await call(limits, start)
-  } finally {
-    const next = waiting.shift()
-    if (next === undefined) running -= 1
-    else next() // takes over this one's place
-  }
-}
-
-/** Waits for the place of a call that ends; an abort gives the wait up. */
-async function turn(signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted()
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => {
-      waiting.splice(waiting.indexOf(take), 1)
-      reject(signal?.reason)
-    }
-    const take = (): void => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    waiting.push(take)
-  })
+  return slots.run(() => call(limits, start), limits.signal)
 }
 
 /** What reading without waiting may take of one turn of the event loop, so that many reads leave the others theirs. */
@@ -293,21 +267,14 @@ export async function* stream(
     watch.release()
     if (!ended && command !== undefined) {
       cancel.cancel()
-      await untilGone(command)
+      await settledWithin(drain(command), STOP_MS)
     }
   }
 }
 
-async function untilGone(command: Addon.BashStream): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), STOP_MS)
-  })
-  for (;;) {
-    const event = await Promise.race([command.next(), late])
-    if (event === undefined || event.outcome !== undefined) break
-  }
-  clearTimeout(timer)
+/** Reads on until the command has ended. */
+async function drain(command: Addon.BashStream): Promise<void> {
+  while ((await command.next()).outcome === undefined);
 }
 
 /**

@@ -8,14 +8,14 @@ export function invalid(summary: string, details: Record<string, unknown> = {}):
 const hint = 'Correct the value and call again.'
 
 /**
- * Looks at what a public function was given.
+ * Checks what a public function was given.
  *
- * @param caller the function, for whoever reads the message.
- * @throws {ToolError} INVALID_INPUT that names the caller: of `look`, and for what a getter or a proxy throws.
+ * @param caller the function, for the reader of the message.
+ * @throws {ToolError} INVALID_INPUT that names the caller: of `check`, and for a getter or a proxy that throws.
  */
-export function checked<T>(caller: string, look: () => T): T {
+export function checked<T>(caller: string, check: () => T): T {
   try {
-    return look()
+    return check()
   } catch (error) {
     throw refusedIn(caller, error)
   }
@@ -28,7 +28,7 @@ function refusedIn(caller: string, cause: unknown): unknown {
     return new ToolError({ code: 'INVALID_INPUT', summary, hint, cause })
   }
   const { code, summary, details } = cause
-  // What another look has named already, and failures of another kind, say where they come from.
+  // An inner check may have named its caller already, and failures of another kind say where they come from.
   if (code !== 'INVALID_INPUT' || cause.hint !== hint || cause.message.includes(caller)) return cause
   return new ToolError({ code, summary, place: `${summary} (${caller})`, details, hint })
 }
@@ -66,13 +66,91 @@ export function takenOptions<OPTIONS extends object>(options: OPTIONS, known: re
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as OPTIONS
 }
 
-/** Whether an object is of no class: one of a class may have names of its own besides options. */
+/** Whether an object has no class. An object of a class may have names of its own besides options. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype as object) === null
 }
 
-/** @throws {ToolError} INVALID_INPUT for what is no `AbortSignal`; nothing is one that never aborts. */
+/** Checks the value of one option under its name, and gives what is used: the value, a copy of it, or its default. */
+export type Check<T> = (value: unknown, name: string) => T
+
+/** The checks of an options object. The compiler misses an option that is new, and one that is gone. */
+export type Checks<OPTIONS> = { readonly [NAME in keyof Required<OPTIONS>]: Check<OPTIONS[NAME]> }
+
+/** What the checks of an options object give. */
+export type Parsed<CHECKS> = { [NAME in keyof CHECKS]: CHECKS[NAME] extends Check<infer T> ? T : never }
+
+/**
+ * The options that a public function was given, checked and with their defaults, as an object of its own.
+ *
+ * @throws {ToolError} INVALID_INPUT that names the caller.
+ */
+export function parseOptions<CHECKS extends Record<string, Check<unknown>>>(
+  caller: string,
+  options: unknown,
+  checks: CHECKS,
+): Parsed<CHECKS> {
+  return checked(caller, () => parseObject('', options, checks))
+}
+
+/** @param where what stands before a name: nothing, or a path that ends in a dot. */
+function parseObject<CHECKS extends Record<string, Check<unknown>>>(where: string, options: unknown, checks: CHECKS): Parsed<CHECKS> {
+  checkNames(where, options, Object.keys(checks))
+  const parsed: Record<string, unknown> = {}
+  for (const [name, check] of Object.entries(checks)) {
+    const value = check((options as Record<string, unknown>)[name], `${where}${name}`)
+    if (value !== undefined) parsed[name] = value
+  }
+  return parsed as Parsed<CHECKS>
+}
+
+/** An object of options within options. */
+export function group<CHECKS extends Record<string, Check<unknown>>>(checks: CHECKS): Check<Parsed<CHECKS>> {
+  return (value, name) => parseObject(`${name}.`, value, checks)
+}
+
+/** An option that may be left out. */
+export function optional<T>(check: Check<T>): Check<T | undefined>
+export function optional<T>(check: Check<T>, fallback: T): Check<T>
+export function optional<T>(check: Check<T>, fallback?: T): Check<T | undefined> {
+  return (value, name) => (value === undefined ? fallback : check(value, name))
+}
+
+/** An option that another check accepts. */
+export function accepted<T>(check: (name: string, value: unknown) => void): Check<T> {
+  return (value, name) => {
+    check(name, value)
+    return value as T
+  }
+}
+
+/** One of some words. */
+export function oneOf<const WORD extends string>(...words: readonly WORD[]): Check<WORD> {
+  return (value, name) => {
+    if (!(words as readonly unknown[]).includes(value)) throw invalid(`${name} must be one of ${words.join(', ')}.`)
+    return value as WORD
+  }
+}
+
+/** A whole number. */
+export function wholeNumber(min: number): Check<number> {
+  return (value, name) => {
+    if (!Number.isSafeInteger(value) || Number(value) < min) throw invalid(`${name} must be a whole number from ${min}.`)
+    return value as number
+  }
+}
+
+/** A number above 0. NaN and infinity would switch off the comparisons that a limit is for. */
+export function positive(max = Infinity): Check<number> {
+  return (value, name) => {
+    if (typeof value !== 'number' || !(value > 0)) throw invalid(`${name} must be positive.`)
+    if (value > max) throw invalid(`${name} exceeds ${max}.`, { [name]: value, maxAllowed: max })
+    return value
+  }
+}
+
+/** @throws {ToolError} INVALID_INPUT for what is no `AbortSignal`. `undefined` stands for a signal that never aborts. */
 export function checkSignal(signal: unknown, name = 'signal'): void {
   if (signal === undefined) return
   const { throwIfAborted, addEventListener } = (signal ?? {}) as Partial<AbortSignal>
@@ -89,6 +167,26 @@ export function checkText(name: string, value: unknown): void {
 /** @throws {ToolError} INVALID_INPUT for what cannot be called. */
 export function checkFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw invalid(`${name} must be a function.`)
+}
+
+/** A string such as `'false'` is true in a condition, and would open what it was to close. */
+export function checkSwitch(name: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
+}
+
+/** An option that is true or false. */
+export const boolean: Check<boolean> = accepted(checkSwitch)
+/** A text with something in it. */
+export const text: Check<string> = accepted(checkText)
+/** Something that can be called. */
+export const callable = <T>(): Check<T> => accepted(checkFunction)
+/** A signal that ends the call. */
+export const abortSignal: Check<AbortSignal | undefined> = accepted((name, value) => checkSignal(value, name))
+
+/** A list of paths, of which the caller can no longer change anything. */
+export const paths: Check<readonly string[]> = (value, name) => {
+  if (!isNames(value)) throw invalid(`${name} must be an array of paths.`)
+  return [...value]
 }
 
 /** Whether it is an array of non-empty strings that the system can take. */

@@ -1,5 +1,5 @@
 import type { SandboxRequest } from '../../index.js'
-import { checkNames, invalid, isNames } from './options.js'
+import { boolean, type Checks, group, oneOf, optional, paths, wholeNumber } from './options.js'
 
 /** How `bash` is confined. Nothing here can be reached by a model; the host decides. */
 export interface SandboxOptions {
@@ -64,50 +64,26 @@ export interface SandboxLimits {
   fileSizeBytes?: number | undefined
 }
 
-const words = {
-  files: ['root', 'full'],
-  readScope: ['all', 'system'],
-  loopback: ['private', 'none', 'host'],
-  isolation: ['shared', 'call'],
-} as const
+const limitChecks = {
+  processes: optional(wholeNumber(0)),
+  memoryBytes: optional(wholeNumber(1)),
+  cpuSeconds: optional(wholeNumber(1)),
+  fileSizeBytes: optional(wholeNumber(1)),
+} satisfies Checks<SandboxLimits>
 
-const limitNames = ['processes', 'memoryBytes', 'cpuSeconds', 'fileSizeBytes'] as const
-
-/**
- * Refuses what makes no sense; a misspelt option would leave open what it was to close.
- *
- * @throws {ToolError} INVALID_INPUT
- */
-export function checkSandbox(sandbox: unknown): void {
-  const pathLists = ['writableRoots', 'readable', 'denyRead', 'denyWrite']
-  const known = [...Object.keys(words), ...pathLists, 'required', 'limits']
-  checkNames('sandbox.', sandbox, known)
-  const given = sandbox as Record<string, unknown>
-  for (const [name, allowed] of Object.entries(words)) {
-    const value = given[name]
-    if (value !== undefined && !(allowed as readonly unknown[]).includes(value)) {
-      throw invalid(`sandbox.${name} must be one of ${allowed.join(', ')}.`)
-    }
-  }
-  for (const name of pathLists) {
-    if (given[name] !== undefined && !isNames(given[name])) {
-      throw invalid(`sandbox.${name} must be an array of paths.`)
-    }
-  }
-  if (given['required'] !== undefined && typeof given['required'] !== 'boolean') {
-    throw invalid('sandbox.required must be true or false.')
-  }
-  if (given['limits'] !== undefined) checkLimits(given['limits'])
-}
-
-function checkLimits(limits: unknown): void {
-  checkNames('sandbox.limits.', limits, limitNames)
-  for (const [name, value] of Object.entries(limits as object)) {
-    const least = name === 'processes' ? 0 : 1
-    const valid = value === undefined || (Number.isSafeInteger(value) && value >= least)
-    if (!valid) throw invalid(`sandbox.limits.${name} must be a whole number from ${least}.`)
-  }
-}
+/** A copy of the options. @throws {ToolError} INVALID_INPUT */
+export const parseSandbox = group({
+  files: optional(oneOf('root', 'full')),
+  readScope: optional(oneOf('all', 'system')),
+  loopback: optional(oneOf('private', 'none', 'host')),
+  isolation: optional(oneOf('shared', 'call')),
+  writableRoots: optional(paths),
+  readable: optional(paths),
+  denyRead: optional(paths),
+  denyWrite: optional(paths),
+  required: optional(boolean),
+  limits: optional(group(limitChecks)),
+} satisfies Checks<SandboxOptions>)
 
 /** As the addon takes it. Defaults are left out: they cost nothing then. */
 export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
@@ -129,5 +105,5 @@ export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): 
   return request
 }
 
-/** What is in force when nobody says anything. */
+/** The options in force when none are given. */
 export const noSandboxOptions: SandboxOptions = Object.freeze({})

@@ -1,3 +1,7 @@
+import type { Awaitable } from '../core/abort.js'
+
+export type { Awaitable }
+
 /** One task of one run: what is tried again when an attempt fails. */
 export interface TaskId {
   /** The run. */
@@ -164,9 +168,6 @@ export interface ListRunOptions extends ListOptions {
   /** The last call first. @default false */
   reverse?: boolean | undefined
 }
-
-/** A value, or a promise of it: a store that has it at once need not make its caller wait. */
-export type Awaitable<T> = T | PromiseLike<T>
 
 /**
  * Where calls are recorded. `openJournal` takes any: `__test__/journal/conformance.ts` has the tests

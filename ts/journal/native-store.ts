@@ -1,7 +1,7 @@
 import type { CallEnd, JournalTask, NativeJournal, NewCall } from '../../index.js'
 import { openNativeJournal, unwrap } from '../core/native.js'
 import { invalid } from '../core/options.js'
-import { isWellFormed } from '../core/well-formed.js'
+import { isWellFormed } from '../core/text.js'
 import type {
   Awaitable,
   JournalStore,
@@ -18,8 +18,8 @@ import type {
   ToolCallRow,
 } from './journal-store.js'
 import { parseRows } from './native-rows.js'
-import { steadyNow } from '../core/steady-time.js'
-import { wholeRows } from './whole-rows.js'
+import { steadyNow } from '../core/clock.js'
+import { wholeRows } from './read-rows.js'
 
 /** How the addon's journal is opened. */
 export interface NativeStoreOptions {

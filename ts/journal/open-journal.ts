@@ -1,6 +1,5 @@
-import { checked, givenOptions, invalid } from '../core/options.js'
-import { checkSwitch } from '../toolkit/setting-checks.js'
-import { isStore } from './check-journal.js'
+import { boolean, type Checks, checked, invalid, oneOf, optional, parseOptions, positive } from '../core/options.js'
+import { isStore } from './checks.js'
 import type { Journal, OnJournalFailure } from './journal.js'
 import type { JournalStore } from './journal-store.js'
 import { openNativeStore } from './native-store.js'
@@ -32,7 +31,14 @@ export interface OpenJournalOptions {
   busyTimeoutMs?: number | undefined
 }
 
-const optionNames = ['synchronous', 'onFailure', 'redactKeys', 'maxOutputBytes', 'readOnly', 'busyTimeoutMs']
+const openChecks = {
+  synchronous: optional(oneOf('normal', 'full'), 'normal'),
+  onFailure: optional(oneOf('fail', 'continue'), 'fail'),
+  redactKeys: optional(boolean, false),
+  maxOutputBytes: optional(positive(), 200_000),
+  readOnly: optional(boolean, false),
+  busyTimeoutMs: optional(positive(), 10_000),
+} satisfies Checks<OpenJournalOptions>
 
 /**
  * Opens a journal of tool calls: an SQLite file that any number of processes may share, created
@@ -46,31 +52,15 @@ const optionNames = ['synchronous', 'onFailure', 'redactKeys', 'maxOutputBytes',
  * NATIVE_UNAVAILABLE.
  */
 export async function openJournal(location: string | URL | JournalStore, options: OpenJournalOptions = {}): Promise<Journal> {
-  const given = givenOptions('openJournal', options, optionNames)
-  const { location: where, ...resolved } = checked('openJournal', () => resolveOpening(location, given))
-  const { onFailure, redactKeys, ...native } = resolved
+  const { onFailure, redactKeys, ...native } = parseOptions('openJournal', options, openChecks)
+  const where = checked('openJournal', () => checkLocation(location))
   if (typeof where !== 'string') return new StoreJournal(where, 'store', onFailure, redactKeys)
   const store = await openNativeStore(where, native)
   return new StoreJournal(store, store.path, onFailure, redactKeys)
 }
 
-/** What is opened, and how. @throws {ToolError} INVALID_INPUT */
-function resolveOpening(location: string | URL | JournalStore, options: OpenJournalOptions) {
-  const { synchronous = 'normal', onFailure = 'fail', redactKeys = false, readOnly = false } = options
-  const { maxOutputBytes = 200_000, busyTimeoutMs = 10_000 } = options
-  if (!['normal', 'full'].includes(synchronous)) throw invalid("synchronous must be 'normal' or 'full'.")
-  if (!['fail', 'continue'].includes(onFailure)) throw invalid("onFailure must be 'fail' or 'continue'.")
-  checkSwitch('redactKeys', redactKeys)
-  checkSwitch('readOnly', readOnly)
-  checkPositive('maxOutputBytes', maxOutputBytes)
-  checkPositive('busyTimeoutMs', busyTimeoutMs)
-  if (!isStore(location) && typeof location !== 'string' && !(location instanceof URL)) {
-    throw invalid('A journal is opened by a path, by memory: or by a store.')
-  }
-  const where = isStore(location) ? location : String(location)
-  return { location: where, synchronous, onFailure, redactKeys, readOnly, maxOutputBytes, busyTimeoutMs }
-}
-
-function checkPositive(name: string, value: unknown): void {
-  if (typeof value !== 'number' || !(value > 0)) throw invalid(`${name} must be positive.`)
+function checkLocation(location: unknown): string | JournalStore {
+  if (isStore(location)) return location
+  if (typeof location === 'string' || location instanceof URL) return String(location)
+  throw invalid('A journal is opened by a path, by memory: or by a store.')
 }

@@ -1,6 +1,6 @@
 import { ToolError } from '../core/errors.js'
-import { checked, checkSignal, checkText, givenOptions, invalid } from '../core/options.js'
-import { checkCount, checkEnd, checkIds, checkNewCall, checkRef, checkTail, checkTaskId } from './check-calls.js'
+import { boolean, checked, type Checks, checkText, invalid, optional, parseOptions } from '../core/options.js'
+import { checkCount, checkEnd, checkIds, checkNewCall, checkRef, checkTaskId, tailChecks } from './checks.js'
 import type { Journal, OnJournalFailure, TailOptions } from './journal.js'
 import type {
   Awaitable,
@@ -17,9 +17,12 @@ import type {
   ToolCallRef,
   ToolCallRow,
 } from './journal-store.js'
-import { tailRows } from './tail-rows.js'
+import { tailRows } from './read-rows.js'
 
-/** A store with what `openJournal` was told besides. */
+const listChecks = { outline: optional(boolean) } satisfies Checks<ListOptions>
+const listRunChecks = { reverse: optional(boolean), ...listChecks } satisfies Checks<ListRunOptions>
+
+/** A store with the options of `openJournal`. Arguments are checked here, so that a store need not. */
 export class StoreJournal implements Journal {
   readonly location: string
   readonly onFailure: OnJournalFailure
@@ -52,21 +55,15 @@ export class StoreJournal implements Journal {
   }
 
   async listToolCalls(runId: string, nodeId: string, iteration = 0, options?: ListOptions): Promise<ToolCallRow[]> {
-    const given = options === undefined ? undefined : givenOptions('journal.listToolCalls', options, ['outline'])
-    checked('journal.listToolCalls', () => {
-      checkIds(runId, nodeId, iteration)
-      if (given !== undefined) checkSwitches(given)
-    })
-    return this.#open().listToolCalls(runId, nodeId, iteration, given)
+    const listed = options === undefined ? undefined : parseOptions('journal.listToolCalls', options, listChecks)
+    checked('journal.listToolCalls', () => checkIds(runId, nodeId, iteration))
+    return this.#open().listToolCalls(runId, nodeId, iteration, listed)
   }
 
   async listRun(runId: string, options?: ListRunOptions): Promise<ToolCallRow[]> {
-    const given = options === undefined ? undefined : givenOptions('journal.listRun', options, ['reverse', 'outline'])
-    checked('journal.listRun', () => {
-      checkText('runId', runId)
-      if (given !== undefined) checkSwitches(given)
-    })
-    return this.#open().listRun(runId, given)
+    const listed = options === undefined ? undefined : parseOptions('journal.listRun', options, listRunChecks)
+    checked('journal.listRun', () => checkText('runId', runId))
+    return this.#open().listRun(runId, listed)
   }
 
   async listRuns(): Promise<RunSummary[]> {
@@ -82,12 +79,11 @@ export class StoreJournal implements Journal {
   }
 
   async rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
-    const wanted = checked('journal.rows', () => {
+    checked('journal.rows', () => {
       if (!Array.isArray(numbers)) throw invalid('The numbers of rows must be an array.')
       for (const number of numbers) checkCount('The number of a row', number)
-      return numbers
     })
-    return this.#open().rows(wanted)
+    return this.#open().rows(numbers)
   }
 
   async lastRow(): Promise<number> {
@@ -152,11 +148,7 @@ export class StoreJournal implements Journal {
   }
 
   tail(options: TailOptions = {}): AsyncGenerator<ToolCallRow, void, undefined> {
-    checked('journal.tail', () => {
-      checkTail(options)
-      checkSignal(options.signal)
-    })
-    return tailRows(this, options)
+    return tailRows(this, parseOptions('journal.tail', options, tailChecks))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -173,11 +165,5 @@ export class StoreJournal implements Journal {
       hint: 'Open it again, or close it only after the last call.',
       details: { path: this.location },
     })
-  }
-}
-
-function checkSwitches(options: object): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
   }
 }

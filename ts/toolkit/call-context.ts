@@ -1,6 +1,7 @@
-import { getToolIdempotencyKey, type ToolContext } from './context.js'
+import type { CallContext } from '../journal/calls/call-record.js'
+import type { ToolContext } from '../journal/calls/context.js'
 import { resolveSettings } from './settings.js'
-import type { Call } from './run-call.js'
+import type { DefinedToolMetadata } from './tool-metadata.js'
 
 /** The second argument of `execute`: the task's context, completed with defaults. */
 export interface DefinedToolContext extends ToolContext {
@@ -24,8 +25,8 @@ export interface DefinedToolContext extends ToolContext {
   idempotencyKey: string | null
   /**
    * A key of this call: stable across retries, resumes, processes and machines, and different for
-   * every call of the task (by tool, arguments, and their number among equal calls). What a payment
-   * interface needs. `null` outside of a task.
+   * every call of the task (by tool, arguments, and their number among equal calls), as a payment
+   * API needs it. `null` outside of a task.
    */
   callIdempotencyKey: string | null
   /** The name the tool was defined with. */
@@ -37,53 +38,43 @@ export interface DefinedToolContext extends ToolContext {
   durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
 }
 
-/** The context of one call; its number and its key are known once it is being recorded. */
-export function completeContext<ARGS>({ metadata, bound, callOptions }: Call<ARGS>, ambient: ToolContext | undefined): DefinedToolContext {
-  const settings = resolveSettings(ambient, bound)
+/** The context of a tool of `defineTool`; its number and its key are known once the call is being recorded. */
+export function completeContext(
+  base: CallContext,
+  ambient: ToolContext | undefined,
+  { name, sideEffect, idempotent }: DefinedToolMetadata,
+): DefinedToolContext {
+  const { rootDir, allowNetwork, maxOutputBytes, timeoutMs } = resolveSettings(ambient, {})
   const ctx: DefinedToolContext = {
     db: {},
     runId: ambient?.runId ?? '',
     nodeId: ambient?.nodeId ?? '',
     iteration: ambient?.iteration ?? 0,
     attempt: ambient?.attempt ?? 0,
-    seq: ambient?.seq ?? 0,
     durabilitySnapshot: ambient?.durabilitySnapshot?.bind(ambient) ?? skipSnapshot,
-    rootDir: settings.rootDir,
-    allowNetwork: settings.allowNetwork,
-    maxOutputBytes: settings.maxOutputBytes,
-    timeoutMs: settings.timeoutMs,
-    idempotencyKey: getToolIdempotencyKey(ambient),
-    callIdempotencyKey: null,
-    toolName: metadata.name,
-    sideEffect: metadata.sideEffect,
-    idempotent: metadata.idempotent,
+    rootDir,
+    allowNetwork,
+    maxOutputBytes,
+    timeoutMs,
+    toolName: name,
+    sideEffect,
+    idempotent,
+    ...base,
   }
-  if (ambient !== undefined) passOn(ambient, ctx)
-  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
-  if (signal !== undefined) ctx.signal = signal
-  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
-  if (toolCallId !== undefined) {
-    ctx.toolCallId = toolCallId
-    ctx.toolUseId = toolCallId
-  }
+  if (ambient !== undefined) addOwnFields(ambient, ctx)
+  if (base.toolCallId !== undefined) ctx.toolUseId = base.toolCallId
   return ctx
 }
 
-/** What else a host has put into its context is for its own tools to see. */
-function passOn(ambient: ToolContext, ctx: DefinedToolContext): void {
-  const own: Record<string, unknown> = { ...ambient }
+/** Passes on what else a host has put into its context for its own tools. */
+function addOwnFields(ambient: ToolContext, ctx: DefinedToolContext): void {
+  const fields: Record<string, unknown> = { ...ambient }
   const known = ctx as unknown as Record<string, unknown>
-  for (const name of Object.keys(own)) {
-    if (own[name] !== undefined && (known[name] === undefined || name === 'db')) known[name] = own[name]
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined && (known[name] === undefined || name === 'db')) known[name] = value
   }
 }
 
 async function skipSnapshot(): Promise<{ skipped: true }> {
   return { skipped: true }
-}
-
-/** Aborted when one of the two is. */
-export function eitherSignal(a: AbortSignal | null | undefined, b: AbortSignal | null | undefined): AbortSignal | undefined {
-  if (!a || !b || a === b) return a ?? b ?? undefined
-  return AbortSignal.any([a, b])
 }

@@ -1,21 +1,11 @@
-import { checkJournal } from '../journal/check-journal.js'
-import { checked, invalid } from '../core/options.js'
-import { checkSwitch } from './setting-checks.js'
-import {
-  type BoundToolOptions,
-  configuredRoot,
-  documentedOptions,
-  type LimitedKind,
-  noteGranted,
-  ownOptions,
-  resolveSettings,
-  type Settings,
-} from './settings.js'
-import { createBashTool, createStreamingBashTool, type BashTool, type StreamingBashTool } from './tools/bash.js'
-import { describeTools, type Descriptions, documented, takenDescriptions } from './tools/descriptions.js'
+import { boolean, type Checks, checked, invalid, optional, parseOptions } from '../core/options.js'
+import { configuredRoot, documentedOptions, noteGranted, resolveSettings, type Settings } from './settings.js'
+import { boundChecks, type BoundToolOptions, type LimitedKind } from './tool-options.js'
+import { type BashTool, createBashTool, createStreamingBashTool, type StreamingBashTool } from './tools/bash.js'
+import { CallNotes } from './tools/call-notes.js'
+import { type Descriptions, describeTools, documented, parseDescriptions } from './tools/descriptions.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
-import { CallNotes } from './tools/call-notes.js'
 import type { Toolkit } from './tools/model-output.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
@@ -35,14 +25,14 @@ export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: S
 /** Options of one tool set. */
 export interface CreateToolsOptions extends BoundToolOptions {
   /**
-   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: all that was
-   * printed so far, of a long output its last 4,000 characters, and at the end the whole result.
-   * A slow reader holds the command back; one that breaks off stops it. @default false
+   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: the output so far,
+   * of a long one its last 4,000 characters, and at the end the whole result. A slow reader holds the command back; one
+   * that breaks off stops it. @default false
    */
   streamOutput?: boolean | undefined
   /**
-   * What the model is told about tools, by their names: a text in place of ours, or a function that is given ours and
-   * adds to it. @default made from the options: root directory, network, writable directories, limits
+   * Descriptions of tools for the model, by their names: a text in place of ours, or a function that gets ours and adds
+   * to it. @default made from the options: root directory, network, writable directories, limits
    */
   descriptions?: Descriptions | undefined
   /** Whether the model is shown the numbers of the lines that it reads. The result itself has none. @default false */
@@ -61,16 +51,13 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
-  const { streamOutput, lineNumbers, bound, texts } = checked('createTools', () => {
-    const { streamOutput: streams = false, lineNumbers: numbers = false, descriptions, ...given } = ownOptions(options ?? {}, besides)
-    if (given.journal !== undefined) checkJournal(given.journal)
-    checkRunName('runId', given.runId, given.journal)
-    checkRunName('nodeId', given.nodeId, given.journal)
-    checkSwitch('streamOutput', streams)
-    checkSwitch('lineNumbers', numbers)
-    const own = takenDescriptions(descriptions)
-    const shown = { isRootKnown: rootOf(given) !== undefined, lineNumbers: numbers }
-    return { streamOutput: streams, lineNumbers: numbers, bound: given, texts: describeTools(settingsNow(given), shown, own) }
+  const { streamOutput, lineNumbers, descriptions, ...bound } = parseOptions('createTools', options ?? {}, createChecks)
+  const texts = checked('createTools', () => {
+    for (const name of ['runId', 'nodeId'] as const) {
+      if (bound[name] !== undefined && bound.journal === undefined)
+        throw invalid(`${name} names what a journal records: give a journal too.`)
+    }
+    return describeTools(settingsNow(bound), { isRootKnown: rootOf(bound) !== undefined, lineNumbers }, descriptions)
   })
   noteGranted(bound)
   const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers }
@@ -85,17 +72,16 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     : { ...files, bash: createBashTool(bound, texts.bash, toolkit) }
 }
 
-function checkRunName(option: string, name: unknown, journal: unknown): void {
-  if (name === undefined) return
-  if (typeof name !== 'string' || name === '') throw invalid(`${option} must be a non-empty string.`)
-  if (journal === undefined) throw invalid(`${option} names what a journal records: give a journal too.`)
-}
-
-const besides = ['journal', 'runId', 'nodeId', 'streamOutput', 'descriptions', 'lineNumbers']
+const createChecks = {
+  ...boundChecks,
+  streamOutput: optional(boolean, false),
+  descriptions: optional(parseDescriptions, {}),
+  lineNumbers: optional(boolean, false),
+} satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()
 
-/** The settings outside of any context, by the kind of call. A working directory that is gone is told by the first call. */
+/** The settings outside of any context, by the kind of call. The first call reports a working directory that is gone. */
 function settingsNow(bound: BoundToolOptions): Record<LimitedKind, Settings> {
   const given = rootOf(bound) === undefined ? { ...bound, rootDir: '/' } : bound
   const of = (kind: LimitedKind): Settings => resolveSettings(undefined, given, kind)

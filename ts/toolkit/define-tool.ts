@@ -1,10 +1,11 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
-import type { DefinedToolContext } from './call-context.js'
 import { toolTypeError } from '../core/errors.js'
-import { runCall, streamCall, type ToolCallOptions } from './run-call.js'
-import { checked, checkFunction, checkNames, invalid, isPlain, takenOptions } from '../core/options.js'
-import { checkSwitch } from './setting-checks.js'
-import type { BoundToolOptions } from './settings.js'
+import { checked, checkFunction, checkNames, invalid, isPlain, takenOptions, checkSwitch } from '../core/options.js'
+import type { CallContext } from '../journal/calls/call-record.js'
+import { type Call, runCall, streamCall, type ToolCallOptions } from '../journal/calls/run-call.js'
+import { completeContext, type DefinedToolContext } from './call-context.js'
+import { resolveSettings, type Settings } from './settings.js'
+import { type BoundToolOptions, type LimitedKind } from './tool-options.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
 import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
 
@@ -60,57 +61,90 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
  * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for a name that is no option.
  */
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedTool<SCHEMA, RESULT> {
-  return define(options, { bound: {}, builtIn: false })
-}
-
-/** What readers of a built-in tool are shown. */
-export interface BuiltInViews<ARGS> {
-  /** What a record shows of the arguments. @default all of them */
-  recordedInput?: ((args: ARGS) => unknown) | undefined
-  /** What a model is shown of a result. @default the result */
-  toModelOutput?: ((request: ModelOutputRequest<ARGS>) => ModelText) | undefined
-}
-
-/** As {@link defineTool}, for a built-in tool: with the options of the tool set it belongs to. */
-export function defineBoundTool<SCHEMA extends FlexibleSchema, RESULT>(
-  options: DefineToolOptions<SCHEMA, RESULT>,
-  bound: BoundToolOptions,
-  views: BuiltInViews<InferSchema<SCHEMA>> = {},
-): DefinedTool<SCHEMA, RESULT> {
-  return define(options, { bound, builtIn: true, ...views })
-}
-
-interface Belonging<ARGS> extends BuiltInViews<ARGS> {
-  bound: BoundToolOptions
-  builtIn: boolean
-}
-
-function define<SCHEMA extends FlexibleSchema, RESULT>(
-  options: DefineToolOptions<SCHEMA, RESULT>,
-  { bound, builtIn, recordedInput, toModelOutput }: Belonging<InferSchema<SCHEMA>>,
-): DefinedTool<SCHEMA, RESULT> {
   const given = checked('defineTool', () => takenParts(options))
   const metadata = describe(given)
   warnWithoutContext(metadata)
-  // Known before the call: the SDK streams what is iterable at once, and awaits anything else.
-  const start = isAsyncGeneratorFunction(given.execute) ? streamCall : runCall
+  const { name, description = name, schema, execute } = given
+  return assemble<InferSchema<SCHEMA>, DefinedToolContext, DefinedTool<SCHEMA, RESULT>>({
+    schema,
+    description,
+    // `execute` may be a method that uses its object, which need not be plain.
+    execute: (input, ctx) => options.execute(input, ctx),
+    // The SDK streams what is iterable at once and awaits anything else, so it is decided before the call.
+    streams: isAsyncGeneratorFunction(execute),
+    metadata,
+    run: {},
+    builtIn: false,
+    completeContext: (base, ambient) => completeContext(base, ambient, metadata),
+  })
+}
+
+/** What the `execute` of a built-in tool gets: the settings of the call are resolved once. */
+export interface BuiltInContext extends CallContext {
+  settings: Settings
+}
+
+/** A built-in tool. */
+export interface BuiltInTool<INPUT, RESULT> {
+  name: string
+  description: string
+  schema: FlexibleSchema<INPUT>
+  sideEffect: boolean
+  idempotent: boolean
+  /** Whose limit applies. */
+  kind: LimitedKind
+  execute: (input: INPUT, call: BuiltInContext) => RESULT
+  /** What a record shows of the arguments. @default all of them */
+  recordedInput?: ((input: INPUT) => unknown) | undefined
+  /** What a model is shown of a result. @default the result */
+  toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
+}
+
+/** As {@link defineTool}, for a built-in tool with the options of its tool set. */
+export function defineBuiltIn<INPUT, RESULT>(
+  { name, description, schema, sideEffect, idempotent, kind, execute, recordedInput, toModelOutput }: BuiltInTool<INPUT, RESULT>,
+  bound: BoundToolOptions,
+): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
+  // As in the original's metadata: what changes something takes a context.
+  const metadata = { name, sideEffect, idempotent, acceptsIdempotencyKey: sideEffect, hasRevert: false }
+  return assemble({
+    schema,
+    description,
+    execute,
+    streams: isAsyncGeneratorFunction(execute),
+    metadata,
+    run: bound,
+    builtIn: true,
+    recordedInput,
+    completeContext: (base, ambient) => ({ ...base, settings: resolveSettings(ambient, bound, kind) }),
+    toModelOutput,
+  })
+}
+
+type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' | 'callOptions' | 'metadata'> & {
+  schema: unknown
+  description: string
+  streams: boolean
+  metadata: DefinedToolMetadata
+  toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
+}
+
+/** A tool as the AI SDK takes it, whose calls run through {@link runCall}. */
+function assemble<INPUT, CTX extends CallContext, TOOL>({
+  schema,
+  description,
+  toModelOutput,
+  streams,
+  ...call
+}: Definition<INPUT, CTX>): TOOL {
+  const start = streams ? streamCall : runCall
   const tool = {
-    description: given.description ?? given.name,
-    inputSchema: given.schema,
-    execute: (args: InferSchema<SCHEMA>, callOptions?: ToolCallOptions) =>
-      start({
-        // By its object, which may have a state of its own.
-        execute: (input, ctx) => options.execute(input, ctx),
-        metadata,
-        bound,
-        builtIn,
-        args,
-        recordedInput,
-        callOptions: callOptions ?? {},
-      }),
+    description,
+    inputSchema: schema,
+    execute: (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args, callOptions: callOptions ?? {} }),
     ...(toModelOutput === undefined ? {} : { toModelOutput }),
   }
-  return attachToolMetadata(tool, metadata) as unknown as DefinedTool<SCHEMA, RESULT>
+  return attachToolMetadata(tool, call.metadata) as unknown as TOOL
 }
 
 const optionNames = ['name', 'description', 'schema', 'sideEffect', 'idempotent', 'execute', 'revert']

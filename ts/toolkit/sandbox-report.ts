@@ -1,9 +1,9 @@
-import { commandGrants } from '../core/command-grants.js'
-import { grantedRoot } from '../core/granted-root.js'
+import { commandGrants, grantedRoot } from '../core/grants.js'
 import { call } from '../core/native.js'
-import { checked } from '../core/options.js'
+import { parseOptions } from '../core/options.js'
 import { sandboxRequest } from '../core/sandbox.js'
-import { checkSettings, ownOptions, resolveSettings, type ToolOptions } from './settings.js'
+import { resolveSettings } from './settings.js'
+import { toolChecks, type ToolOptions } from './tool-options.js'
 
 /** How well something is held: by the kernel, as well as can be done without, or not at all. */
 export type SandboxLevel = 'kernel' | 'best-effort' | 'none'
@@ -42,7 +42,7 @@ export interface SandboxReport {
 }
 
 /** How long finding out may take. */
-const LONGEST_MS = 30_000
+const MAX_REPORT_MS = 30_000
 
 /** What is reported, with the words a person reads. */
 export const sandboxKinds = {
@@ -63,13 +63,9 @@ export const sandboxKinds = {
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
  */
 export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
-  const settings = resolveSettings(
-    undefined,
-    checked('sandboxReport', () => ownOptions(options)),
-  )
-  checkSettings(settings)
+  const settings = resolveSettings(undefined, parseOptions('sandboxReport', options, toolChecks))
   const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
-  const { rows } = await call({ what: 'sandbox report', timeoutMs: LONGEST_MS }, (addon, cancel) =>
+  const { rows } = await call({ what: 'sandbox report', timeoutMs: MAX_REPORT_MS }, (addon, cancel) =>
     addon.sandboxReport(commandGrants(addon, grantedRoot(addon, settings), settings.sandbox), request, settings.env === 'inherit', cancel),
   )
   const holds = rows as Omit<SandboxReport, 'summary'>

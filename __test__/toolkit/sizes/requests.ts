@@ -1,11 +1,6 @@
 /** Requests whose numbers, texts and lists are at, just below and above each limit, and far beyond. */
 import { builtInTools } from 'toolwright/contract'
-import {
-  BASH_TOOL_MAX_ARG_LENGTH,
-  BASH_TOOL_MAX_ARGS,
-  BASH_TOOL_MAX_COMMAND_LENGTH,
-  BASH_TOOL_MAX_CWD_LENGTH,
-} from '../../../ts/toolkit/tools/bash-limits.ts'
+import { BASH_TOOL_MAX_ARG_LENGTH, BASH_TOOL_MAX_ARGS, BASH_TOOL_MAX_COMMAND_LENGTH, BASH_TOOL_MAX_CWD_LENGTH } from 'toolwright'
 
 /** One request: what it is, and its arguments, made when it is its turn. */
 export interface Request {

@@ -313,7 +313,7 @@ export class AccessController {
     }
     // A call that waits for a person must not hold up others.
     leave(this.#slot)
-    return access.prompts.inTurn(async () => {
+    return access.prompts.run(async () => {
       const verdict = this.#evaluate(targets, named)
       if (verdict.action === 'deny') throw this.#denied(verdict)
       if (!mustPrompt(verdict, watched)) return false

@@ -1,9 +1,10 @@
 import type { ContractGlobRequest, SidecarRequest } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
-import { call, callInTurn, type CallLimits, fileText, tryNowait } from '../../core/native.js'
+import { call, callLimited, type CallLimits, fileText, tryNowait } from '../../core/native.js'
 import type { CallScope } from './access-controller.js'
 import { ContractFailure } from '../registry/codes.js'
-import { commandEnvironment, commandNotes } from './command-notes.js'
+import { environmentOptions, hostVariables } from '../../core/environment.js'
+import { commandNotes } from './command-notes.js'
 import { mcpCapability, mcpResource } from '../mcp/mcp-tools.js'
 import { withDescriptor } from './open-calls.js'
 import { textBefore } from './overwritten-text.js'
@@ -11,7 +12,7 @@ import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import { anchoredPattern, explainPattern } from './path-advice.js'
 import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from '../registry/tool-runtime.js'
 import { callNet } from './call-net.js'
-import { withinTime } from '../../core/within-time.js'
+import { withinTime } from '../../core/abort.js'
 
 /** How much longer a call that changes a file may take to tell how it ended. */
 const GRACE_MS = 1_000
@@ -99,7 +100,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const target = await access.open(path, 'write')
       const before = caller.onOverwritten && (await textBefore(target, signal))
       const { bytes, created } = await patient(() =>
-        callInTurn(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
+        callLimited(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
       )
       caller.onOverwritten?.(before)
       return { bytes, created }
@@ -109,7 +110,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
       // Without a descriptor nothing has been changed.
       const { replacements } = await patient(() =>
-        callInTurn(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
+        callLimited(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
       )
       return { replacements }
     },
@@ -119,7 +120,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
       const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
       const { entries, notListed, sidecar } = await withSidecar(caller, (file) => {
         const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
-        return callInTurn(most, (_, cancel) => target.glob(request, also, access.forSearches, cancel))
+        return callLimited(most, (_, cancel) => target.glob(request, also, access.forSearches, cancel))
       })
       if (entries.length === 0) explainPattern(pattern, 'pattern', roots)
       return { items: entries, output_path: sidecar?.path, ...notSearched(notListed) }
@@ -143,7 +144,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
           maxMatches: limits.grepMatches,
           maxLineBytes: LINE_BYTES,
         }
-        return callInTurn(most, (_, cancel) => target.grep(request, also, access.forSearches, cancel))
+        return callLimited(most, (_, cancel) => target.grep(request, also, access.forSearches, cancel))
       })
       if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', roots)
       const more = sidecar === undefined ? {} : { last, count }
@@ -173,10 +174,12 @@ function callShell(caller: CallScope): RuntimeShell {
       const { readable, writable, readsAll, network } = policy.grants
       const { denyRead = [], denyWrite, loopback, required } = sandbox
       const timeoutMs = Math.min(wanted, limits.maxCommandMs)
+      const hostEnv = hostVariables()
       const request = {
         command,
         ...(shell.path === undefined ? {} : { bash: shell.path }),
-        ...commandEnvironment(network, sandbox.env),
+        environment: environmentOptions(sandbox.env, network),
+        ...(hostEnv === undefined ? {} : { given: hostEnv }),
         // Long outputs are in the session's directory.
         grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
         // What other sessions keep is not for the processes of this one.

@@ -1,4 +1,4 @@
-import { hasCdPath } from './command-notes.js'
+import { hasCdPath } from '../../core/environment.js'
 import type { CallTarget } from '../registry/contract-tool.js'
 import { freeSteps } from '../permissions/free-steps.js'
 import type { Subject } from '../permissions/rule-store.js'

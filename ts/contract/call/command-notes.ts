@@ -1,7 +1,5 @@
-import type { ContractBashOutcome, ContractGrants, EnvironmentOptions } from '../../../index.js'
-import { leftRunningNote } from '../../core/left-running.js'
-import { isMainThread } from 'node:worker_threads'
-import type { EnvironmentOption } from '../../toolkit/settings.js'
+import type { ContractBashOutcome, ContractGrants } from '../../../index.js'
+import { leftRunningNote } from '../../core/command-notes.js'
 
 /** A command that has ended, and what it was held by. */
 export interface EndedCommand {
@@ -26,25 +24,4 @@ function refusalNotes({ ended, grants }: EndedCommand): string[] {
   ]
   if (notGranted.length === 0) return notes
   return [...notes, `A process cannot be granted ${notGranted.join(', ')}: only whole directories, and the network as a whole.`]
-}
-
-/** Whether `process.env` is the environment of the process and not a copy of it. */
-const sharesProcessEnvironment = isMainThread && process.versions['bun'] === undefined
-
-/** The variables of a command: the host's, by default without what looks like a secret or injects code. */
-export function commandEnvironment(
-  network: boolean,
-  option: EnvironmentOption = {},
-): { environment: EnvironmentOptions; given?: Record<string, string> } {
-  const { allow = [], set = {} } = option === 'inherit' ? {} : option
-  const environment: EnvironmentOptions = { inherit: option === 'inherit', allow: [...allow], set: { ...set }, networkBlocked: !network }
-  if (sharesProcessEnvironment) return { environment }
-  const given = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return { environment, given: Object.fromEntries(given) }
-}
-
-/** Whether commands have a CDPATH, by which `cd` finds directories elsewhere. */
-export function hasCdPath(option: EnvironmentOption = {}): boolean {
-  const { set = {} } = option === 'inherit' ? {} : option
-  return (process.env['CDPATH'] ?? '') !== '' || (set['CDPATH'] ?? '') !== ''
 }

@@ -1,6 +1,6 @@
 import type { OpenedTarget } from '../../../index.js'
 import { ownCopyOf } from '../../core/argument-copy.js'
-import { withinTime } from '../../core/within-time.js'
+import { withinTime } from '../../core/abort.js'
 import { checkAnswer, type Prompt, type PromptAnswer } from '../permissions/prompt.js'
 import { rejectedByUser, unanswered } from '../permissions/refusals.js'
 import type { PermissionRules, PermissionVerdict, Subject } from '../permissions/rule-store.js'

@@ -84,7 +84,7 @@ async function attempt(
     const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
     const runtime = callRuntime({ scope, access, id, tool: tool.id, signal, onOverwritten })
     const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
-    const returned = await settled(Promise.resolve().then(execute), signal)
+    const returned = await unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
     const { data, outcome } = await fitOutput(returned, scope.host.limits, { directory: scope.directory, tool: tool.id, callId: id })
     return attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
   } finally {
@@ -99,26 +99,6 @@ async function recorded(step: () => Promise<void>): Promise<void> {
   } catch (error) {
     const text = `The call could not be recorded, and was not made: ${thrownText(error)}`
     throw new ContractFailure('recording_failed', text, { cause: error })
-  }
-}
-
-/** Waits for a tool; after an abort only a moment more, in which it may say what it has. */
-async function settled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await unlessAborted(work, signal)
-  } catch (error) {
-    if (!signal.aborted) throw error
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(signal.reason), GRACE_MS)
-    })
-    try {
-      return await Promise.race([work, late])
-    } catch {
-      throw signal.reason
-    } finally {
-      clearTimeout(timer)
-    }
   }
 }
 

@@ -1,8 +1,9 @@
-import type { EnvironmentOption } from '../../toolkit/settings.js'
+import type { Slots } from '../../core/abort.js'
+import type { EnvironmentOption } from '../../core/environment.js'
 import type { AgentManifest } from '../agents/manifest.js'
 import type { McpServers } from '../mcp/mcp-servers.js'
 import type { AdHocFiles } from '../permissions/ad-hoc-files.js'
-import type { Prompt, PromptQueue } from '../permissions/prompt.js'
+import type { Prompt } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
 import type { PermissionRules } from '../permissions/rule-store.js'
 import type { SessionCapabilities } from '../permissions/session-capabilities.js'
@@ -69,7 +70,7 @@ export interface Access {
   readonly tools: ReadonlySet<string>
   readonly capabilities: SessionCapabilities
   readonly rules: PermissionRules
-  readonly prompts: PromptQueue
+  readonly prompts: Slots
 }
 
 /** What one call works with. */

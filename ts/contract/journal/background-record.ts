@@ -1,5 +1,5 @@
 import { ToolError } from '../../core/errors.js'
-import { rememberTrouble, warnOnce } from '../../journal/journal-trouble.js'
+import { markFailed, warnOnce } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
 import type { NewToolCall, ToolCallKey, ToolCallRow } from '../../journal/journal-store.js'
 
@@ -144,7 +144,7 @@ export class BackgroundRecord {
     } catch (error) {
       // Another process that has opened the session was faster.
       if (ToolError.isInstance(error) && error.code === 'JOURNAL_DUPLICATE_CALL') return
-      rememberTrouble(this.#journal)
+      markFailed(this.#journal)
       warnOnce(this.#journal, error, what)
     }
   }

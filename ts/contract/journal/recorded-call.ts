@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Awaitable, ToolCallRow } from '../../journal/journal-store.js'
 import { isLarge, largeValue, textDigest } from '../../core/large-values.js'
-import { asJson, largeInput, type RecordedInput } from '../../core/recorded-json.js'
-import { textWithoutQuotes } from '../../core/without-quotes.js'
+import { asJson, largeInput, type RecordedInput, textWithoutQuotes } from '../../journal/calls/recorded-values.js'
 import { type ContractCode, contractCodes } from '../registry/codes.js'
 import { type Envelope, errorEnvelope } from '../registry/envelope.js'
 

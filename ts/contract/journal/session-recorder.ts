@@ -1,14 +1,14 @@
 import type { CallKeys } from '../../../index.js'
 import { ownCopyOf } from '../../core/argument-copy.js'
-import { rememberTrouble, warnOnce, whenTroubled } from '../../journal/journal-trouble.js'
+import { CallRow } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
-import type { Awaitable, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../../journal/journal-store.js'
-import type { RecordedInput } from '../../core/recorded-json.js'
+import type { Awaitable, TaskId, ToolCallEnd } from '../../journal/journal-store.js'
+import type { RecordedInput } from '../../journal/calls/recorded-values.js'
 import { nativeCallKeys } from '../../core/native.js'
 import { contractCodes } from '../registry/codes.js'
 import type { Envelope } from '../registry/envelope.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
-import { steadyNow } from '../../core/steady-time.js'
+import { steadyNow } from '../../core/clock.js'
 import { BackgroundRecord } from './background-record.js'
 import { recordedArguments, recordedEnvelope } from './recorded-call.js'
 
@@ -93,29 +93,18 @@ export class SessionRecorder {
     const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
     const part = () => ({ session_id: this.#sessionId, call_id: callId, tool, args: ownCopyOf(args) })
     const beganAfter = this.#ended
-    let ref: ToolCallRef | undefined
     return {
       announce: async () => {
         await this.#onRecord?.({ type: 'call', ...part() })
       },
       begin: async () => {
-        if (journal === undefined || row === undefined) return
-        if (!effect) {
-          await whenTroubled(journal)
-          return
-        }
-        try {
-          ref = await journal.insertToolCall(await row)
-        } catch (error) {
-          if (journal.onFailure === 'fail') throw error
-          warnOnce(journal, error, `${tool} is called without a record`)
-        }
+        await (await row)?.begin()
       },
       end: async (envelope, acted) => {
         this.#ended += 1
-        if (journal !== undefined && row !== undefined) {
+        if (row !== undefined) {
           const kept = recordedEnvelope(tool, envelope, [beganAfter, this.#ended])
-          await this.#finish(journal, await row, ref, { ...endOf(envelope, kept, acted && effect), acted })
+          await (await row).end({ ...endOf(envelope, kept, acted && effect), acted })
         }
         try {
           await this.#onRecord?.({ type: 'result', ...part(), envelope: ownCopyOf(envelope) })
@@ -126,22 +115,13 @@ export class SessionRecorder {
     }
   }
 
-  async #finish(journal: Journal, row: NewToolCall, ref: ToolCallRef | undefined, end: ToolCallEnd): Promise<void> {
-    try {
-      await (ref === undefined ? journal.insertToolCall({ ...row, ...end }) : journal.updateToolCall(ref, end))
-    } catch (error) {
-      rememberTrouble(journal)
-      warnOnce(journal, error, `recording the end of ${row.toolName} failed`)
-    }
-  }
-
-  #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): Awaitable<NewToolCall> {
+  #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): Awaitable<CallRow> {
     const place = { runId: this.#place.runId, nodeId: this.#place.nodeId, attempt: this.#attempt, seq: this.#seq }
     const startedAtMs = steadyNow()
-    const row = ({ shown, identity }: RecordedInput): NewToolCall => {
+    const row = ({ shown, identity }: RecordedInput): CallRow => {
       const known = this.#keys?.take(tool, identity)
       const redacts = journal.redactKeys && !isLockedToolId(tool)
-      return {
+      return new CallRow(journal, {
         ...place,
         toolName: tool,
         inputJson: redacts ? this.#keys?.withoutSecrets(shown ?? 'null') : shown,
@@ -151,7 +131,7 @@ export class SessionRecorder {
         callToken: callId,
         argsHash: known?.argsHash,
         ordinal: known?.ordinal,
-      }
+      })
     }
     const input = recordedArguments(tool, args)
     return 'then' in input ? input.then(row) : row(input)

@@ -1,7 +1,7 @@
+import type { ChildProcess } from 'node:child_process'
 import type * as Mcp from '@ai-sdk/mcp'
 import type * as McpStdio from '@ai-sdk/mcp/mcp-stdio'
-import type { ChildProcess } from 'node:child_process'
-import { withinTime } from '../../core/within-time.js'
+import { withinTime } from '../../core/abort.js'
 import { limitedFetch, whenLineTooLong } from './message-limit.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig } from './server-config.js'
 

@@ -1,6 +1,5 @@
-import { unlessAborted } from '../../core/abort.js'
+import { unlessAborted, withinTime } from '../../core/abort.js'
 import { ContractFailure } from '../registry/codes.js'
-import { withinTime } from '../../core/within-time.js'
 import type { McpConnection, ServerTool } from './mcp-connection.js'
 import { MAX_MESSAGE_BYTES } from './message-limit.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'

@@ -44,37 +44,3 @@ export function checkAnswer(answer: unknown): PromptAnswer & { scope: 'session' 
   const answered = { decision: decision as PromptDecision, scope }
   return rules === undefined ? answered : { ...answered, rules }
 }
-
-/** One prompt at a time: an `always` may answer those that wait. */
-export class PromptQueue {
-  #last: Promise<unknown> = Promise.resolve()
-
-  /** Runs `ask` after all that were queued before. */
-  async inTurn<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const before = this.#last
-    let done: () => void = () => undefined
-    const mine = new Promise<void>((resolve) => {
-      done = resolve
-    })
-    this.#last = before.then(() => mine)
-    try {
-      await untilFirst(before, signal)
-      return await ask()
-    } finally {
-      done()
-    }
-  }
-}
-
-async function untilFirst(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    const go = (): void => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }
-    void before.then(go)
-  })
-}

@@ -9,7 +9,7 @@ import type {
   NativeError,
   OpenedTarget,
 } from '../../../index.js'
-import { boundedPath } from '../../core/bounded-path.js'
+import { boundedPath } from '../../core/text.js'
 import { ToolError } from '../../core/errors.js'
 import { call, type CallLimits, isUnfinished, nativeAddon, tryNowait, unwrap } from '../../core/native.js'
 import type { FileAccess } from '../registry/contract-tool.js'

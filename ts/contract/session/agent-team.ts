@@ -1,15 +1,14 @@
-import { unlessAborted } from '../../core/abort.js'
+import type { LanguageModel } from 'ai'
+import { unlessAborted, withinTime } from '../../core/abort.js'
 import { ContractFailure } from '../registry/codes.js'
 import { thrownText } from '../registry/envelope.js'
 import type { TaskEnd } from '../journal/background-record.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { Session } from './session.js'
-import { withinTime } from '../../core/within-time.js'
 import { type AgentDefinition, agentList, agentsForTasks } from '../agents/manifest.js'
 import { BackgroundMessages } from './background-messages.js'
 import { CALLER_IS_AGENT, loopAgent, type SpawnAgent } from './child-agent.js'
 import type { Lineage, ParentSession } from './lineage.js'
-import type { LanguageModel } from 'ai'
 import type { TaskArguments, TaskData, TranscriptEntry } from '../registry/tool-runtime.js'
 
 /** Opens the session of a child. */

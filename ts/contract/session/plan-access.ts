@@ -3,7 +3,7 @@ import type { ContractPolicyRequest } from '../../../index.js'
 import type { SessionDirectory } from '../call/session-directory.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
 import { AdHocFiles } from '../permissions/ad-hoc-files.js'
-import { PromptQueue } from '../permissions/prompt.js'
+import { Slots } from '../../core/abort.js'
 import { ruleLists } from '../permissions/rule.js'
 import { delegatedRules, type PermissionRules, RuleStore } from '../permissions/rule-store.js'
 import { type CapabilitySource, SessionCapabilities } from '../permissions/session-capabilities.js'
@@ -64,7 +64,7 @@ export function planAccess({ addon, places, tools, directory, scratch }: AccessS
     capabilities,
     rules: planRules(addon, capabilities, options, lineage),
     // One user answers for all sessions of a tree, one prompt after the other.
-    prompts: parent?.prompts ?? new PromptQueue(),
+    prompts: parent?.prompts ?? new Slots(1),
   }
 }
 

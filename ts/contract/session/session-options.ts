@@ -1,9 +1,9 @@
 import type { LanguageModel } from 'ai'
-import { checkJournal } from '../../journal/check-journal.js'
+import { checkJournal } from '../../journal/checks.js'
 import type { Journal } from '../../journal/journal.js'
 import { checkNames, invalid, isNames, isPlain } from '../../core/options.js'
-import { checkSandbox } from '../../core/sandbox.js'
-import { checkEnvironment } from '../../toolkit/setting-checks.js'
+import { parseSandbox } from '../../core/sandbox.js'
+import { parseEnvironment } from '../../core/environment.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RecordPart } from '../journal/session-recorder.js'
@@ -15,7 +15,7 @@ import type { AskUser, SessionSandbox } from '../call/scope.js'
 import type { Prompt } from '../permissions/prompt.js'
 import type { WebRequest, WebResponse } from '../web/dial.js'
 import type { HostLookup } from '../web/resolve-host.js'
-import { type WebSearchProvider, checkProviders } from '../web/search-provider.js'
+import { checkProviders, type WebSearchProvider } from '../web/search-provider.js'
 import { isShellName } from '../call/shell.js'
 import type { ShellName } from '../registry/tool-runtime.js'
 import { checkSkillOptions, type SkillOptions } from '../skills/skill-source.js'
@@ -150,8 +150,8 @@ export function checkSessionOptions(options: SessionOptions): void {
 function checkSessionSandbox(sandbox: unknown): void {
   checkNames('sandbox.', sandbox, ['required', 'loopback', 'denyRead', 'denyWrite', 'env'])
   const { env, ...others } = sandbox as SessionSandbox
-  checkSandbox(others)
-  if (env !== undefined) checkEnvironment(env, 'sandbox.env')
+  parseSandbox(others, 'sandbox')
+  if (env !== undefined) parseEnvironment(env, 'sandbox.env')
 }
 
 function checkEnabled(enabled: unknown, servers: object): void {

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import { givenOptions, invalid, isNames } from '../../core/options.js'
-import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/names.js'
+import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/programs.js'
 import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from './watchdog.js'
 
 /** Programs that look and change nothing, whatever their arguments are. */

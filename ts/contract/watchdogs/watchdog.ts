@@ -2,7 +2,7 @@ import { checked, checkFunction } from '../../core/options.js'
 import { ContractFailure } from '../registry/codes.js'
 import { thrownText } from '../registry/envelope.js'
 import type { AgentManifest } from '../agents/manifest.js'
-import { withinTime } from '../../core/within-time.js'
+import { withinTime } from '../../core/abort.js'
 
 /** What a watchdog says of a call. */
 export interface Verdict {

@@ -5,7 +5,7 @@ import { dial, type WebRequest, type WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'
 import { acceptEncoding, readBody } from './read-body.js'
 import type { DialableHost } from './resolve-host.js'
-import { TimeBudget } from './time-budget.js'
+import { TimeBudget } from '../../core/abort.js'
 import { toMarkdown } from './to-markdown.js'
 import { hostOf, parseWebUrl, portOf } from './web-url.js'
 

@@ -1,9 +1,9 @@
-import type { WebSearchResult } from '../registry/tool-runtime.js'
 import { createHash } from 'node:crypto'
+import type { WebSearchResult } from '../registry/tool-runtime.js'
 import { invalid } from '../../core/options.js'
 import { ContractFailure } from '../registry/codes.js'
 import { thrownText } from '../registry/envelope.js'
-import { withinTime } from '../../core/within-time.js'
+import { withinTime } from '../../core/abort.js'
 
 /** A search service of the host's choice. */
 export interface WebSearchProvider {

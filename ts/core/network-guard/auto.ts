@@ -1,9 +1,5 @@
-import { fetchTargets } from './fetch-arguments.js'
-import { isInstalled } from './installed-programs.js'
-import { isLocalPath } from './local-path.js'
-import { isLoopbackAddress } from './loopback.js'
-import { fetchPrograms, gitSubcommand, programName, shells } from './names.js'
-import { registryNeed } from './package-managers.js'
+import { fetchPrograms, fetchTargets, gitSubcommand, isLoopbackAddress, programName, shells } from './programs.js'
+import { type CommandPlace, isLocalPath, registryNeed } from './package-managers.js'
 import { gitRemoteRefusal, networkRefusal, packagesRefusal, programRefusal } from './refusal.js'
 import { scriptCommands, withoutPrefix } from './script-commands.js'
 
@@ -12,14 +8,6 @@ const traces = /curl|wget|npm|npx|pnp|yarn|bun|pip|uv|git/iu
 
 /** Operations of git that talk to a remote, and can do nothing else. */
 const remoteOperations: ReadonlySet<string> = new Set(['push', 'pull', 'fetch', 'clone', 'ls-remote'])
-
-/** Where a command runs. */
-export interface CommandPlace {
-  /** An absolute path; `undefined` where it is not known which programs are installed. */
-  directory: string | undefined
-  /** The directories that programs are looked up in, as `PATH` has them. */
-  path: string | undefined
-}
 
 /**
  * The rule where the kernel holds the network: a command is refused beforehand only if it can do nothing without the
@@ -41,7 +29,7 @@ export function refuseNetworkOnly(cmd: string, args: readonly string[], place: C
   }
 }
 
-function refuseCommand(name: string, args: readonly string[], { directory, path }: CommandPlace): void {
+function refuseCommand(name: string, args: readonly string[], place: CommandPlace): void {
   if (fetchPrograms.has(name)) {
     const targets = fetchTargets(name, args)
     if (targets.length > 0 && !targets.some(mayBeHere)) throw networkRefusal(name)
@@ -51,7 +39,7 @@ function refuseCommand(name: string, args: readonly string[], { directory, path 
     const after = args.slice(args.indexOf(operation) + 1)
     if (!isLocalRemote(operation, after)) throw gitRemoteRefusal(`git ${operation}`)
   } else {
-    const need = registryNeed(name, args, (program) => directory === undefined || isInstalled(program, directory, path))
+    const need = registryNeed(name, args, place)
     if (need === undefined) return
     throw need.program === undefined ? packagesRefusal(need.matched) : programRefusal(need.matched, need.program)
   }

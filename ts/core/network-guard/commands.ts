@@ -1,6 +1,15 @@
-import { addressesIn, isLoopbackAddress } from './loopback.js'
-import { fetchTargets, followsRedirects } from './fetch-arguments.js'
-import { fetchPrograms, gitRemoteOperations, gitSubcommand, packagePrograms, programName, shells } from './names.js'
+import {
+  addressesIn,
+  fetchPrograms,
+  fetchTargets,
+  followsRedirects,
+  gitRemoteOperations,
+  gitSubcommand,
+  isLoopbackAddress,
+  packagePrograms,
+  programName,
+  shells,
+} from './programs.js'
 import { gitRemoteRefusal, networkRefusal } from './refusal.js'
 
 /** A command that was let through, perhaps with options that keep it on this machine. */

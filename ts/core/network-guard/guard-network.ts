@@ -1,8 +1,7 @@
-import { type CommandPlace, refuseNetworkOnly } from './auto.js'
+import { refuseNetworkOnly } from './auto.js'
+import type { CommandPlace } from './package-managers.js'
 import { guardCommands, type GuardedCommand } from './commands.js'
-import { refuseFragments } from './fragments.js'
-import type { Scripts } from './package-scripts.js'
-import { refuseTokens } from './tokens.js'
+import { refuseFragments, refuseTokens, type Scripts } from './words.js'
 
 /** Every network guard: ours, then those of the documents in their order. */
 export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] as const

@@ -1,4 +1,13 @@
-import { isLocalPath } from './local-path.js'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** Where a command runs. */
+export interface CommandPlace {
+  /** An absolute path; `undefined` where it is not known which programs are installed. */
+  directory: string | undefined
+  /** The directories that programs are looked up in, as `PATH` has them. */
+  path: string | undefined
+}
 
 /** Subcommands that talk to a registry, by the manager. */
 const registryCommands: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -41,10 +50,10 @@ export interface RegistryNeed {
  * What of a package manager's command needs a registry, if anything: a subcommand that can do nothing without one, or a
  * program to run that is not installed.
  */
-export function registryNeed(name: string, args: readonly string[], isInstalled: (program: string) => boolean): RegistryNeed | undefined {
+export function registryNeed(name: string, args: readonly string[], place: CommandPlace): RegistryNeed | undefined {
   const end = args.indexOf('--')
   if (args.slice(0, end === -1 ? args.length : end).some((arg) => localOptions.has(arg))) return undefined
-  if (runnerPrograms.has(name)) return programNeed(name, args, isInstalled)
+  if (runnerPrograms.has(name)) return programNeed(name, args, place)
   const [manager, given] = pip(name, args) ?? [name, args]
   const at = given.findIndex((arg) => !arg.startsWith('-'))
   const command = at === -1 ? undefined : given[at]
@@ -53,7 +62,7 @@ export function registryNeed(name: string, args: readonly string[], isInstalled:
   if (command === undefined) return undefined
   const rest = given.slice(at + 1)
   const matched = `${name} ${name === manager ? '' : `${manager} `}${command}`.replace('pip pip ', 'pip ')
-  if (runners[manager]?.has(command) === true) return programNeed(`${manager} ${command}`, rest, isInstalled)
+  if (runners[manager]?.has(command) === true) return programNeed(`${manager} ${command}`, rest, place)
   const targets = rest.filter((arg) => !arg.startsWith('-'))
   if (starters[manager]?.has(command) === true) return targets.length === 0 ? undefined : { matched }
   if (registryCommands[manager]?.has(command) !== true) return undefined
@@ -70,14 +79,30 @@ function pip(name: string, args: readonly string[]): [string, readonly string[]]
   return undefined
 }
 
-function programNeed(called: string, args: readonly string[], isInstalled: (program: string) => boolean): RegistryNeed | undefined {
+function programNeed(called: string, args: readonly string[], place: CommandPlace): RegistryNeed | undefined {
   // `-p` and `--package` name what to install, and `-c` a script: nobody knows what it runs.
   if (args.some((arg) => /^(?:-[a-z]*[pc]|--package|--call|--from|--with)(?:=|$)/u.test(arg))) return undefined
   const program = args.find((arg) => !arg.startsWith('-'))
-  if (program === undefined || isLocalPath(program) || isInstalled(program)) return undefined
+  if (program === undefined || isLocalPath(program) || isInstalled(program, place)) return undefined
   return { matched: `${called} ${program}`, program }
 }
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/u))
+}
+
+/** Whether `npx NAME` in a directory finds the program without a registry: in `node_modules/.bin`, or in `PATH`. */
+function isInstalled(program: string, { directory, path }: CommandPlace): boolean {
+  if (directory === undefined) return true
+  if (program.includes('/') || program.includes('\0')) return false
+  for (let at = directory; ; at = dirname(at)) {
+    if (existsSync(join(at, 'node_modules', '.bin', program))) return true
+    if (at === dirname(at)) break
+  }
+  return (path ?? '').split(':').some((each) => each !== '' && existsSync(join(each, program)))
+}
+
+/** Whether a remote, a package or an address is a path of this machine. */
+export function isLocalPath(text: string): boolean {
+  return /^(?:\.{0,2}\/|\.{1,2}$|~|file:)/u.test(text)
 }

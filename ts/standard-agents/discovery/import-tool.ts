@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { withinTime } from '../../core/abort.js'
 import { type AnyTool, isTool } from '../tools/tool-definition.js'
 import type { ToolFile } from './tool-files.js'
 
@@ -9,8 +10,11 @@ export async function importTool(
   timeoutMs: number,
   version?: string,
 ): Promise<{ tool: AnyTool } | { fault: string; error?: unknown }> {
+  const late = (): Error => new Error(`it has not loaded within ${timeoutMs} ms`)
   try {
-    const exported = { ...((await withinTime(import(specifier(path, version)), timeoutMs)) as Record<string, unknown>) }
+    const exported = {
+      ...((await withinTime(() => import(specifier(path, version)), timeoutMs, undefined, late)) as Record<string, unknown>),
+    }
     return chooseTool(exported, base)
   } catch (error) {
     return { fault: `Tool file '${base}' cannot be loaded: ${explain(error, path)}`, error }
@@ -30,18 +34,6 @@ function chooseTool(exported: Record<string, unknown>, base: string): { tool: An
   const others = Object.keys(exported).filter((name) => isTool(exported[name]) && exported[name] !== tool)
   if (others.length === 0) return { tool }
   return { fault: `Tool file '${base}' must define one tool, and exports another as ${others.join(', ')}` }
-}
-
-async function withinTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it has not loaded within ${timeoutMs} ms`)), timeoutMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** Node's errors for TypeScript that it cannot run. */

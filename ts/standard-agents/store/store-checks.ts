@@ -3,7 +3,7 @@ import type { ListedPart, NewThreadAttachment, ThreadCommit } from '../../../ind
 import { ToolError } from '../../core/errors.js'
 import { checked, givenOptions, invalid, takenOptions } from '../../core/options.js'
 import type { ListPart, NewAttachment, ReadRange, ThreadChanges, ThreadStore } from './thread-store.js'
-import { isWellFormed } from '../../core/well-formed.js'
+import { isWellFormed } from '../../core/text.js'
 
 /**
  * Checks a text that is stored unchanged. Text that is not well-formed would change on its way to UTF-8.

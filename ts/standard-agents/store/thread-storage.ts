@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js'
 import { givenOptions, invalid } from '../../core/options.js'
-import { isWellFormed } from '../../core/well-formed.js'
+import { isWellFormed } from '../../core/text.js'
 import { decodeValue, encodeValue } from './encoded-value.js'
 import type { ThreadStore, ValueRange } from './thread-store.js'
 

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { abortError, unlessAborted } from '../../core/abort.js'
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import type { StoredCall, ThreadWorker } from '../store/thread-store.js'
 import type { ToolResult } from '../tools/tool-result.js'
-import { aborted } from './aborted.js'
 import { createState } from './create-state.js'
 import { executeCall } from './execute-call.js'
 import { type CallQueue, newCall, type PendingCall, ROOT } from './pending-call.js'
@@ -67,11 +67,11 @@ export class CallScheduler implements Scheduler {
   async call({ queue, run, name, argumentsJson, toolCallId }: CallRequest): Promise<ToolResult> {
     this.#checkNotInside(queue, `The call of \`${name}\``)
     const { signal } = run
-    if (signal?.aborted === true) throw aborted(signal.reason)
+    if (signal?.aborted === true) throw abortError(signal.reason)
     let onAbort: () => void = () => undefined
     const abandoned = new Promise<never>((_, reject) => {
       onAbort = () => {
-        const error = aborted(signal?.reason)
+        const error = abortError(signal?.reason)
         this.#drop((call) => call.run === run, error)
         reject(error)
       }
@@ -145,7 +145,7 @@ export class CallScheduler implements Scheduler {
   /** Aborts what runs, and cancels what is queued. */
   async stop(): Promise<void> {
     this.checkOpen()
-    const reason = aborted('the thread was stopped')
+    const reason = abortError('the thread was stopped')
     const stop = this.#stop
     this.#stop = new AbortController()
     this.#drop(() => true, reason)
@@ -308,17 +308,9 @@ export class CallScheduler implements Scheduler {
   /** Waits until no queue has anything to do. */
   async #idle(signal?: AbortSignal): Promise<void> {
     while (this.#drains.size + this.#cancellations.size > 0) {
-      const all = Promise.all([...this.#drains.values(), ...this.#cancellations])
-      await (signal === undefined ? all : Promise.race([all, whenAborted(signal)]))
+      await unlessAborted(Promise.all([...this.#drains.values(), ...this.#cancellations]), signal)
     }
   }
-}
-
-async function whenAborted(signal: AbortSignal): Promise<never> {
-  signal.throwIfAborted()
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 }
 
 function closedError(): ToolError {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { checkJournal } from '../../journal/check-journal.js'
+import { checkJournal } from '../../journal/checks.js'
 import type { Journal } from '../../journal/journal.js'
 import { checked, givenOptions, invalid } from '../../core/options.js'
 import { checkToolName } from '../tools/check-tool-name.js'
@@ -85,7 +85,7 @@ export async function createThread(options: CreateThreadOptions): Promise<Thread
       onEvent: given.onEvent,
       onInterrupted: given.onInterrupted ?? 'error',
       lockWaitMs: given.lockWaitMs ?? 30_000,
-      bound: journal === undefined ? {} : { journal },
+      run: journal === undefined ? {} : { journal },
     }
     const scheduler = new CallScheduler(parts, given.currentSide ?? 'a')
     if (resume) scheduler.resume()

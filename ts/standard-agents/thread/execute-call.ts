@@ -1,15 +1,17 @@
+import { abortError, unlessAborted } from '../../core/abort.js'
 import { MOST_CHARACTERS } from '../../core/large-values.js'
-import { runCall } from '../../toolkit/run-call.js'
-import { executeTool } from '../tools/execute-tool.js'
-import { boundedArguments } from '../tools/execute-tool.js'
+import { runCall } from '../../journal/calls/run-call.js'
+import { boundedArguments, executeTool } from '../tools/execute-tool.js'
 import { failure, thrownResult, type ToolResult } from '../tools/tool-result.js'
-import { aborted, unlessGivenUp } from './aborted.js'
-import { type StagedResult, stageAttachments } from './attachments.js'
+import { stageAttachments, type StagedResult } from './attachments.js'
 import { isAboutContents, parseArguments, storeEnding, storeFailure } from './call-end.js'
 import { createState } from './create-state.js'
 import type { PendingCall } from './pending-call.js'
 import { currentCall, runAs, type RunningCall, type Scheduler } from './running-call.js'
 import type { ThreadParts } from './thread-parts.js'
+
+/** How long the next call waits for an aborted one, whose tool may never read `state.stopped`. */
+const GRACE_MS = 5_000
 
 /** A failed result, on its way through the recorder of calls. */
 class FailedCall extends Error {
@@ -40,7 +42,7 @@ export async function executeCall(scheduler: Scheduler, call: PendingCall, signa
     for (const { run } of running.queued) run.end()
     await discard(parts, staged)
     await storeEnding(parts, call, { status: 'cancelled', result: staged?.result ?? failure('aborted') })
-    return call.reject(aborted(signal.reason))
+    return call.reject(abortError(signal.reason))
   }
   await scheduler.calls.inOrder(() => storeResult(running, staged))
 }
@@ -85,8 +87,7 @@ async function execute(running: RunningCall, signal: AbortSignal): Promise<Stage
         return createState(parts, { scheduler, queue, running }, ofCall, scheduler.rootState)
       },
     })
-    const result = await unlessGivenUp(executed, signal)
-    if (result === undefined) throw signal.reason
+    const result = await unlessAborted(executed, signal, GRACE_MS)
     staged = await stageAttachments(parts, result, signal)
     if (staged.result.status === 'error') throw new FailedCall(staged.result)
     return staged.result
@@ -96,7 +97,8 @@ async function execute(running: RunningCall, signal: AbortSignal): Promise<Stage
       execute: once,
       // The effects of a tool are unknown, so its record begins before it does.
       metadata: { name, sideEffect: true, idempotent: false, acceptsIdempotencyKey: false, hasRevert: false },
-      bound: parts.bound,
+      run: parts.run,
+      completeContext: (base) => base,
       args: recordable(argumentsJson),
       builtIn: false,
       callOptions: { toolCallId: call.toolCallId, abortSignal: signal },

@@ -1,4 +1,4 @@
-import type { BoundToolOptions } from '../../toolkit/settings.js'
+import type { RecordedRun } from '../../journal/calls/recorders.js'
 import type { StoredThread, ThreadStore } from '../store/thread-store.js'
 import type { Agent, DurableObjectStorage, Env, Message, ThreadEvent } from './thread-state.js'
 import type { NamedTools } from '../tools/tool-definition.js'
@@ -23,5 +23,5 @@ export interface ThreadParts {
   /** How long to wait for the process that has the lock, in milliseconds. */
   lockWaitMs: number
   /** The recorder's options, one object for the thread: its calls are one run. */
-  bound: BoundToolOptions
+  run: RecordedRun
 }

@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
-import { isWellFormed } from '../../core/well-formed.js'
+import { isWellFormed } from '../../core/text.js'
 
 /** The longest name that a store accepts, in bytes. */
 const MOST_BYTES = 512

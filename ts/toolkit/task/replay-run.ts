@@ -1,13 +1,12 @@
-import { getToolContext } from '../context.js'
-import { unlessAborted } from '../../core/abort.js'
-import { eitherSignal } from '../call-context.js'
+import { getToolContext } from '../../journal/calls/context.js'
+import { eitherSignal, unlessAborted } from '../../core/abort.js'
 import { ToolError } from '../../core/errors.js'
-import { checked, checkFunction, checkSignal, checkText, givenOptions } from '../../core/options.js'
+import { abortSignal, checked, checkFunction, type Checks, checkText, parseOptions } from '../../core/options.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { wholeRows } from '../../journal/whole-rows.js'
-import { checkJournal } from '../../journal/check-journal.js'
-import { recordedError, wholeOutput } from '../../core/recorded-json.js'
+import { wholeRows } from '../../journal/read-rows.js'
+import { checkJournal } from '../../journal/checks.js'
+import { recordedError, wholeOutput } from '../../journal/calls/recorded-values.js'
 import { hashArguments, ReplayedCalls } from './replayed-calls.js'
 
 /** A recorded call, as a replay gives it again. */
@@ -64,18 +63,17 @@ export interface RunReplay extends AsyncIterable<ReplayedCall> {
  * journal does not know.
  */
 export function replayRun(journal: Journal, runId: string, options: ReplayRunOptions = {}): RunReplay {
-  const { signal } = givenOptions('replayRun', options, ['signal'])
+  const { signal } = parseOptions('replayRun', options, { signal: abortSignal } satisfies Checks<ReplayRunOptions>)
   checked('replayRun', () => {
     checkJournal(journal)
     checkText('runId', runId)
-    checkSignal(signal)
   })
-  // Outlines: what a call gave is read when its turn comes.
+  // Outlines are enough: the output of a call is read when its turn comes.
   const load = async (): Promise<ToolCallRow[]> => {
     signal?.throwIfAborted()
     const rows = await journal.listRun(runId, { outline: true })
     if (rows.length === 0) throw unknownRun(runId)
-    // A workflow engine keeps rows for whole tasks too.
+    // A workflow engine also writes a row for each whole task.
     return rows.filter((row) => row.kind !== 'task')
   }
   return {
@@ -101,7 +99,7 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
         return result
       } catch (error) {
         signal?.throwIfAborted()
-        // A difference is the reason for whatever came of it.
+        // What follows from a difference is reported as the difference.
         if (replay.signal.aborted) throw replay.signal.reason
         throw error
       }
@@ -109,7 +107,7 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
   }
 }
 
-/** A run is known by its calls: one without any leaves nothing to replay. */
+/** A journal knows a run by its calls alone. */
 function unknownRun(runId: string): ToolError {
   const summary = 'The journal has no such run'
   return new ToolError({

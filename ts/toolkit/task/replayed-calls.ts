@@ -1,12 +1,12 @@
 import type { CallIdentity } from '../../../index.js'
-import { runWithToolContext, type ToolContext } from '../context.js'
+import { runWithToolContext, type ToolContext } from '../../journal/calls/context.js'
 import { ToolError } from '../../core/errors.js'
 import { nativeArgsHash } from '../../core/native.js'
-import type { CallRecorder, OpenRecord, StartingCall } from '../record-call.js'
-import { recordToolCallIn } from './host-records.js'
+import type { CallRecorder, OpenRecord, StartingCall } from '../../journal/calls/call-record.js'
+import { recordToolCallIn } from '../../journal/calls/recorders.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { asJson, recordedError, wholeOutput } from '../../core/recorded-json.js'
+import { asJson, recordedError, wholeOutput } from '../../journal/calls/recorded-values.js'
 
 /** The calls of one task's attempt, where only these may be made. */
 export interface ReplayScope {

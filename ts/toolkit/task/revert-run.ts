@@ -1,11 +1,12 @@
-import { checked, checkSignal, checkText, givenOptions, invalid } from '../../core/options.js'
+import { abortSignal, checked, type Checks, checkText, optional, parseOptions, text } from '../../core/options.js'
+import { toolSet } from './task.js'
 import { nativeArgsHash } from '../../core/native.js'
 import { type DefinedToolMetadata, getDefinedToolMetadata } from '../tool-metadata.js'
-import { warnOnce } from '../../journal/journal-trouble.js'
+import { warnOnce } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { checkJournal } from '../../journal/check-journal.js'
-import { errorAsJson, wholeOutput } from '../../core/recorded-json.js'
+import { checkJournal } from '../../journal/checks.js'
+import { errorAsJson, wholeOutput } from '../../journal/calls/recorded-values.js'
 
 /** What {@link revertRun} needs. */
 export interface RevertRunOptions {
@@ -16,6 +17,9 @@ export interface RevertRunOptions {
   /** Ends it before the next handler: it throws the signal's reason. */
   signal?: AbortSignal | undefined
 }
+
+/** A misspelt `nodeId` would undo the whole run. */
+const revertChecks = { tools: toolSet, nodeId: optional(text), signal: abortSignal } satisfies Checks<RevertRunOptions>
 
 /** What became of one call. */
 export interface RevertedCall {
@@ -39,24 +43,20 @@ export interface RevertedCall {
  * before a handler is called.
  */
 export async function revertRun(journal: Journal, runId: string, options: RevertRunOptions): Promise<RevertedCall[]> {
-  // A misspelt nodeId would undo the whole run.
-  const { tools, nodeId, signal } = givenOptions('revertRun', options, ['tools', 'nodeId', 'signal'])
+  const { tools, nodeId, signal } = parseOptions('revertRun', options, revertChecks)
   checked('revertRun', () => {
     checkJournal(journal)
     checkText('runId', runId)
-    if (typeof tools !== 'object' || tools === null) throw invalid('tools must be an object of tools.')
-    if (nodeId !== undefined) checkText('nodeId', nodeId)
-    checkSignal(signal)
   })
   const known = new Map<string, DefinedToolMetadata>()
   for (const tool of checked('revertRun', () => Object.values(tools))) {
     const metadata = getDefinedToolMetadata(tool)
     if (metadata?.revert !== undefined) known.set(metadata.name, metadata)
   }
-  // What a dead process has left without an outcome may have happened, and can be undone.
+  // A call that a dead process has left without an outcome may have happened, and can be undone.
   await journal.recover()
-  // By their rows, which are written before the calls: two calls may begin at the same time, and a clock
-  // may be set back between them.
+  // In the order of rows, which are written before the calls: two calls may begin at the same time, and a clock may be
+  // set back between them.
   const calls = (await journal.listRun(runId, { outline: true })).sort((a, b) => b.row - a.row)
   const done: RevertedCall[] = []
   for (const call of calls) {
@@ -90,15 +90,15 @@ async function revertCall(journal: Journal, call: ToolCallRow, revert: Revert | 
       toolCallSeq: call.seq,
     })
   } catch (error) {
-    await noteEnd(journal, call, errorAsJson(error))
+    await recordEnd(journal, call, errorAsJson(error))
     return { call, outcome: 'failed', error }
   }
-  await noteEnd(journal, call)
+  await recordEnd(journal, call)
   return { call, outcome: 'reverted' }
 }
 
-/** What has been undone is undone, whatever the journal says to it. */
-async function noteEnd(journal: Journal, call: ToolCallRow, errorJson?: string): Promise<void> {
+/** A failure of the journal is a warning: the call has been undone. */
+async function recordEnd(journal: Journal, call: ToolCallRow, errorJson?: string): Promise<void> {
   try {
     await journal.finishRevert(call.row, errorJson)
   } catch (error) {
@@ -106,7 +106,7 @@ async function noteEnd(journal: Journal, call: ToolCallRow, errorJson?: string):
   }
 }
 
-/** The arguments, if nothing of them was replaced (`redactKeys`). */
+/** The arguments, unless some were replaced (`redactKeys`). */
 async function wholeInput({ inputJson, argsHash }: ToolCallRow): Promise<{ input: unknown } | undefined> {
   if (inputJson === null) return { input: undefined }
   if (argsHash !== null && (await nativeArgsHash(inputJson)) !== argsHash) return undefined

@@ -1,18 +1,29 @@
-import { setTimeout } from 'node:timers/promises'
-import { eitherSignal } from '../call-context.js'
-import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from '../context.js'
-import { checked, checkFunction, checkSignal, checkText, givenOptions, invalid } from '../../core/options.js'
-import { checkSwitch } from '../setting-checks.js'
-import { checkOptions } from '../settings.js'
-import { unlessAborted } from '../../core/abort.js'
-import { recordToolCallIn } from './host-records.js'
+import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from '../../journal/calls/context.js'
+import {
+  abortSignal,
+  accepted,
+  boolean,
+  callable,
+  checked,
+  type Checks,
+  invalid,
+  oneOf,
+  optional,
+  type Parsed,
+  parseOptions,
+  text,
+  wholeNumber,
+} from '../../core/options.js'
+import { toolChecks } from '../tool-options.js'
+import { eitherSignal, settledWithin, unlessAborted } from '../../core/abort.js'
+import { recordToolCallIn } from '../../journal/calls/recorders.js'
 import type { Journal } from '../../journal/journal.js'
 import type { TaskId, TaskLock, ToolCallRow } from '../../journal/journal-store.js'
-import { checkJournal } from '../../journal/check-journal.js'
+import { checkJournal } from '../../journal/checks.js'
 import { effectsThatCount, fingerprintOf, isKeyed } from './retry-warning.js'
 import { type ReplayedCalls, replayOf } from './replayed-calls.js'
-import { createTask, replayUnsafe, type Task } from './task.js'
-import { TaskRecorder } from './task-recorder.js'
+import { createTask, replayUnsafe, type Task, toolSet } from './task.js'
+import { TaskRecorder } from '../../journal/calls/task-recorder.js'
 
 /** Options of {@link runTask}. */
 export interface RunTaskOptions {
@@ -60,6 +71,27 @@ export interface RunTaskOptions {
   durabilitySnapshot?: ToolContext['durabilitySnapshot'] | undefined
 }
 
+const taskChecks = {
+  journal: accepted<Journal>((_, value) => checkJournal(value)),
+  runId: text,
+  nodeId: text,
+  iteration: optional(wholeNumber(0), 0),
+  attempt: optional(wholeNumber(1)),
+  rootDir: toolChecks.rootDir,
+  allowNetwork: toolChecks.allowNetwork,
+  maxOutputBytes: toolChecks.maxOutputBytes,
+  toolTimeoutMs: toolChecks.toolTimeoutMs,
+  signal: abortSignal,
+  onReplayUnsafe: optional(oneOf('warn', 'approve', 'refuse'), 'warn'),
+  approved: optional<boolean | string>((value, name) => (typeof value === 'string' ? value : boolean(value, name)), false),
+  replay: optional(oneOf('recorded')),
+  tools: optional(toolSet, {}),
+  db: (value) => value,
+  durabilitySnapshot: optional(callable<NonNullable<ToolContext['durabilitySnapshot']>>()),
+} satisfies Checks<RunTaskOptions>
+
+type TaskOptions = Parsed<typeof taskChecks>
+
 /** How long a task that is over waits for what still runs in it. */
 const SETTLE_MS = 5_000
 
@@ -76,15 +108,15 @@ const SETTLE_MS = 5_000
  * @throws what `fn` throws, or the signal's reason.
  * @throws {ToolError} JOURNAL_TASK_LOCKED while another attempt runs; REPLAY_UNSAFE with
  * `onReplayUnsafe: 'refuse'`; INVALID_INPUT; JOURNAL_… when the journal fails before `fn` is called,
- * whatever its `onFailure` is, since nobody knows then what has happened before.
+ * whatever its `onFailure` is, since it is not known then what has happened before.
  */
 export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
-  const given = givenOptions('runTask', options, optionNames)
-  const id = checked('runTask', () => {
+  const given = parseOptions('runTask', options, taskChecks)
+  checked('runTask', () => {
     if (typeof fn !== 'function') throw invalid('runTask needs a function as its second argument: what the attempt does.')
-    return checkTask(given)
   })
-  const { journal, signal } = given
+  const { journal, runId, nodeId, iteration, signal } = given
+  const id: TaskId = { runId, nodeId, iteration }
   signal?.throwIfAborted()
   const replay = replayOf(getToolContext())
   if (replay !== undefined) return replayTask(replay, id, given, fn)
@@ -107,19 +139,14 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   }
 }
 
-/** An attempt in a recorded run that code is driven through: nothing is locked, nothing is done. */
-async function replayTask<T>(
-  replay: ReplayedCalls,
-  id: TaskId,
-  options: RunTaskOptions,
-  fn: (task: Task) => T | PromiseLike<T>,
-): Promise<T> {
+/** An attempt in a recorded run that code is driven through: it locks nothing and does nothing. */
+async function replayTask<T>(replay: ReplayedCalls, id: TaskId, options: TaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
   const { nodeId, iteration } = id
   const attempt = options.attempt ?? replay.nextAttempt(nodeId, iteration)
   const ambient = getToolContext()
   const signal = eitherSignal(eitherSignal(options.signal, ambient?.signal), replay.signal) as AbortSignal
   const earlier = await options.journal.priorEffects({ ...id, runId: replay.runId }, attempt)
-  const priorEffects = effectsThatCount(earlier, options.tools ?? {})
+  const priorEffects = effectsThatCount(earlier, options.tools)
   const context: ToolContext = { ...ambient, ...id, attempt, signal }
   const idempotencyKey = getToolIdempotencyKey(context) ?? ''
   const { task } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove: [] })
@@ -129,17 +156,17 @@ async function replayTask<T>(
   )
 }
 
-async function prepare(id: TaskId, options: RunTaskOptions, stopped: AbortSignal) {
-  const { journal, onReplayUnsafe = 'warn', approved = false } = options
+async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
+  const { journal, onReplayUnsafe, approved } = options
   await journal.recover()
   const last = await journal.lastAttempt(id)
   const attempt = options.attempt ?? (last?.attempt ?? 0) + 1
   const recorder = new TaskRecorder(journal, id, attempt)
-  // An attempt that goes on, in another process perhaps, may have left effects of its own.
-  const goesOn = last !== undefined && attempt <= last.attempt
-  await recorder.prepare(goesOn)
-  recorder.givesRecorded = options.replay === 'recorded'
-  const priorEffects = effectsThatCount(await journal.priorEffects(id, goesOn ? attempt + 1 : attempt), options.tools ?? {})
+  // An attempt that is continued, perhaps in another process, may have left effects of its own.
+  const isContinued = last !== undefined && attempt <= last.attempt
+  await recorder.prepare(isContinued)
+  recorder.replaysRecorded = options.replay === 'recorded'
+  const priorEffects = effectsThatCount(await journal.priorEffects(id, isContinued ? attempt + 1 : attempt), options.tools)
   const unsafe = onReplayUnsafe === 'warn' ? [] : priorEffects.filter((effect) => !isKeyed(effect))
   if (unsafe.length > 0 && onReplayUnsafe === 'refuse') throw replayUnsafe(id, attempt, unsafe, 'attempt')
   const toApprove = isApproved(unsafe, approved) ? [] : unsafe
@@ -168,43 +195,16 @@ async function prepare(id: TaskId, options: RunTaskOptions, stopped: AbortSignal
 const isApproved = (unsafe: readonly ToolCallRow[], approved: boolean | string): boolean =>
   approved === true || (typeof approved === 'string' && approved === fingerprintOf(unsafe))
 
-/** Gives the lock back once nothing runs any more; does not hold the caller up for longer than a while. */
+/** Gives the lock back once nothing runs any more. The caller waits for that no longer than a few seconds. */
 async function settle(running: { recorder?: TaskRecorder; fn?: Promise<unknown> }, lock: TaskLock): Promise<void> {
   const over = async (): Promise<void> => {
     await running.fn?.catch(() => undefined)
     await running.recorder?.end()
     await lock.release()
   }
-  const timer = new AbortController()
-  const late = setTimeout(SETTLE_MS, undefined, { signal: timer.signal }).catch(() => undefined)
-  await Promise.race([over(), late])
-  timer.abort()
+  await settledWithin(over(), SETTLE_MS)
 }
 
 async function nextAttempt(journal: Journal, id: TaskId): Promise<number> {
   return ((await journal.lastAttempt(id))?.attempt ?? 0) + 1
-}
-
-const optionNames = `journal runId nodeId iteration attempt rootDir allowNetwork maxOutputBytes toolTimeoutMs signal
-  onReplayUnsafe approved replay tools db durabilitySnapshot`.split(/\s+/u)
-
-function checkTask(options: RunTaskOptions): TaskId {
-  const { journal, runId, nodeId, iteration = 0, attempt, onReplayUnsafe = 'warn', replay, approved = false } = options
-  checkJournal(journal)
-  for (const [name, value] of Object.entries({ runId, nodeId })) checkText(name, value)
-  if (!Number.isSafeInteger(iteration) || iteration < 0) throw invalid('iteration must be a whole number from 0.')
-  if (attempt !== undefined && (!Number.isSafeInteger(attempt) || attempt < 1)) {
-    throw invalid('attempt must be a whole number from 1.')
-  }
-  if (!['warn', 'approve', 'refuse'].includes(onReplayUnsafe)) {
-    throw invalid("onReplayUnsafe must be 'warn', 'approve' or 'refuse'.")
-  }
-  if (replay !== undefined && replay !== 'recorded') throw invalid("replay must be 'recorded', or left out.")
-  if (typeof approved !== 'string') checkSwitch('approved', approved)
-  checkSignal(options.signal)
-  if (options.durabilitySnapshot !== undefined) checkFunction('durabilitySnapshot', options.durabilitySnapshot)
-  if (typeof (options.tools ?? {}) !== 'object') throw invalid('tools must be an object of tools.')
-  const { rootDir, allowNetwork, maxOutputBytes, toolTimeoutMs } = options
-  checkOptions({ rootDir, allowNetwork, maxOutputBytes, toolTimeoutMs })
-  return { runId, nodeId, iteration }
 }

@@ -1,6 +1,13 @@
+import { type Check, invalid } from '../../core/options.js'
 import { ToolError } from '../../core/errors.js'
 import type { TaskId, ToolCallRow } from '../../journal/journal-store.js'
 import { fingerprintOf, retryWarning, warnedMessages, warnedPrompt } from './retry-warning.js'
+
+/** Tools by their keys. */
+export const toolSet: Check<Readonly<Record<string, unknown>>> = (value, name) => {
+  if (typeof value !== 'object' || value === null) throw invalid(`${name} must be an object of tools.`)
+  return { ...value }
+}
 
 /** A message of a user, as the AI SDK takes it. */
 export interface WarningMessage {

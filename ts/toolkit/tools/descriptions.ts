@@ -1,6 +1,7 @@
-/** What a model is told about each tool: what it does, and what the settings of its host mean for it. */
-import { checkNames, invalid, takenOptions } from '../../core/options.js'
-import type { LimitedKind, Settings } from '../settings.js'
+/** The descriptions that a model reads: what each tool does, and what the settings of its host mean for it. */
+import { type Check, type Checks, group, invalid } from '../../core/options.js'
+import type { Settings } from '../settings.js'
+import type { LimitedKind } from '../tool-options.js'
 
 /** The names of the built-in tools. */
 export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash'
@@ -8,10 +9,10 @@ export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash'
 /** A description of the host's own, or what makes one of ours. */
 export type Description = string | ((ours: string) => string)
 
-/** What hosts say of tools. Those left out are described by their settings. */
+/** Descriptions of the host. Tools left out are described by their settings. */
 export type Descriptions = { readonly [name in ToolName]?: Description | undefined }
 
-/** The descriptions that the documents give, which say nothing of where the tools work. */
+/** The descriptions that the documents give, which do not say where the tools work. */
 export const documented: Record<ToolName, string> = {
   read: 'Read a file',
   write: 'Write a file',
@@ -22,63 +23,61 @@ export const documented: Record<ToolName, string> = {
 
 const names = Object.keys(documented) as ToolName[]
 
-/** What the settings mean; `root` is how the root directory is called. */
+/** Descriptions by the settings; `root` is the name of the root directory. */
 function described(settings: Record<LimitedKind, Settings>, root: string, lineNumbers: boolean): Record<ToolName, string> {
   const { allowNetwork, timeoutMs, sandbox, imageBytes } = settings.bash
-  const most = (kind: LimitedKind): string => bytes(settings[kind].maxOutputBytes)
+  const max = (kind: LimitedKind): string => bytes(settings[kind].maxOutputBytes)
   const after = duration(timeoutMs)
   const where = `Paths are relative to ${root}, or absolute within it.`
   const writable = ['the root directory', 'a temporary directory', ...(sandbox.writableRoots ?? []).map((path) => `\`${path}\``)]
   return {
     read:
       `Read a text file${imageBytes > 0 ? `, or look at an image of at most ${bytes(imageBytes)}` : ''}. ${where} ` +
-      `Of a file over ${most('read')} read a part: offset is the first line, from 1, and limit is how many lines.` +
+      `Of a file over ${max('read')} read a part: offset is the first line, from 1, and limit is how many lines.` +
       `${lineNumbers ? ' Each line begins with its number and a tab, which are not part of the file.' : ''}`,
-    write: `Create a file, or replace the whole of one; parent directories are created. ${where} At most ${most('write')}. To change part of a file, use edit.`,
+    write: `Create a file, or replace the whole of one; parent directories are created. ${where} At most ${max('write')}. To change part of a file, use edit.`,
     edit:
       'Change one existing file with a unified diff: hunks that begin with @@ -line,count +line,count @@, then lines that begin ' +
       'with a space (context), - (removed) or + (added). Context and removed lines must match the file exactly; line numbers may be approximate. ' +
       `To create a file, use write. ${where}`,
     grep:
       'Search files with a regular expression (Rust syntax: no look-around, no backreferences). Each match is a line path:line:text. ' +
-      `${where} Stopped after ${after}; output over ${most('grep')} is cut.`,
+      `${where} Stopped after ${after}; output over ${max('grep')} is cut.`,
     bash:
       'Run one program, without a shell: cmd is the program, and args are passed to it as they are (no pipes, globs, quotes or $VARIABLES). ' +
       `For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in ${root}, with stdin closed; nothing carries over to the next call. ` +
       `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}${allowNetwork ? 'The network is open.' : 'The network is blocked.'} ` +
-      `It is stopped after ${after}; programs left in the background are stopped when it ends. Of output over ${most('bash')} the middle is left out.`,
+      `It is stopped after ${after}; programs left in the background are stopped when it ends. Of output over ${max('bash')} the middle is left out.`,
   }
 }
 
-/** The descriptions of one set of tools. A root that is not set is the directory that the host works in. */
+/** The descriptions of one set of tools. Without a root directory the tools work where the host does. */
 export function describeTools(
   settings: Record<LimitedKind, Settings>,
   { isRootKnown, lineNumbers }: { isRootKnown: boolean; lineNumbers: boolean },
-  own: Descriptions,
+  descriptions: Descriptions,
 ): Record<ToolName, string> {
   const root = isRootKnown ? `the root directory \`${settings.bash.rootDir}\`` : 'the root directory'
   const ours = described(settings, root, lineNumbers)
-  const made = names.map((name): [ToolName, string] => {
-    const given = own[name] ?? ours[name]
-    const text: unknown = typeof given === 'function' ? given(ours[name]) : given
+  const entries = names.map((name): [ToolName, string] => {
+    const description = descriptions[name] ?? ours[name]
+    const text: unknown = typeof description === 'function' ? description(ours[name]) : description
     if (typeof text !== 'string' || text.trim() === '') throw invalid(`descriptions.${name} must be a text, or a function that gives one.`)
     return [name, text]
   })
-  return Object.fromEntries(made) as Record<ToolName, string>
+  return Object.fromEntries(entries) as Record<ToolName, string>
 }
 
 /** @throws {ToolError} INVALID_INPUT */
-export function takenDescriptions(given: unknown): Descriptions {
-  if (given === undefined) return {}
-  if (typeof given !== 'object' || given === null)
+export function parseDescriptions(descriptions: unknown): Descriptions {
+  if (typeof descriptions !== 'object' || descriptions === null)
     throw invalid('descriptions must be an object of texts or functions, by the names of tools.')
-  checkNames('descriptions.', given, names)
-  const own = takenOptions(given as Descriptions, names)
-  for (const name of names) {
-    if (!['string', 'function', 'undefined'].includes(typeof own[name]))
-      throw invalid(`descriptions.${name} must be a text, or a function that gives one.`)
-  }
-  return own
+  return group({ read: own, write: own, edit: own, grep: own, bash: own } satisfies Checks<Descriptions>)(descriptions, 'descriptions')
+}
+
+const own: Check<Description | undefined> = (value, name) => {
+  if (!['string', 'function', 'undefined'].includes(typeof value)) throw invalid(`${name} must be a text, or a function that gives one.`)
+  return value as Description | undefined
 }
 
 function bytes(count: number): string {

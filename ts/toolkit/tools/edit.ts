@@ -1,15 +1,13 @@
 import { z } from 'zod'
-import type { DefinedToolContext } from '../call-context.js'
-import type { ToolContext } from '../context.js'
-import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { grantedRoot } from '../../core/granted-root.js'
-import { callInTurn } from '../../core/native.js'
+import { grantedRoot } from '../../core/grants.js'
+import { callLimited } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
-import type { BoundToolOptions, ToolOptions } from '../settings.js'
-import { callPlan } from './call-plan.js'
+import { recordedChange } from '../../journal/calls/recorded-values.js'
+import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../tool-options.js'
+import { callPlan, directCall, pathOrEmpty } from './call-plan.js'
 import { forModel } from './model-errors.js'
 import { type Toolkit, withNote } from './model-output.js'
-import { recordedChange } from './recorded-text.js'
 
 /** Input of the `edit` tool. */
 export interface EditInput {
@@ -27,30 +25,29 @@ export type EditTool = CallableTool<EditInput, 'ok'>
 
 /** Makes the `edit` tool of a tool set; with a toolkit, hunks with wrong headers go where they fit. */
 export function createEditTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): EditTool {
-  return defineBoundTool(
+  return defineBuiltIn(
     {
       name: 'edit',
       description,
       schema,
       sideEffect: true,
       idempotent: false,
-      execute: async ({ path, patch }: EditInput, ctx: DefinedToolContext): Promise<'ok'> => {
-        if (toolkit === undefined) await editFile(path, patch, ctx, bound, false)
+      kind: 'write',
+      execute: async (input: EditInput, call): Promise<'ok'> => {
+        if (toolkit === undefined) await editFile(input, call, false)
         else {
-          const noted = { toolCallId: ctx.toolCallId, tool: 'edit', subject: path } as const
+          const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.clear(noted)
-          toolkit.notes.set(noted, { text: await forModel('edit', bound, () => editFile(path, patch, ctx, bound, true)) })
+          toolkit.notes.set(noted, { text: await forModel('edit', call, () => editFile(input, call, true)) })
         }
         return 'ok'
       },
-    },
-    bound,
-    {
       recordedInput: ({ path, patch }) => recordedChange(path, 'patch', patch),
       toModelOutput:
         toolkit &&
         (({ toolCallId, input, output }) => withNote(toolkit.notes.get({ toolCallId, tool: 'edit', subject: input.path }), output, 'ok')),
     },
+    bound,
   )
 }
 
@@ -59,28 +56,26 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
  *
  * @throws {ToolError} TOOL_PATCH_TOO_LARGE over `maxOutputBytes`; TOOL_PATCH_FAILED when the patch
  * does not fit, with the hunk, the line, what was expected and what was found; TOOL_EDIT_CONFLICT
- * when somebody else changed the file meanwhile; others of `docs/errors.md`. Nothing is changed then.
+ * when another program changed the file meanwhile; others of `docs/errors.md`. Nothing is changed then.
  */
 export async function editFileTool(path: string, patch: string): Promise<'ok'> {
-  await editFile(path, patch, undefined, {}, false)
+  await editFile({ path, patch }, directCall('write'), false)
   return 'ok'
 }
 
-/** Where the hunks landed, as sentences for a model. */
+/** Applies the patch, and tells a model where hunks with wrong headers went. */
 async function editFile(
-  path: string,
-  patch: string,
-  ctx: ToolContext | undefined,
-  bound: ToolOptions,
+  { path, patch }: EditInput,
+  call: Pick<BuiltInContext, 'settings' | 'signal'>,
   byContent: boolean,
 ): Promise<string | undefined> {
-  const plan = callPlan(ctx, bound, 'write')
+  const plan = callPlan(call)
   if (typeof patch !== 'string') throw invalid('patch must be a string.')
   // The size of the patch is judged before the path is.
-  const target = plan.pathUnchecked(path)
+  const target = pathOrEmpty(path)
   const { maxOutputBytes, publish } = plan
   const terms = { limitBytes: maxOutputBytes, byContent }
-  const { summary } = await callInTurn(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
+  const { summary } = await callLimited(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
     addon.edit(grantedRoot(addon, plan), target, patch, terms, publish, cancel),
   )
   return summary

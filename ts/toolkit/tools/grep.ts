@@ -1,12 +1,10 @@
 import { z } from 'zod'
-import type { DefinedToolContext } from '../call-context.js'
-import type { ToolContext } from '../context.js'
-import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { grantedRoot } from '../../core/granted-root.js'
-import { callInTurn } from '../../core/native.js'
+import { grantedRoot } from '../../core/grants.js'
+import { callLimited } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
-import type { BoundToolOptions, ToolOptions } from '../settings.js'
-import { callPlan } from './call-plan.js'
+import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../tool-options.js'
+import { callPlan, directCall, pathText } from './call-plan.js'
 import { forModel } from './model-errors.js'
 import { type Toolkit, withNote } from './model-output.js'
 
@@ -26,27 +24,23 @@ export type GrepTool = CallableTool<GrepInput, string>
 
 /** Makes the `grep` tool of a tool set. */
 export function createGrepTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): GrepTool {
-  return defineBoundTool(
+  return defineBuiltIn(
     {
       name: 'grep',
       description,
       schema,
       sideEffect: false,
       idempotent: true,
-      // Without a second parameter: a key would be of no use, and the original's metadata says so.
-      execute: (...[{ pattern, path }, ctx]: [GrepInput, DefinedToolContext]) => {
-        const search = (): Promise<string> => grepFiles(pattern, path, ctx, bound)
-        return toolkit === undefined ? search() : forModel('grep', bound, search)
-      },
-    },
-    bound,
-    {
+      kind: 'grep',
+      execute: (input: GrepInput, call) =>
+        toolkit === undefined ? grepFiles(input, call) : forModel('grep', call, () => grepFiles(input, call)),
       toModelOutput: toolkit && (({ input, output }) => withNote({}, output, noMatches(input))),
     },
+    bound,
   )
 }
 
-/** What stands for no match: flags in a pattern are searched for as text, which finds nothing. */
+/** The text for no match. A flag in the pattern is searched for as text, which finds nothing, so it is named. */
 function noMatches({ pattern }: GrepInput): string {
   const flag = /^-{1,2}[a-zA-Z][\w-]*(?:\s|$)/u.exec(pattern)?.[0].trim()
   if (flag === undefined) return '(no matches)'
@@ -62,18 +56,18 @@ function noMatches({ pattern }: GrepInput): string {
  * lines so far in `details.output`; TOOL_PATH_ESCAPE outside of the root.
  */
 export async function grepTool(pattern: string, path?: string): Promise<string> {
-  return grepFiles(pattern, path, undefined, {})
+  return grepFiles({ pattern, path }, directCall('grep'))
 }
 
-/** The addon stops by itself at the timeout; this is how much later a stuck disk is given up. */
-const STUCK_MS = 1_000
+/** The addon stops by itself at the timeout; this is how much later a search on a stuck disk is given up. */
+const HANG_GRACE_MS = 1_000
 
-async function grepFiles(pattern: string, path: string | undefined, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
-  const plan = callPlan(ctx, bound, 'grep')
+async function grepFiles({ pattern, path }: GrepInput, call: Pick<BuiltInContext, 'settings' | 'signal'>): Promise<string> {
+  const plan = callPlan(call)
   if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
-  const target = path === undefined ? '.' : plan.path(path)
-  const limits = plan.limits(`grep ${target}`, plan.timeoutMs + STUCK_MS)
-  return callInTurn(limits, (addon, cancel) =>
+  const target = path === undefined ? '.' : pathText(path)
+  const limits = plan.limits(`grep ${target}`, plan.timeoutMs + HANG_GRACE_MS)
+  return callLimited(limits, (addon, cancel) =>
     addon.grep(grantedRoot(addon, plan), pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
   )
 }

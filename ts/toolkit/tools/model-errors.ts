@@ -1,30 +1,27 @@
 import { realpath } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
-import { getToolContext } from '../context.js'
 import { ToolError, withHint } from '../../core/errors.js'
 import { entriesIn, nearPath } from '../../core/near-paths.js'
-import { resolveSettings, type ToolOptions } from '../settings.js'
+import type { BuiltInContext } from '../define-tool.js'
 import type { ToolName } from './descriptions.js'
 
 /** How many entries of a directory are named. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
-/** Runs a call of `createTools`; an error says what the model can do with the tools that it has. */
-export async function forModel<T>(tool: ToolName, bound: ToolOptions, run: () => Promise<T>): Promise<T> {
+/** Runs a call of `createTools`; its error names the next move that the model has with the tools of the set. */
+export async function forModel<T>(tool: ToolName, { settings }: BuiltInContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    throw ToolError.isInstance(error) ? await withMove(error, tool, bound) : error
+    throw ToolError.isInstance(error) ? await withMove(error, tool, settings.rootDir) : error
   }
 }
 
-/** The next move that the tools of `createTools` have, and those of the documents have not. */
-async function withMove(error: ToolError, tool: ToolName, bound: ToolOptions): Promise<ToolError> {
+async function withMove(error: ToolError, tool: ToolName, rootDir: string): Promise<ToolError> {
   if (error.code === 'TOOL_PATH_INVALID' && error.details['path'] === '') {
     const summary = 'The path is empty'
     return new ToolError({ code: error.code, summary, details: error.details, hint: error.hint, cause: error })
   }
-  const { rootDir } = resolveSettings(getToolContext(), bound)
   const hint = await moveAfter(error, tool, rootDir)
   return hint === undefined ? error : withHint(error, hint)
 }
@@ -53,6 +50,6 @@ async function directory(path: string, rootDir: string): Promise<string> {
   const root = await realpath(rootDir).catch(() => rootDir)
   const entries = (await entriesIn(root, isAbsolute(path) ? relative(rootDir, path) : path)) ?? []
   if (entries.length === 0) return 'Name a file inside it.'
-  const named = entries.slice(0, MOST_NAMED).map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``)
-  return `It holds ${named.join(', ')}${entries.length > MOST_NAMED ? ' and more' : ''}: name a file inside it.`
+  const named = entries.slice(0, MAX_NAMED).map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``)
+  return `It holds ${named.join(', ')}${entries.length > MAX_NAMED ? ' and more' : ''}: name a file inside it.`
 }

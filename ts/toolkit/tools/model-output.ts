@@ -1,4 +1,4 @@
-import type { ToolCallOptions } from '../run-call.js'
+import type { ToolCallOptions } from '../../journal/calls/run-call.js'
 import type { CallNote, CallNotes } from './call-notes.js'
 import { imagePart } from './images.js'
 import type { ToolkitReadInput } from './read.js'

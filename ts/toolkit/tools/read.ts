@@ -1,13 +1,11 @@
 import { z } from 'zod'
-import type { DefinedToolContext } from '../call-context.js'
-import type { ToolContext } from '../context.js'
-import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { grantedRoot } from '../../core/granted-root.js'
-import { call, fileText, tryNowait } from '../../core/native.js'
+import { grantedRoot } from '../../core/grants.js'
+import { call as callAddon, fileText, tryNowait } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
-import type { BoundToolOptions, ToolOptions } from '../settings.js'
-import { type CallPlan, callPlan } from './call-plan.js'
+import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../tool-options.js'
 import type { ReadImage } from './call-notes.js'
+import { type CallPlan, callPlan, directCall, pathText } from './call-plan.js'
 import { imageOf, isNamedLikeImage } from './images.js'
 import { forModel } from './model-errors.js'
 import { readOutput, type Toolkit } from './model-output.js'
@@ -43,32 +41,35 @@ export type ToolkitReadTool = CallableTool<ToolkitReadInput, string>
 
 /** Makes the `read` tool of `createTools`. */
 export function createToolkitReadTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): ToolkitReadTool {
-  return defineBoundTool(
+  return defineBuiltIn(
     {
       name: 'read',
       description,
       schema: toolkitSchema,
       sideEffect: false,
       idempotent: true,
-      execute: (...[input, ctx]: [ToolkitReadInput, DefinedToolContext]) =>
-        forModel('read', bound, () => readForModel(input, ctx, bound, toolkit)),
+      kind: 'read',
+      execute: (input: ToolkitReadInput, call) => forModel('read', call, () => readForModel(input, call, toolkit)),
+      toModelOutput: (request) => readOutput(toolkit, request),
     },
     bound,
-    { toModelOutput: (request) => readOutput(toolkit, request) },
   )
 }
 
 /** Makes the `read` tool that the documents describe. */
 export function createReadTool(bound: BoundToolOptions, description: string): ReadTool {
-  return defineBoundTool(
+  return defineBuiltIn(
     {
       name: 'read',
       description,
       schema,
       sideEffect: false,
       idempotent: true,
-      // Without a second parameter: a key would be of no use, and the original's metadata says so.
-      execute: (...[{ path }, ctx]: [ReadInput, DefinedToolContext]) => readFile(path, ctx, bound),
+      kind: 'read',
+      execute: ({ path }: ReadInput, call) => {
+        const plan = callPlan(call)
+        return readText(plan, pathText(path), false)
+      },
     },
     bound,
   )
@@ -83,22 +84,18 @@ export function createReadTool(bound: BoundToolOptions, description: string): Re
  * root; TOOL_FILE_NOT_FOUND, TOOL_NOT_A_FILE and others of `docs/errors.md`.
  */
 export async function readFileTool(path: string): Promise<string> {
-  return readFile(path, undefined, {})
+  const plan = callPlan(directCall('read'))
+  return readText(plan, pathText(path), false)
 }
 
-/** A file as text, some lines of it, or an image: then the result says what it is, and the model is shown it. */
-async function readForModel(
-  { path, offset, limit }: ToolkitReadInput,
-  ctx: DefinedToolContext,
-  bound: ToolOptions,
-  toolkit: Toolkit,
-): Promise<string> {
-  const noted = { toolCallId: ctx.toolCallId, tool: 'read', subject: path } as const
+/** A file as text, some lines of it, or an image: then the result describes the image, and the model is shown it. */
+async function readForModel({ path, offset, limit }: ToolkitReadInput, call: BuiltInContext, toolkit: Toolkit): Promise<string> {
+  const noted = { toolCallId: call.toolCallId, tool: 'read', subject: path } as const
   toolkit.notes.clear(noted)
   checkLine('offset', offset)
   checkLine('limit', limit)
-  const plan = callPlan(ctx, bound, 'read')
-  const target = plan.path(path)
+  const plan = callPlan(call)
+  const target = pathText(path)
   if (offset !== undefined || limit !== undefined) {
     const { lines, note } = await readLines(plan, target, { offset, limit })
     toolkit.notes.set(noted, { text: note })
@@ -114,14 +111,25 @@ async function readForModel(
   return readText(plan, target, true)
 }
 
+/** A whole file: at once where it is in memory, and on another thread where it is not. */
+async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<string> {
+  const limits = plan.limits(`read ${target}`)
+  const { maxOutputBytes } = plan
+  const cached = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
+  if (cached !== undefined) return fileText(cached)
+  return fileText(
+    await callAddon(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, maxOutputBytes, textOnly, cancel)),
+  )
+}
+
 async function readLines(
   plan: CallPlan,
   target: string,
   { offset = 1, limit = Number.MAX_SAFE_INTEGER }: { offset?: number | undefined; limit?: number | undefined },
 ): Promise<{ lines: string; note: string | undefined }> {
-  const wanted = { first: offset, count: limit, limitBytes: plan.maxOutputBytes }
-  const lines = await call(plan.limits(`read ${target}`), (addon, cancel) =>
-    addon.readLines(grantedRoot(addon, plan), target, wanted, cancel),
+  const range = { first: offset, count: limit, limitBytes: plan.maxOutputBytes }
+  const lines = await callAddon(plan.limits(`read ${target}`), (addon, cancel) =>
+    addon.readLines(grantedRoot(addon, plan), target, range, cancel),
   )
   const { text, count, hasMore, isCut, total } = lines
   const last = offset + count - 1
@@ -134,7 +142,7 @@ async function readLines(
 
 /** The image at a path, where it is one and no larger than the host lets models see. */
 async function readImage(plan: CallPlan, target: string): Promise<ReadImage | undefined> {
-  const bytes = await call(plan.limits(`read ${target}`), (addon, cancel) =>
+  const bytes = await callAddon(plan.limits(`read ${target}`), (addon, cancel) =>
     addon.read(grantedRoot(addon, plan), target, plan.imageBytes, false, cancel),
   )
   // What is ASCII is text.
@@ -144,18 +152,4 @@ async function readImage(plan: CallPlan, target: string): Promise<ReadImage | un
 function checkLine(name: string, line: unknown): void {
   if (line === undefined || (Number.isSafeInteger(line) && (line as number) >= 1)) return
   throw invalid(`${name} must be a whole number from 1: lines are counted, not bytes.`)
-}
-
-async function readFile(path: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<string> {
-  const plan = callPlan(ctx, bound, 'read')
-  return readText(plan, plan.path(path), false)
-}
-
-/** A whole file: at once where it is in memory, and on another thread where it is not. */
-async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<string> {
-  const limits = plan.limits(`read ${target}`)
-  const { maxOutputBytes } = plan
-  const cached = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
-  if (cached !== undefined) return fileText(cached)
-  return fileText(await call(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, maxOutputBytes, textOnly, cancel)))
 }

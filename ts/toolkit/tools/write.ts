@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import type { ToolContext } from '../context.js'
-import { type CallableTool, defineBoundTool } from '../define-tool.js'
-import { grantedRoot } from '../../core/granted-root.js'
-import { callInTurn } from '../../core/native.js'
+import { grantedRoot } from '../../core/grants.js'
+import { callLimited } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
-import type { BoundToolOptions, ToolOptions } from '../settings.js'
-import { callPlan } from './call-plan.js'
+import { recordedChange } from '../../journal/calls/recorded-values.js'
+import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../tool-options.js'
+import { callPlan, directCall, pathOrEmpty } from './call-plan.js'
 import { forModel } from './model-errors.js'
-import { recordedChange } from './recorded-text.js'
 
 /** Input of the `write` tool. */
 export interface WriteInput {
@@ -23,22 +22,20 @@ const schema = z.object({
 /** The `write` tool: a whole file, its parent directories created. */
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
-/** Makes the `write` tool of a tool set. */
-export function createWriteTool(bound: BoundToolOptions, description: string, forTheModel = false): WriteTool {
-  return defineBoundTool(
+/** Makes the `write` tool of a tool set; `guides` says whether errors name the next move among the tools of the set. */
+export function createWriteTool(bound: BoundToolOptions, description: string, guides = false): WriteTool {
+  return defineBuiltIn(
     {
       name: 'write',
       description,
       schema,
       sideEffect: true,
       idempotent: false,
-      execute: ({ path, content }, ctx) => {
-        const change = (): Promise<'ok'> => writeFile(path, content, ctx, bound)
-        return forTheModel ? forModel('write', bound, change) : change()
-      },
+      kind: 'write',
+      execute: (input: WriteInput, call) => (guides ? forModel('write', call, () => writeFile(input, call)) : writeFile(input, call)),
+      recordedInput: ({ path, content }) => recordedChange(path, 'content', content),
     },
     bound,
-    { recordedInput: ({ path, content }) => recordedChange(path, 'content', content) },
   )
 }
 
@@ -52,16 +49,16 @@ export function createWriteTool(bound: BoundToolOptions, description: string, fo
  * root; others of `docs/errors.md`. Nothing is changed then.
  */
 export async function writeFileTool(path: string, content: string): Promise<'ok'> {
-  return writeFile(path, content, undefined, {})
+  return writeFile({ path, content }, directCall('write'))
 }
 
-async function writeFile(path: string, content: string, ctx: ToolContext | undefined, bound: ToolOptions): Promise<'ok'> {
-  const plan = callPlan(ctx, bound, 'write')
+async function writeFile({ path, content }: WriteInput, call: Pick<BuiltInContext, 'settings' | 'signal'>): Promise<'ok'> {
+  const plan = callPlan(call)
   if (typeof content !== 'string') throw invalid('content must be a string.')
   // The size of the content is judged before the path is.
-  const target = plan.pathUnchecked(path)
+  const target = pathOrEmpty(path)
   const { maxOutputBytes, publish } = plan
-  await callInTurn(plan.changeLimits(`write ${target}`), (addon, cancel) =>
+  await callLimited(plan.changeLimits(`write ${target}`), (addon, cancel) =>
     addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, publish, cancel),
   )
   return 'ok'

@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
-import { warnIfEngineIsOutOfReach } from './engine-out-of-reach.js'
-import { noteRoot } from '../core/granted-root.js'
-import type { Journal } from '../journal/journal.js'
-import { checked, checkFunction, invalid } from '../core/options.js'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { noteRoot } from '../../core/grants.js'
+import type { Journal } from '../journal.js'
+import { checked, checkFunction, invalid } from '../../core/options.js'
 
-/** What a recorder is told about one call of a tool, before it runs and after it ended. */
+/** What a recorder gets about one call of a tool, before it runs and after it ended. */
 // oxlint-disable-next-line typescript/consistent-type-definitions -- an interface is no Record, which recorders of the original take
 export type ToolCallRecord = {
   /** `started` before the tool runs, then `finished` or `failed`. */
@@ -38,7 +39,7 @@ export type ToolCallRecord = {
  */
 export interface ToolContext {
   /** The host's database handle; passed through untouched. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- it has the type that a host gives it, as in the original's own types
+  // oxlint-disable-next-line typescript/no-explicit-any -- the host chooses the type, as in the original's own types
   db?: any
   /** The run this call belongs to. */
   runId?: string | undefined
@@ -79,7 +80,10 @@ interface ContextStore {
   get(): ToolContext | undefined
 }
 
-const store = findStore()
+let store: ContextStore | undefined
+
+/** Looked for at the first use, so that a program that only imports this package loads nothing else for it. */
+const currentStore = (): ContextStore => (store ??= findStore())
 
 /**
  * Inside the Smithers engine, its context is the context: the engine keeps it in a module-private
@@ -94,8 +98,8 @@ function findStore(): ContextStore {
 }
 
 function engineStore(): ContextStore | undefined {
-  // Typed by hand: the package is an optional companion that need not be installed. Required and not imported:
-  // a module that waits when it is loaded cannot be required itself. It is the same module either way.
+  // Typed by hand, because the package is an optional companion. Required and not imported, because an import would have
+  // to be awaited; it is the same module either way.
   const companion = '@smithers-orchestrator/tool-context'
   for (const name of [`${companion}/toolContext`, companion]) {
     try {
@@ -118,36 +122,59 @@ function ownStore(): ContextStore {
   return { run: (context, fn) => storage.run(context, fn), get: () => storage.getStore() }
 }
 
+const ENGINE = 'smithers-orchestrator'
+const CONTEXT = '@smithers-orchestrator/tool-context'
+
+/**
+ * Warns that tools do not see the context of the Smithers engine, where the engine is installed and the package that
+ * holds its context cannot be resolved from here. Tools would work in the wrong directory, unrecorded and unnoticed.
+ */
+export function warnIfEngineIsOutOfReach(from?: string): void {
+  if (!isInstalled(ENGINE, from)) return
+  console.warn(
+    `[toolwright] ${ENGINE} is installed, but ${CONTEXT} cannot be resolved from toolwright, so tools do not see the engine's context: ` +
+      `they work in the current directory, and the engine records none of their calls. Install ${CONTEXT} beside toolwright.`,
+  )
+}
+
+/** The root where there is no working directory any more, which the first call reports. */
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return '/'
+  }
+}
+
+/** Searches the folders without resolving: where there is no `node_modules`, Bun resolves a name by installing it. */
+function isInstalled(name: string, from = join(workingDirectory(), 'index.js')): boolean {
+  for (let folder = dirname(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'node_modules', name, 'package.json'))) return true
+    if (folder === dirname(folder)) return false
+  }
+}
+
 /**
  * Runs `fn` with `context` as the context of every tool called in it, however deep and however
  * late.
  *
  * @returns what `fn` returns.
- * @throws {ToolError} INVALID_INPUT for a context that is no object, and for what is no function. Nothing, as
- * {@link getToolContext} gives it outside of any task, is no context.
+ * @throws {ToolError} INVALID_INPUT for a context that is no object, and for what is no function. `undefined`, which
+ * {@link getToolContext} gives outside of any task, stands for no context.
  */
 export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
-  checked('runWithToolContext', () => {
+  const rootDir = checked('runWithToolContext', () => {
     if (typeof (context ?? {}) !== 'object') throw invalid('The context must be an object.')
     checkFunction('fn', fn)
+    return context?.rootDir
   })
-  noteContext(context)
-  return store.run(context, fn)
-}
-
-/** Notes which directory the root of a context is, as it begins. */
-function noteContext(context: ToolContext): void {
-  try {
-    const rootDir = context?.rootDir
-    if (rootDir !== undefined) noteRoot(context, rootDir, getToolContext())
-  } catch {
-    // What cannot be read is told by the call that needs it.
-  }
+  if (rootDir !== undefined) noteRoot(context, rootDir, getToolContext())
+  return currentStore().run(context, fn)
 }
 
 /** The context of the task that runs now, or `undefined` outside of any. */
 export function getToolContext(): ToolContext | undefined {
-  return store.get()
+  return currentStore().get()
 }
 
 /**
@@ -170,7 +197,7 @@ export function nextToolSeq(context: ToolContext | null | undefined): number {
   if (typeof context !== 'object' || context === null) return 1
   return checked('nextToolSeq', () => {
     const seq = (context.seq ?? 0) + 1
-    // A context that was frozen cannot count; that is no reason to fail the call.
+    // A frozen context cannot count, which is no reason to fail the call.
     Reflect.set(context, 'seq', seq)
     return seq
   })

@@ -1,11 +1,11 @@
-import { ArgumentProblem, structureCopy } from '../core/argument-copy.js'
-import { completeContext, type DefinedToolContext } from './call-context.js'
-import { getToolContext, runWithToolContext, type ToolContext } from './context.js'
-import { ToolError } from '../core/errors.js'
+import { eitherSignal } from '../../core/abort.js'
+import { ArgumentProblem, structureCopy } from '../../core/argument-copy.js'
+import { ToolError } from '../../core/errors.js'
+import { checked, checkSignal, invalid } from '../../core/options.js'
+import type { CallContext, RecordedTool } from './call-record.js'
+import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from './context.js'
 import { startRecord } from './record-call.js'
-import { checked, checkSignal, invalid } from '../core/options.js'
-import type { BoundToolOptions } from './settings.js'
-import type { DefinedToolMetadata } from './tool-metadata.js'
+import type { RecordedRun } from './recorders.js'
 
 /** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
 export interface ToolCallOptions {
@@ -13,32 +13,32 @@ export interface ToolCallOptions {
   abortSignal?: AbortSignal | undefined
 }
 
-/** One call of a defined tool. */
-export interface Call<ARGS> {
-  execute: (args: ARGS, ctx: DefinedToolContext) => unknown
-  metadata: DefinedToolMetadata
-  bound: BoundToolOptions
+/** One call of a tool. */
+export interface Call<ARGS, CTX extends CallContext> {
+  execute: (args: ARGS, ctx: CTX) => unknown
+  metadata: RecordedTool
+  /** The journal of the tool set, for calls outside of any context that has one. */
+  run: RecordedRun
   args: ARGS
   /** Whether it is one of our own tools, whose errors say whether anything was done. */
   builtIn: boolean
   /** What the record shows of the arguments. @default all of them */
   recordedInput?: ((args: ARGS) => unknown) | undefined
+  /** Completes the second argument of `execute`. */
+  completeContext: (base: CallContext, ambient: ToolContext | undefined) => CTX
   callOptions: ToolCallOptions
 }
-
-/** What calls that were aborted had given until then, by their context: for their records. */
-export const partialOutputs = new WeakMap<ToolContext, unknown>()
 
 /**
  * One call: record that it starts, run it, record how it ended, offer a snapshot.
  *
- * 1. A recorder that fails at the start stops the call: nothing has happened yet, and nothing that
- *    could not be recorded shall happen.
+ * 1. A recorder that fails at the start stops the call: nothing has happened yet, and nothing may happen that could not
+ *    be recorded.
  * 2. A recorder that fails afterwards is reported and changes neither result nor error.
  */
-export async function runCall<ARGS>(given: Call<ARGS>): Promise<unknown> {
+export async function runCall<ARGS, CTX extends CallContext>(given: Call<ARGS, CTX>): Promise<unknown> {
   const ambient = getToolContext()
-  const call = checkedCall(given, ambient)
+  const call = checkCall(given, ambient)
   const started = await start(call, ambient)
   if (started.recorded !== undefined) return started.recorded.output
   let output: unknown
@@ -56,8 +56,8 @@ export async function runCall<ARGS>(given: Call<ARGS>): Promise<unknown> {
 }
 
 /**
- * A function that is no generator itself may return one. Nobody can tell before it is called, so
- * nothing is streamed, but it runs, and its last value is the result, as it is in the AI SDK.
+ * A function that is no generator itself may return one, which is not known before the call. So nothing is streamed,
+ * but the generator runs, and its last value is the result, as in the AI SDK.
  */
 async function lastOf(output: unknown): Promise<unknown> {
   if (typeof output !== 'object' || output === null || !(Symbol.asyncIterator in output)) return output
@@ -67,15 +67,14 @@ async function lastOf(output: unknown): Promise<unknown> {
 }
 
 /**
- * The same for a tool that yields preliminary results. The last one is recorded as its output; a
- * caller that breaks off is recorded as a failure, since nobody knows how far the tool had come.
+ * The same for a tool that yields preliminary results. The last one is recorded as its output. A caller that breaks off
+ * is recorded as a failure, since it is not known how far the tool had come.
  */
-export function streamCall<ARGS>(call: Call<ARGS>): AsyncGenerator<unknown, void, undefined> {
+export function streamCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>): AsyncGenerator<unknown, void, undefined> {
   const ambient = getToolContext()
   const results = stream(call, ambient)
   if (ambient === undefined) return results
-  // A generator runs in the context of whoever asks for its next value; this one keeps that of its
-  // call.
+  // A generator runs in the context of the caller that asks for its next value; this one keeps that of its call.
   const within = <T>(step: () => T): T => runWithToolContext(ambient, step)
   return {
     next: () => within(() => results.next()),
@@ -88,8 +87,11 @@ export function streamCall<ARGS>(call: Call<ARGS>): AsyncGenerator<unknown, void
   }
 }
 
-async function* stream<ARGS>(given: Call<ARGS>, ambient: ToolContext | undefined): AsyncGenerator<unknown, void, undefined> {
-  const call = checkedCall(given, ambient)
+async function* stream<ARGS, CTX extends CallContext>(
+  given: Call<ARGS, CTX>,
+  ambient: ToolContext | undefined,
+): AsyncGenerator<unknown, void, undefined> {
+  const call = checkCall(given, ambient)
   const started = await start(call, ambient)
   if (started.recorded !== undefined) {
     yield started.recorded.output
@@ -114,12 +116,12 @@ async function* stream<ARGS>(given: Call<ARGS>, ambient: ToolContext | undefined
 }
 
 /**
- * The call with what it was given looked at once. The AI SDK validates the arguments before; a direct call may be
- * given anything.
+ * The call with a copy of what it was given. The AI SDK validates the arguments before; a direct call may be given
+ * anything.
  *
  * @throws {ToolError} INVALID_INPUT
  */
-function checkedCall<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): Call<ARGS> {
+function checkCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambient: ToolContext | undefined): Call<ARGS, CTX> {
   const { metadata, builtIn, callOptions } = call
   return checked(`${metadata.name}.execute`, () => {
     if (builtIn && (typeof call.args !== 'object' || call.args === null)) {
@@ -130,20 +132,20 @@ function checkedCall<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): 
     if (toolCallId !== undefined && typeof toolCallId !== 'string') throw invalid('toolCallId must be a string.')
     checkSignal(abortSignal ?? undefined, 'abortSignal')
     checkSignal(ambient?.signal ?? undefined, 'The signal of the context')
-    return { ...call, args: takenArguments(metadata.name, call.args), callOptions: { toolCallId, abortSignal } }
+    return { ...call, args: copyArguments(metadata.name, call.args), callOptions: { toolCallId, abortSignal } }
   })
 }
 
 /**
- * As large as arguments may be. A schema can make anything of what a model has written, and a host can call a tool with
+ * How large arguments may be. A schema can make anything of what a model has written, and a host can call a tool with
  * more than a model would write.
  */
-const limits = { values: 100_000, characters: 200_000_000, depth: 100 }
+const MAX_ARGUMENTS = { values: 100_000, characters: 200_000_000, depth: 100 }
 
 /** The tool's own copy: what is recorded is what it is called with, whatever the caller does with its object. */
-function takenArguments<ARGS>(name: string, args: ARGS): ARGS {
+function copyArguments<ARGS>(name: string, args: ARGS): ARGS {
   try {
-    return structureCopy(args, limits).value as ARGS
+    return structureCopy(args, MAX_ARGUMENTS).value as ARGS
   } catch (error) {
     if (!(error instanceof ArgumentProblem)) throw error
     const move = error.limit === undefined ? 'Correct it and call again.' : 'Call again with less at once.'
@@ -152,8 +154,8 @@ function takenArguments<ARGS>(name: string, args: ARGS): ARGS {
   }
 }
 
-interface StartedCall {
-  ctx: DefinedToolContext
+interface StartedCall<CTX> {
+  ctx: CTX
   /** What an identical call gave before: this one is not made. */
   recorded?: { output: unknown } | undefined
   succeeded(output: unknown): Promise<void>
@@ -161,29 +163,31 @@ interface StartedCall {
   failed(error: unknown, acted: boolean): Promise<void>
 }
 
-async function start<ARGS>(call: Call<ARGS>, ambient: ToolContext | undefined): Promise<StartedCall> {
-  const { metadata } = call
-  const ctx = completeContext(call, ambient)
-  ctx.signal?.throwIfAborted()
+async function start<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambient: ToolContext | undefined): Promise<StartedCall<CTX>> {
+  const { metadata, callOptions } = call
+  const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
+  const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
+  const base: CallContext = { seq: ambient?.seq ?? 0, idempotencyKey: getToolIdempotencyKey(ambient), callIdempotencyKey: null }
+  if (signal !== undefined) base.signal = signal
+  if (toolCallId !== undefined) base.toolCallId = toolCallId
+  const ctx = call.completeContext(base, ambient)
+  signal?.throwIfAborted()
   const record = await startRecord(call, ctx, ambient)
   ctx.callIdempotencyKey = record.key
   return {
     ctx,
     recorded: record.recorded,
-    failed: async (error, acted) => {
-      const partial = partialOutputs.has(ctx) ? { output: partialOutputs.get(ctx) } : {}
-      await record.failed(error, { acted, ...partial })
-    },
+    failed: async (error, acted) => record.failed(error, { acted, ...ctx.partialOutput }),
     succeeded: async (output) => {
       await record.succeeded(output)
-      if (metadata.sideEffect) await offerSnapshot(ctx, metadata.name)
+      if (metadata.sideEffect) await offerSnapshot(ambient, metadata.name, toolCallId)
     },
   }
 }
 
-async function offerSnapshot(ctx: DefinedToolContext, name: string): Promise<void> {
+async function offerSnapshot(ambient: ToolContext | undefined, name: string, toolCallId: string | undefined): Promise<void> {
   try {
-    await ctx.durabilitySnapshot(name, ctx.toolCallId)
+    await ambient?.durabilitySnapshot?.(name, toolCallId)
   } catch {
     // A snapshot is an offer to the host; the tool has succeeded with or without it.
   }

@@ -1,5 +1,5 @@
-import { actedCodes, type ToolErrorCode, toolErrorCodes } from '../core/codes.js'
-import { ToolError } from '../core/errors.js'
+import { actedCodes, type ToolErrorCode, toolErrorCodes } from './codes.js'
+import { ToolError } from './errors.js'
 
 /**
  * With which codes a built-in tool refuses a call before it has done anything. Such a call is no

@@ -1,9 +1,11 @@
-import { type ToolErrorCode, toolErrorCodes } from './codes.js'
-import { ToolError } from './errors.js'
-import { checked } from './options.js'
-import type { Awaitable, ToolCallEnd } from '../journal/journal-store.js'
-import { beginningOf, isLarge, type LargeValue, largeValue } from './large-values.js'
-import { withoutQuotes } from './without-quotes.js'
+import { hash } from 'node:crypto'
+import { type ToolErrorCode, toolErrorCodes } from '../../core/codes.js'
+import { ToolError } from '../../core/errors.js'
+import { beginningOf } from '../../core/text.js'
+import { checked } from '../../core/options.js'
+import type { Awaitable } from '../../core/abort.js'
+import type { ToolCallEnd } from '../journal-store.js'
+import { isLarge, type LargeValue, largeValue, MOST_CHARACTERS, textDigest } from '../../core/large-values.js'
 
 /** A value as JSON: what has none (cycles, big integers) is put into words. */
 export function asJson(value: unknown): string | undefined {
@@ -118,10 +120,10 @@ export function recordedError(json: string | null): Error | undefined {
     const details = { ...(told['details'] as Record<string, unknown> | undefined) }
     // The output is in the message, and was not kept twice.
     if (Array.isArray(outputAt)) details['output'] = message.slice(Number(outputAt[0]), Number(outputAt[1]))
-    return new ToolError({ code, summary: text(summary, message), hint: text(hint, ''), message, details, cause })
+    return new ToolError({ code, summary: textOr(summary, message), hint: textOr(hint, ''), message, details, cause })
   }
   const error = Object.assign(new Error(message), code === undefined ? {} : { code })
-  error.name = text(name, 'Error')
+  error.name = textOr(name, 'Error')
   return error
 }
 
@@ -139,7 +141,7 @@ const isToolErrorCode = (code: unknown): code is ToolErrorCode => (toolErrorCode
 function described(error: unknown, depth: number): Record<string, unknown> {
   if (typeof error !== 'object' || error === null) return { name: 'Thrown', message: String(error) }
   const { name, message, code, cause } = error as { [key in 'name' | 'message' | 'code' | 'cause']?: unknown }
-  const told: Record<string, unknown> = { name: text(name, 'Error'), message: text(message, '') }
+  const told: Record<string, unknown> = { name: textOr(name, 'Error'), message: textOr(message, '') }
   if (typeof code === 'string') told['code'] = code
   if (ToolError.isInstance(error)) {
     const { summary, hint, details } = error
@@ -157,4 +159,51 @@ function withoutOutput(message: string, details: Record<string, unknown>): Recor
   return start === -1 ? { details } : { details: rest, outputAt: [start, start + output.length] }
 }
 
-const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
+const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
+
+/** What a refused edit tells of where it failed, and not of what stands there. */
+const kept = new Set(['path', 'reason', 'hunk', 'line', 'otherLine', 'patchLine', 'column', 'nearestLines', 'patchHash', 'patchBytes'])
+
+/** Codes of errors that quote the file or the text that was to get into it. */
+const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO_MATCH'])
+
+/**
+ * An error as it may be recorded. A refused edit shows its caller lines of the patch and of the file; a
+ * record holds neither, as it holds no contents of a call that succeeds.
+ */
+export function withoutQuotes(error: unknown): unknown {
+  if (!ToolError.isInstance(error) || !quoting.has(error.code)) return error
+  const { code, summary } = error
+  const details = Object.fromEntries(Object.entries(error.details).filter(([name]) => kept.has(name)))
+  const { path, reason, ...numbers } = details
+  const where = [
+    ...(typeof reason === 'string' ? [reason.replaceAll(/[-_]/gu, ' ')] : []),
+    ...Object.entries(numbers).flatMap(([name, value]) => (typeof value === 'number' ? [`${words[name] ?? name} ${value}`] : [])),
+  ]
+  const place = `${summary}: \`${String(path)}\`${where.length === 0 ? '' : `: ${where.join(', ')}`}`
+  return new ToolError({ code, summary, place, hint: '', details })
+}
+
+const words: Readonly<Record<string, string>> = {
+  otherLine: 'other line',
+  patchLine: 'line of the patch',
+  patchBytes: 'bytes of the patch',
+}
+
+/** The same for the text of a session's `edit`, which shows the lines most like the one that is missing. */
+export function textWithoutQuotes(text: string): string {
+  const lines = text.indexOf('; near line ')
+  return lines === -1 ? text : `${text.slice(0, lines)} (the lines that were shown are not kept)`
+}
+
+/**
+ * What a record shows of a change to a file: of its text, which it must not hold, the size and the hash.
+ *
+ * @param name what the text is called, `content` or `patch`
+ */
+export function recordedChange(path: unknown, name: 'content' | 'patch', text: unknown): Awaitable<Record<string, unknown>> {
+  if (typeof text !== 'string') return { path, [name]: typeof text }
+  const told = (bytes: number, sha256: string) => ({ path, [`${name}Bytes`]: bytes, [`${name}Hash`]: sha256 })
+  if (text.length <= MOST_CHARACTERS) return told(Buffer.byteLength(text), hash('sha256', text))
+  return textDigest(text).then(({ bytes, sha256 }) => told(bytes, sha256))
+}

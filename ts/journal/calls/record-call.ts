@@ -1,50 +1,19 @@
-import { structureCopy } from '../core/argument-copy.js'
-import type { DefinedToolContext } from './call-context.js'
+import { structureCopy } from '../../core/argument-copy.js'
 import { nextToolSeq, type ToolCallRecord, type ToolContext } from './context.js'
-import { recordedInput } from '../core/recorded-json.js'
-import { journalRecorder } from './task/find-recorder.js'
-import { withoutQuotes } from '../core/without-quotes.js'
-import type { Awaitable } from '../journal/journal-store.js'
-import { nativeCallKeys } from '../core/native.js'
+import { recordedInput, withoutQuotes } from './recorded-values.js'
+import { journalRecorder } from './recorders.js'
+import type { CallContext, OpenRecord } from './call-record.js'
+import { nativeCallKeys } from '../../core/native.js'
 import type { Call } from './run-call.js'
-import type { DefinedToolMetadata } from './tool-metadata.js'
-import { unlessAborted } from '../core/abort.js'
+import { type Awaitable, unlessAborted } from '../../core/abort.js'
 
-/** A call that is being recorded. */
-export interface OpenRecord {
-  /** Its number within its task. */
-  seq: number
-  /** Its key; `null` outside of a task. */
-  key: string | null
-  /** What an identical call gave before, to be given instead of making this one. */
-  recorded?: { output: unknown } | undefined
-  succeeded(output: unknown): Awaitable<void>
-  /** `acted` is false for a call that did nothing; `output` is what an aborted one had given. */
-  failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>
-}
-
-/** A call that starts. */
-export interface StartingCall {
-  metadata: Omit<DefinedToolMetadata, 'revert'>
-  /** What the record shows of the arguments. */
-  input: unknown
-  /** Whether it is one of our own tools, whose errors say whether anything was done. */
-  builtIn: boolean
-  ctx: Pick<DefinedToolContext, 'idempotencyKey' | 'toolCallId' | 'signal' | 'seq'>
-  ambient: ToolContext | undefined
-}
-
-/** What is told of every call in a context. It throws for a call that must not be made. */
-export interface CallRecorder {
-  start(call: StartingCall): Awaitable<OpenRecord>
-}
-
-/**
- * Records that a call starts, where somebody keeps records: a host that has a recorder of its own, or
- * else a journal.
- */
-export function startRecord<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, ambient: ToolContext | undefined): Awaitable<OpenRecord> {
-  const recorder = journalRecorder(ambient, call.bound)
+/** Records that a call starts: with the host's own recorder, or else in a journal. Without either it only counts the call. */
+export function startRecord<ARGS, CTX extends CallContext>(
+  call: Call<ARGS, CTX>,
+  ctx: CTX,
+  ambient: ToolContext | undefined,
+): Awaitable<OpenRecord> {
+  const recorder = journalRecorder(ambient, call.run)
   if (recorder === undefined) return recordWithHost(call, ctx, ambient)
   const start = (input: unknown): Awaitable<OpenRecord> =>
     recorder.start({ metadata: call.metadata, input, builtIn: call.builtIn, ctx, ambient })
@@ -54,7 +23,11 @@ export function startRecord<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, amb
 
 type Ending = Pick<ToolCallRecord, 'phase' | 'effectStatus' | 'output' | 'error'>
 
-async function recordWithHost<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, ambient: ToolContext | undefined): Promise<OpenRecord> {
+async function recordWithHost<ARGS, CTX extends CallContext>(
+  call: Call<ARGS, CTX>,
+  ctx: CTX,
+  ambient: ToolContext | undefined,
+): Promise<OpenRecord> {
   const seq = nextToolSeq(ambient)
   const key = await keyWithoutJournal(call, ambient)
   if (ambient?.recordToolCall === undefined) {
@@ -63,7 +36,7 @@ async function recordWithHost<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, a
   const { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = call.metadata
   const entry = {
     seq,
-    // The recorder's own: the tool may change its arguments. The same one to the end, by which recorders know the call.
+    // The recorder's own copy, since the tool may change its arguments. Recorders know the call by this object to its end.
     input: ownStructure((await call.recordedInput?.(call.args)) ?? call.args),
     kind: 'tool',
     sideEffect,
@@ -85,8 +58,8 @@ async function recordWithHost<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, a
   try {
     await unlessAborted(started, ctx.signal)
   } catch (error) {
-    // What was recorded as started gets its end too, once the recorder has answered; a recorder
-    // that refused the start has nothing to end.
+    // A call that was recorded as started gets its end too, once the recorder has answered. A recorder that refused the
+    // start has nothing to end.
     if (ctx.signal?.aborted === true) {
       started.then(() => end({ phase: 'failed', effectStatus: 'unknown', error })).catch(() => undefined)
     }
@@ -101,7 +74,7 @@ async function recordWithHost<ARGS>(call: Call<ARGS>, ctx: DefinedToolContext, a
   }
 }
 
-/** A copy for a recorder, which may change it; of what cannot be copied it is told itself. */
+/** A copy for a recorder, which may change it; the value itself where it cannot be copied. */
 function ownStructure(value: unknown): unknown {
   try {
     return structureCopy(value, noLimits).value
@@ -114,19 +87,22 @@ const noLimits = { values: Infinity, characters: Infinity, depth: 1_000 }
 
 type CallKeys = Awaited<ReturnType<typeof nativeCallKeys>>
 
-/** Counts the calls of a task that a host runs, from the first one on: a retry has a new context. */
+/** Counts the calls of each task that a host runs. A retry has a new context. */
 const keysOf = new WeakMap<ToolContext, Promise<CallKeys | undefined>>()
 
-/** The key of a call in a host's task. Only what a tool could use is worked out. */
-async function keyWithoutJournal<ARGS>({ metadata, args, builtIn }: Call<ARGS>, ambient: ToolContext | undefined): Promise<string | null> {
+/** The key of a call in a host's task, for a tool that can use one. */
+async function keyWithoutJournal<ARGS, CTX extends CallContext>(
+  { metadata, args, builtIn }: Call<ARGS, CTX>,
+  ambient: ToolContext | undefined,
+): Promise<string | null> {
   if (builtIn || !metadata.sideEffect || !metadata.acceptsIdempotencyKey) return null
   if (!ambient?.runId || !ambient.nodeId) return null
-  // Before anybody may change them.
+  // Before the tool may change its arguments.
   const input = recordedInput(args)
   let keys = keysOf.get(ambient)
   if (keys === undefined) {
     const { runId, nodeId, iteration = 0 } = ambient
-    // On a platform without the addon, tools without keys are better than none.
+    // Without the addon, tools of your own still work, without keys.
     keys = nativeCallKeys({ runId, nodeId, iteration }).catch(() => undefined)
     keysOf.set(ambient, keys)
   }

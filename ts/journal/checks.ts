@@ -1,5 +1,17 @@
-import { checkNames, checkText, invalid } from '../core/options.js'
-import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
+import {
+  abortSignal,
+  boolean,
+  type Check,
+  type Checks,
+  checkText,
+  invalid,
+  optional,
+  positive,
+  text,
+  wholeNumber,
+} from '../core/options.js'
+import type { JournalStore, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
+import type { Journal, TailOptions } from './journal.js'
 
 /** A whole number from `least`. @throws {ToolError} INVALID_INPUT */
 export function checkCount(name: string, value: unknown, least = 0): void {
@@ -52,20 +64,32 @@ export function checkEnd(end: Partial<Omit<ToolCallEnd, 'status'>> & { status?: 
   checkTypes(end, 'boolean', ['acted', 'whole'])
 }
 
-/** @throws {ToolError} INVALID_INPUT for an option that is none. */
-export function checkTail(options: object): void {
-  checkNames('', options, ['runId', 'after', 'follow', 'signal', 'pollMs'])
-  const { runId, after = 0, pollMs = 1 } = options as { runId?: unknown; after?: unknown; pollMs?: unknown }
-  if (runId !== undefined) checkText('runId', runId)
-  if (after !== 'end') checkCount('after', after)
-  if (typeof pollMs !== 'number' || !(pollMs > 0)) throw invalid('pollMs must be positive.')
-  checkTypes(options, 'boolean', ['follow'])
-}
+const after: Check<number | 'end'> = (value, name) => (value === 'end' ? value : wholeNumber(0)(value, name))
+
+export const tailChecks = {
+  runId: optional(text),
+  after: optional(after, 0),
+  follow: optional(boolean, true),
+  signal: abortSignal,
+  pollMs: optional(positive(), 100),
+} satisfies Checks<TailOptions>
 
 function checkTypes(holder: object, type: 'string' | 'number' | 'boolean', names: readonly string[]): void {
   for (const name of names) {
     const value = (holder as Record<string, unknown>)[name]
     // oxlint-disable-next-line valid-typeof -- the type is one of three words
     if (value !== undefined && value !== null && typeof value !== type) throw invalid(`${name} must be a ${type}.`)
+  }
+}
+
+/** Whether something can record calls, by what it can do. */
+export function isStore(value: unknown): value is JournalStore {
+  return typeof value === 'object' && value !== null && typeof (value as JournalStore).insertToolCall === 'function'
+}
+
+/** @throws {ToolError} INVALID_INPUT for what `openJournal` did not give. */
+export function checkJournal(journal: unknown): void {
+  if (!isStore(journal) || typeof (journal as Journal).tail !== 'function') {
+    throw invalid('journal must be what openJournal gave.')
   }
 }

@@ -1,5 +1,5 @@
 import { ToolError } from './errors.js'
-import { programName, shells } from './network-guard/names.js'
+import { programName, shells } from './network-guard/programs.js'
 
 /** What a shell reads as an operator, where an argument is nothing else, or begins with a redirection. */
 const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u
@@ -36,4 +36,11 @@ export function withSyntaxNote(error: unknown, input: { cmd: string; args?: read
   const { code, summary, details, cause } = error
   const message = `${error.message.trimEnd()}\n${syntax}`
   return new ToolError({ code, summary, details, cause, message, hint: error.hint === '' ? syntax : error.hint })
+}
+
+/** What a model is told of programs that a command had left in the background: nothing for none. */
+export function leftRunningNote(count: number): string | undefined {
+  if (count === 0) return undefined
+  const what = count === 1 ? '1 program left in the background was stopped' : `${count} programs left in the background were stopped`
+  return `${what}: nothing runs on after its call. What another command is to use has to run in the same command line.`
 }

@@ -1,0 +1,108 @@
+/**
+ * Directories that a host grants to its tools, held by their identity: another directory that gets the same path later
+ * is not granted. What a path is gets noted when the options are given.
+ */
+import { realpathSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type * as Addon from '../../index.js'
+import type { SandboxOptions } from './sandbox.js'
+
+/** The root directory of one tool set, context or process. */
+interface Root {
+  path: string
+  /** Which directory it was when it was granted; `undefined` where there was none. */
+  identity: string | undefined
+  native?: Addon.GrantedRoot
+}
+
+/** By what has granted them: options of a tool set or of the process, a context, the working directory. */
+const roots = new WeakMap<object, Root>()
+
+/** Notes which directory a root is, before anything is done in it. `like` may have granted the same one. */
+export function noteRoot(holder: object, rootDir: unknown, like?: object): void {
+  if (typeof rootDir !== 'string' || rootDir === '' || roots.has(holder)) return
+  const path = resolve(rootDir)
+  const known = like === undefined ? undefined : roots.get(like)
+  roots.set(holder, known?.path === path ? known : { path, identity: identityOf(path) })
+}
+
+/** The root as the addon takes it: the same object for every call, as long as the path stays the same. */
+export function grantedRoot(addon: typeof Addon, { rootHolder, rootDir }: { rootHolder: object; rootDir: string }): Addon.GrantedRoot {
+  let root = roots.get(rootHolder)
+  if (root?.path !== rootDir) {
+    root = { path: rootDir, identity: undefined }
+    roots.set(rootHolder, root)
+  }
+  return (root.native ??= new addon.GrantedRoot(root.path, root.identity))
+}
+
+/** Device and inode of a directory; `undefined` where there is none, which the first call reports. */
+function identityOf(path: string): string | undefined {
+  try {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The identities of the directories that some options grant besides the root, by their paths. */
+const identities = new WeakMap<SandboxOptions, ReadonlyMap<string, string>>()
+
+/** What commands of a root are granted besides it. */
+const grantsOfRoots = new WeakMap<Addon.GrantedRoot, WeakMap<SandboxOptions, Addon.CommandGrants>>()
+
+/** Notes which directories commands are granted, before the first command runs. */
+export function noteGrants(sandbox: SandboxOptions | undefined, rootDir: string | undefined): void {
+  const paths = [...(sandbox?.writableRoots ?? []), ...(sandbox?.readable ?? [])]
+  if (sandbox === undefined || paths.length === 0) return
+  const root = rootDir === undefined ? undefined : realPath(rootDir)
+  const noted = new Map<string, string>()
+  for (const path of paths) {
+    const absolute = absolutePath(path, root)
+    const identity = absolute === undefined ? undefined : identityOf(absolute)
+    if (identity !== undefined) noted.set(path, identity)
+  }
+  identities.set(sandbox, noted)
+}
+
+/** The grants as the addon takes them: the same object for every command of a root. */
+export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sandbox: SandboxOptions): Addon.CommandGrants {
+  let ofRoot = grantsOfRoots.get(root)
+  if (ofRoot === undefined) grantsOfRoots.set(root, (ofRoot = new WeakMap()))
+  let grants = ofRoot.get(sandbox)
+  if (grants === undefined) {
+    const noted = identities.get(sandbox)
+    const asGranted = (paths: readonly string[] = []): Addon.GrantedPath[] =>
+      paths.map((path) => {
+        const identity = noted?.get(path)
+        return identity === undefined ? { path } : { path, seen: identity }
+      })
+    grants = new addon.CommandGrants(root, {
+      writableRoots: asGranted(sandbox.writableRoots),
+      readable: asGranted(sandbox.readable),
+      denyRead: [...(sandbox.denyRead ?? [])],
+      home: home(),
+    })
+    ofRoot.set(sandbox, grants)
+  }
+  return grants
+}
+
+/** `undefined` for a relative path whose root is not known yet. */
+function absolutePath(path: string, root: string | undefined): string | undefined {
+  if (path === '~' || path.startsWith('~/')) return join(home(), path.slice(1))
+  if (path.startsWith('/')) return path
+  return root === undefined ? undefined : resolve(root, path)
+}
+
+const home = (): string => process.env['HOME'] || homedir()
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The record of one call. Every pipeline of calls shares it: the row that is written before an effect and completed
+ * after it, or written once at the end, and what happens when the journal fails.
+ */
+import { type Awaitable, isPromiseLike } from '../../core/abort.js'
+import { ToolError } from '../../core/errors.js'
+import type { Journal } from '../journal.js'
+import type { NewToolCall, ToolCallEnd, ToolCallRef } from '../journal-store.js'
+import type { ToolContext } from './context.js'
+
+/** What a record says of the tool that is called. */
+export interface RecordedTool {
+  name: string
+  sideEffect: boolean
+  idempotent: boolean
+  acceptsIdempotencyKey: boolean
+  hasRevert: boolean
+}
+
+/** A call that starts. */
+export interface StartingCall {
+  metadata: RecordedTool
+  /** What the record shows of the arguments. */
+  input: unknown
+  /** Whether it is one of our own tools, whose errors say whether anything was done. */
+  builtIn: boolean
+  ctx: Pick<CallContext, 'idempotencyKey' | 'toolCallId' | 'signal' | 'seq'>
+  ambient: ToolContext | undefined
+}
+
+/** What the pipeline needs to know of the context of a call. */
+export interface CallContext {
+  signal?: AbortSignal | undefined
+  /** The AI SDK's id of the call, where an agent made it. */
+  toolCallId?: string | undefined
+  /** Number of calls made before this one. */
+  seq: number
+  /** The key of the task. */
+  idempotencyKey: string | null
+  /** The key of the call, set once it is being recorded. */
+  callIdempotencyKey: string | null
+  /** What an aborted call had given until then, for its record. */
+  partialOutput?: { output: unknown } | undefined
+}
+
+/** A call that is being recorded. */
+export interface OpenRecord {
+  /** Its number within its task. */
+  seq: number
+  /** Its key; `null` outside of a task. */
+  key: string | null
+  /** What an identical call gave before, to be given instead of making this one. */
+  recorded?: { output: unknown } | undefined
+  succeeded(output: unknown): Awaitable<void>
+  /** `acted` is false for a call that did nothing; `output` is what an aborted one had given. */
+  failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>
+}
+
+/** Records the calls of a context. It throws for a call that must not be made. */
+export interface CallRecorder {
+  start(call: StartingCall): Awaitable<OpenRecord>
+}
+
+/** The row of one call. A call without a side effect gets its row when it has ended. */
+export class CallRow {
+  readonly #journal: Journal
+  readonly #row: NewToolCall
+  /** The call in warnings. */
+  readonly #name: string
+  #ref: ToolCallRef | undefined
+
+  constructor(journal: Journal, row: NewToolCall) {
+    this.#journal = journal
+    this.#row = row
+    this.#name = `${row.toolName} (call ${row.seq})`
+  }
+
+  /** Before the call is made. Fails where it must not be made, because it could not be recorded. */
+  begin(): Awaitable<void> {
+    if (this.#row.sideEffect !== true) return awaitRecovery(this.#journal)
+    return attempt(
+      () => this.#journal.insertToolCall(this.#row),
+      (ref) => void (this.#ref = ref),
+      (error) => {
+        if (this.#journal.onFailure === 'fail') throw error
+        warnOnce(this.#journal, error, `${this.#name} is made without a record`)
+      },
+    )
+  }
+
+  /** After the call, whose result stands whatever the journal does: it never fails. */
+  end(end: ToolCallEnd): Awaitable<void> {
+    return attempt(
+      () =>
+        this.#ref === undefined ? this.#journal.insertToolCall({ ...this.#row, ...end }) : this.#journal.updateToolCall(this.#ref, end),
+      () => undefined,
+      (error) => {
+        markFailed(this.#journal)
+        warnOnce(this.#journal, error, `recording the end of ${this.#name} failed`)
+      },
+    )
+  }
+}
+
+/** Does `work` and goes on with its result or its error, at once where the store answers at once. */
+function attempt<T>(work: () => Awaitable<T>, onValue: (value: T) => void, onError: (error: unknown) => void): Awaitable<void> {
+  let value: Awaitable<T>
+  try {
+    value = work()
+  } catch (error) {
+    return onError(error)
+  }
+  return isPromiseLike(value) ? value.then(onValue, onError) : onValue(value)
+}
+
+const failedJournals = new WeakSet<Journal>()
+const warned = new WeakMap<Journal, Set<string>>()
+
+/** Notes that a journal could not record a call that was made already. */
+export function markFailed(journal: Journal): void {
+  failedJournals.add(journal)
+}
+
+/**
+ * Checks that a journal which has failed works again, before a call that is recorded only afterwards.
+ * `undefined` when there is nothing to check.
+ */
+export function awaitRecovery(journal: Journal): Promise<void> | undefined {
+  return failedJournals.has(journal) || journal.closed ? recheck(journal) : undefined
+}
+
+async function recheck(journal: Journal): Promise<void> {
+  try {
+    await journal.flush()
+    failedJournals.delete(journal)
+  } catch (error) {
+    if (journal.onFailure === 'fail') throw error
+    warnOnce(journal, error, 'calls are made without a record')
+  }
+}
+
+/** Warns on stderr of what went wrong with a journal, once for each kind of failure. */
+export function warnOnce(journal: Journal, error: unknown, what: string): void {
+  const kind = ToolError.isInstance(error) ? error.code : String((error as { name?: unknown } | null)?.name)
+  let kinds = warned.get(journal)
+  if (kinds === undefined) warned.set(journal, (kinds = new Set()))
+  if (kinds.has(kind)) return
+  kinds.add(kind)
+  console.warn(`[toolwright] ${what}:`, error)
+}
