@@ -33,7 +33,18 @@ impl From<&FsError> for Unfinished {
             FsError::Protected { protected, .. } => failure.with("protected", protected.as_str()),
             FsError::RootChanged { grant, .. } => failure.with("grant", grant.as_str()),
             FsError::NotAFile { kind, .. } => failure.with("kind", kind.word()),
-            _ => failure,
+            FsError::PathInvalid { .. }
+            | FsError::Escape { .. }
+            | FsError::Reserved { .. }
+            | FsError::NotFound { .. }
+            | FsError::NotADirectory { .. }
+            | FsError::Permission { .. }
+            | FsError::Conflict { .. }
+            | FsError::Busy { .. }
+            | FsError::NotReplaceable { .. }
+            | FsError::Root { .. }
+            | FsError::Io { .. }
+            | FsError::Cancelled => failure,
         })
     }
 }
