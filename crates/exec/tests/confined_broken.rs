@@ -13,8 +13,7 @@ use support::{all_as_another_user, done_alone, is_alive, soon, strings, text};
 use toolwright_exec::{Cancel, ExecError, ExecRequest, run};
 
 const SHORT: Duration = Duration::from_millis(400);
-/// What a worker that does not answer is given on top of the call's time, and some more on a busy
-/// machine.
+/// How much longer a call may take if its worker does not answer, with a margin for a busy machine.
 const PATIENCE: Duration = Duration::from_millis(1800);
 
 #[test]
@@ -77,7 +76,7 @@ fn a_supervisor_killed_in_a_command_is_replaced() {
             &place,
             || place.sh(&script),
             |worker| {
-                // A worker that has lost its supervisor may be the one that runs this.
+                // This may run on a worker that has lost its supervisor.
                 killed = supervisor(worker);
                 killed.inspect(|supervisor| signal(*supervisor, Signal::KILL));
             },
@@ -104,7 +103,7 @@ fn killed_while_idle() {
     let mut is_dying = false;
     for round in 0..5 {
         match place.sh("echo out") {
-            // What waited for a command may have heard of this one before it went with the worker.
+            // The prefork process may have received this command before it ended with the worker.
             Err(ExecError::Lost { .. }) if is_dying => {
                 assert_eq!(place.says("echo out"), "out");
             }
@@ -148,7 +147,7 @@ fn a_worker_stopped_in_a_command_holds_the_call_no_longer_than_it_has() {
     assert_eq!(place.says("echo next"), "next");
 }
 
-/// Whatever it is told, and that may be more than the kernel holds for it.
+/// Whatever the message is, and although it may exceed the buffer of the kernel.
 #[test]
 fn a_worker_stopped_while_it_waits_holds_the_call_no_longer_than_it_has() {
     for more in [String::new(), "x".repeat(100_000)] {
@@ -165,7 +164,7 @@ fn a_worker_stopped_while_it_waits_holds_the_call_no_longer_than_it_has() {
     }
 }
 
-/// The one that has just run a command and will run the next.
+/// The worker that has just run a command, and will run the next.
 fn idle_worker(place: &Place) -> u32 {
     let call = || place.sh(UNTIL_THEN);
     let mut found = 0;
@@ -178,7 +177,7 @@ fn a_stopped_supervisor_holds_no_call_longer_than_it_has() {
     let place = Place::confined();
     let supervisor = supervisor(idle_worker(&place)).expect("it has one");
     signal(supervisor, Signal::STOP);
-    // Its worker is there, and so this goes on.
+    // Its worker exists, so the command continues.
     assert_eq!(place.says("echo out"), "out");
     let busy = format!("{UNTIL_THEN}; echo busy");
     let finished = disturbed(&place, || place.sh(&busy), |_| ask(&place)).expect("runs");

@@ -45,7 +45,7 @@ fn the_end_of_the_shell_is_the_end_of_the_call() {
 #[test]
 fn a_quiet_background_child_is_killed_without_a_grace() {
     for place in Place::both() {
-        // One of some has to be quick on a busy machine too.
+        // One of several has to be quick on a busy machine too.
         let took = |_| {
             let started = Instant::now();
             assert!(place.sh("sleep 30 >/dev/null 2>&1 & :").is_ok());
@@ -118,7 +118,7 @@ fn a_timeout_kills_all_and_keeps_the_output() {
     }
 }
 
-/// What leaves the group, or is nobody's child any more.
+/// Processes that leave the group, and orphans.
 #[test]
 fn nothing_escapes_confined() {
     let place = Place::confined();

@@ -1,4 +1,4 @@
-//! What a worker is told, frame by frame, at moments that a host cannot choose.
+//! Messages to a worker, frame by frame, at moments that a host cannot choose.
 
 #![cfg(target_os = "linux")]
 
@@ -140,7 +140,7 @@ fn a_kill_and_a_command_in_one_piece() {
         let reply = said.recv();
         assert!(was_killed(reply.as_ref()), "{reply:?}");
     }
-    // A command that does not run leaves its kill to nobody.
+    // The kill for a command that did not run is dropped.
     let request = Request { program: b"/missing", cwd: b"", stderr_apart: false };
     let frame = run_frame(&request, [&b"missing"[..]].into_iter(), std::iter::empty());
     let (_reader, writer) = pipe().expect("pipe");
@@ -165,7 +165,7 @@ fn half_a_command_is_none() {
     }
 }
 
-/// Whichever is the last one that it has, it is there for the next command.
+/// Whichever descriptor is its last, the worker is there for the next command.
 #[test]
 fn out_of_descriptors() {
     let (limit, mut said) = (getrlimit(Resource::Nofile), Said::new(30_000));
@@ -187,7 +187,7 @@ fn out_of_descriptors() {
                 Some(Reply::Done(..) | Reply::NotRun(..)) => failed += 1,
                 other => panic!("{other:?}"),
             }
-            // Nobody keeps what could not be passed.
+            // Descriptors that could not be passed are closed everywhere.
             reader.read_to_string(&mut out).expect("read");
             assert!(out.is_empty() || out == "out\n");
         }

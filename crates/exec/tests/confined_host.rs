@@ -195,7 +195,7 @@ fn a_host_that_waits_for_every_child() {
     assert!(place.is_clear());
 }
 
-/// Whether a call went well; it must have failed for want of something otherwise.
+/// Whether a call succeeded. Otherwise it must have failed for want of resources.
 fn went_well(place: &Place, script: &str) -> bool {
     match place.sh(script) {
         Ok(finished) => finished.exit == Exit::Code(0) || panic!("{finished:?}"),
@@ -262,8 +262,8 @@ fn a_host_that_is_out_of_processes() {
     assert!(went_well(&place, "true"));
 }
 
-/// Whichever process the last one is missing for, of those that a first call needs: the call fails, or
-/// it has all that a call has, and what it has met is not taken for a system without namespaces.
+/// Any of the processes that a first call needs may be missing. The call then fails, or has every
+/// layer: a want of resources is not taken for a system without namespaces.
 #[test]
 fn a_want_of_processes_is_not_remembered() {
     if getuid().is_root() || !has_namespaces() {
@@ -281,7 +281,7 @@ fn a_want_of_processes_is_not_remembered() {
             assert_ne!(text(&finished).trim_end(), namespace);
             true
         }
-        // The shell itself may be the one that can start nothing.
+        // The shell itself may be unable to start a process.
         Ok(_) | Err(ExecError::Spawn { reason: SpawnReason::Resources, .. }) => false,
         Err(error) => panic!("{error:?}"),
     };
@@ -312,7 +312,7 @@ fn a_want_of_processes_is_not_remembered() {
         // Its supervisor and worker make room again.
         drop(place);
         for process in [supervisors(std::process::id()), workers(std::process::id())].concat() {
-            // One that could not be set up may have left by now.
+            // A worker that could not be set up may have ended by now.
             let process = i32::try_from(process).ok().and_then(Pid::from_raw);
             let _ = kill_process(process.expect("a number"), Signal::KILL);
         }
@@ -354,7 +354,7 @@ fn a_host_with_many_inheritable_descriptors() {
         let mut place = Place::confined();
         place.isolated = isolated;
         assert_eq!(place.says("ls /proc/self/fd"), "0\n1\n2\n3");
-        // Nor does what the program is run by inherit them.
+        // The interpreter of a script does not inherit them either.
         let host = std::process::id();
         for process in [supervisors(host), workers(host)].concat() {
             let open = fs::read_dir(format!("/proc/{process}/fd"));

@@ -15,7 +15,7 @@ use support::{
 };
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Streams, run};
 
-/// As many workers of a plan wait at most.
+/// The most idle workers of a plan.
 const MAX_IDLE: usize = 16;
 
 #[test]
@@ -100,7 +100,7 @@ fn many_at_once_leave_nothing_behind() {
     }
 }
 
-/// A tenth of what the acceptance asks for, times the factor.
+/// A tenth of the full number, times the factor.
 #[test]
 fn many_after_each_other_leave_nothing_behind() {
     if done_alone("many_after_each_other_leave_nothing_behind", "") {

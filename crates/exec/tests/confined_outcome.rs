@@ -1,4 +1,4 @@
-//! What a command says and how it ends is the same, confined or not.
+//! The output of a command and its end are the same, confined or not.
 
 #![cfg(target_os = "linux")]
 
@@ -146,7 +146,7 @@ fn the_environment_is_what_was_given() {
             let request =
                 ExecRequest { env: ExecEnv::Exactly(given.into()), ..place.request("env", &[]) };
             let said = text(&run(&request).expect("runs"));
-            // Where `/tmp` is everybody's, they are told of another.
+            // Where `/tmp` is shared, commands get another one.
             said.lines().filter(|line| !line.starts_with("TMPDIR=")).collect::<String>()
         };
         // Without any PATH the system's default directories are searched.
@@ -165,7 +165,7 @@ fn a_temporary_directory_that_is_named_is_one() {
     let place = Place::confined();
     let own = place.root.join("own");
     fs::create_dir(&own).expect("dir");
-    // Of the host, where everybody's are; one that commands cannot reach is not named to them.
+    // The shared directory of the host. Commands that cannot reach it are not pointed to it.
     let hosts = tempfile::tempdir_in("/tmp").expect("dir");
     for (named, passes) in
         [(own.as_path(), Some(true)), (hosts.path(), Some(false)), (Path::new("/tmp"), None)]

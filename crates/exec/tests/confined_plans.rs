@@ -75,8 +75,8 @@ fn isolated_calls_share_nothing_and_leave_nothing() {
     assert_eq!(fs::read_dir(&place.root).expect("dir").count(), 0, "nothing stands for `kept`");
 }
 
-/// Whoever removes the root and makes it anew, or puts another one into its place, finds what commands
-/// write where it is now.
+/// A host that removes the root and makes it anew, or replaces it, finds the output of commands in
+/// the current one.
 #[test]
 fn a_root_that_is_made_anew() {
     let place = Place::confined();
@@ -195,7 +195,7 @@ fn a_tree_that_cannot_be_built_is_done_without_by_all() {
     });
 }
 
-/// As many supervisors are kept.
+/// The most supervisors of a host.
 const MOST: usize = 32;
 
 #[test]

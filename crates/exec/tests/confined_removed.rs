@@ -12,10 +12,10 @@ use std::{env, fs, thread};
 use support::factor;
 use support::place::{Place, has_namespaces};
 
-/// How long a supervisor gets to do what it should not. It would need a hundredth of that.
+/// How long a supervisor gets for what it must not do. It would need a hundredth of that.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
 
-/// A place whose repository is absent, so that a placeholder stands for it.
+/// A place without a repository, which therefore has a placeholder.
 fn with_placeholder() -> Place {
     let mut place = Place::confined();
     place.plan.protected =
@@ -71,7 +71,8 @@ fn the_root_can_be_removed_after_a_command_with_children() {
 
 const ROOT: &str = "TOOLWRIGHT_EXEC_ROOT";
 
-/// Runs a command in the directory that the variable names. The end of this process is what is tested.
+/// Runs a command in the directory that the variable names. The test is about the end of this
+/// process.
 #[test]
 #[ignore = "a host for the test below"]
 fn host() {

@@ -1,4 +1,5 @@
-//! What the host replaces while a command runs: the new file is protected, and closed, as the old one was.
+//! Files that the host replaces while a command runs: the new file is protected, and closed, as the
+//! old one was.
 
 #![cfg(target_os = "linux")]
 
@@ -11,8 +12,8 @@ use std::{fs, thread};
 use support::place::{Place, has_namespaces};
 use support::{all_as_another_user, soon, text};
 
-/// How long a command waits before it makes use of what the host has done: many times what it takes to
-/// be covered again, on a machine that does much else.
+/// How long a command waits before it uses a replaced file: many times longer than covering it
+/// takes on a busy machine.
 const PATIENCE: &str = "sleep 1";
 
 #[test]
@@ -20,7 +21,7 @@ fn confined_as_another_user() {
     all_as_another_user("confined_as_another_user");
 }
 
-/// Runs a script that waits for `./go`, and does something meanwhile. What it printed.
+/// Runs a script that waits for `./go`, calls `act` meanwhile, and returns the output.
 fn beside(place: &Place, script: &str, act: impl FnOnce()) -> String {
     let script = format!(
         "echo > ready; until [ -e go ]; do sleep 0.01; done; {PATIENCE}; {{ {script}; }} 2>&1; true"
@@ -81,7 +82,7 @@ fn a_protected_file_that_is_removed_is_held_and_may_come_back() {
         return;
     }
     let place = with_file("kept");
-    // Removed, and written anew a moment later.
+    // Removed, and written again a moment later.
     let output = beside(&place, "echo x >> kept; cat kept", || {
         fs::remove_file(place.root.join("kept")).expect("removed");
         fs::write(place.root.join("kept"), "new").expect("written");
@@ -134,7 +135,7 @@ fn a_closed_file_that_is_replaced_stays_closed() {
     assert!(output.ends_with("end\n") && !output.contains("secret"), "{output}");
 }
 
-/// Each of these commands has a tree of its own: what is required would refuse it without.
+/// Each of these commands has a tree of its own: the required layers would refuse it otherwise.
 #[test]
 fn a_closed_file_that_is_replaced_all_the_time_does_not_cost_the_tree() {
     if !has_namespaces() {

@@ -16,8 +16,7 @@ use support::{all_as_another_user, done_alone, factor, is_alive, soon, strings, 
 use toolwright_exec::{ExecError, ExecRequest, Exit, run};
 
 const SHORT: Duration = Duration::from_millis(400);
-/// What a worker that does not answer is given on top of the call's time, and some more on a busy
-/// machine.
+/// How much longer a call may take if its worker does not answer, with a margin for a busy machine.
 const PATIENCE: Duration = Duration::from_millis(1800);
 
 #[test]
@@ -25,7 +24,7 @@ fn confined_as_another_user() {
     all_as_another_user("confined_as_another_user");
 }
 
-/// The one worker of this process, and what it has made for its next command.
+/// The one worker of this process, and the process for its next command.
 fn idle() -> (u32, u32) {
     let mut found = None;
     assert!(soon(|| {
@@ -56,7 +55,7 @@ fn killed_before_there_is_a_command() {
     assert_eq!(place.says("echo out"), "out");
 }
 
-/// Whatever it is told, and that may be more than the kernel holds for it.
+/// Whatever the message is, and although it may exceed the buffer of the kernel.
 #[test]
 fn stopped_before_there_is_a_command() {
     if done_alone("stopped_before_there_is_a_command", "") {

@@ -53,7 +53,7 @@ fn calls_at_once_have_workers_of_their_own() {
     assert!(workers.iter().any(|said| said.starts_with(&later)));
 }
 
-/// What a command can see of its surroundings, but for numbers of processes.
+/// The surroundings of a command, without numbers of processes.
 const SURROUNDINGS: &str = "umask; pwd; ulimit -a; ulimit -aH; env | grep -v MARK; nice
     grep -E '^(Sig|Shd|Cap|Cpus_allowed|NoNew|Seccomp|Threads|Groups|Uid|Gid)' /proc/self/status
     cat /proc/self/fdinfo/0 | grep -v ino; cat /proc/self/oom_score_adj /proc/self/timerslack_ns
@@ -110,7 +110,7 @@ fn a_command_cannot_change_its_worker() {
     assert_eq!(place.says(WORKER), worker);
 }
 
-/// What is ordinary among them: itself, and what it starts.
+/// The ordinary processes: the shell itself, and its children.
 #[test]
 fn a_command_changes_itself_and_its_children() {
     let place = Place::confined();
@@ -166,7 +166,7 @@ fn only_the_pipes_are_open() {
     }
 }
 
-/// The host says that it wants a command killed while the worker has yet to read what it is.
+/// The host asks for the end of a command before the worker has read the request.
 #[test]
 fn a_call_that_is_over_at_once_leaves_its_worker_in_order() {
     let place = Place::confined();
@@ -186,7 +186,7 @@ fn a_call_that_is_over_at_once_leaves_its_worker_in_order() {
     assert_eq!(place.says(WORKER), worker, "none was killed for being slow");
 }
 
-/// A command may end in the moment in which it is given up. What the worker is told next must not be
+/// A command may end at the moment of its cancellation. The next message to the worker must not be
 /// lost between the two.
 #[test]
 fn ends_and_timeouts_race() {

@@ -90,7 +90,7 @@ fn a_thousand_calls_leave_nothing_behind() {
     assert!(more < 2048, "{more} KiB more");
 }
 
-/// The number of calls that went well; the others must have failed for want of resources.
+/// The number of successful calls; the others must have failed for want of resources.
 fn at_once(count: usize) -> usize {
     let well = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -141,7 +141,7 @@ fn five_hundred_and_twelve_at_once() {
     assert_eq!(descriptors(), before);
 }
 
-/// Limits on processes do not bind root, so it is done as somebody else where that can be done.
+/// Limits on processes do not bind root, so another user runs it where possible.
 #[test]
 fn no_more_processes() {
     let user = "ulimit -u 1 2>/dev/null || ulimit -p 1";

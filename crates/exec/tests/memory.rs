@@ -58,7 +58,7 @@ fn a_flood_takes_no_more_memory_than_its_limit() {
     assert!(memory("VmHWM") - before < 2048, "{} KiB more", memory("VmHWM") - before);
 }
 
-/// The limit is not what a call costs.
+/// A limit costs no memory by itself.
 #[test]
 fn a_large_limit_takes_no_memory_by_itself() {
     if done_alone("a_large_limit_takes_no_memory_by_itself", "") {

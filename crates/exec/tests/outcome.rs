@@ -1,4 +1,4 @@
-//! What a command says and how it ends.
+//! The output of a command, and its end.
 
 #![cfg(target_os = "linux")]
 

@@ -65,7 +65,7 @@ fn count_of_forks(prepared: &Prepared) -> u64 {
     u64::try_from(status.exit_status().expect("counted")).expect("a number")
 }
 
-/// Removes at the end what a test left when it failed.
+/// Removes the rest at the end of a failed test.
 struct Sweep(Limits);
 
 impl Drop for Sweep {
@@ -108,7 +108,7 @@ fn the_process_namespace_bounds_processes() {
                 continue;
             }
             in_child(|| {
-                // Root keeps for now what it needs to make namespaces.
+                // Root keeps the capabilities to make namespaces for now.
                 if user == User::Nobody {
                     become_user(user);
                 }
@@ -154,13 +154,13 @@ fn a_bomb_of_forks_stays_bounded_and_the_worker_alive() {
                 if pid == 0 {
                     prepared.apply_in_child().expect("limits");
                     loop {
-                        // SAFETY: every copy goes on forking.
+                        // SAFETY: every copy only forks.
                         unsafe { libc::fork() };
                     }
                 }
                 std::thread::sleep(Duration::from_millis(300));
-                // So many that want to run leave nobody the time to count them.
-                // SAFETY: all others in this namespace.
+                // The crowd would leave this process no time to count it.
+                // SAFETY: the signal goes to the other processes of this namespace alone.
                 unsafe { libc::kill(-1, libc::SIGSTOP) };
                 let entries = fs::read_dir("/proc").expect("proc").flatten();
                 let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -205,7 +205,8 @@ fn a_resource_limit_bounds_processes_of_all_but_root() {
                     });
                     assert_eq!(status.exit_status(), Some(0));
                     if with_user {
-                        // Those outside do not count; the worker and who waits for it do.
+                        // Processes outside do not count; the worker and the process that waits for
+                        // it do.
                         let count = count_of_forks(&prepared);
                         assert!((PROCESSES - 4..PROCESSES).contains(&count), "{count}");
                     }
@@ -272,7 +273,7 @@ fn a_control_group_bounds_the_memory_of_all_together() {
         assert_eq!(command(&prepared, || use_memory(16 << 20)).exit_status(), Some(0));
         assert_eq!(command(&prepared, hog).terminating_signal(), Some(libc::SIGKILL));
         let killed = command(&prepared, hogs).exit_status();
-        // How many is the kernel's choice: one that is killed gives its memory back a moment later.
+        // The kernel chooses their number: a killed process frees its memory a moment later.
         assert!((1..=4).contains(&killed.expect("the command itself lives")), "{killed:?}");
         // A file in memory is memory.
         let status = command(&prepared, || {

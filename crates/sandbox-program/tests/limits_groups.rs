@@ -96,7 +96,7 @@ fn made_with_their_limits() {
     assert_eq!(read(&left("memory")[0], "memory.limit_in_bytes").trim(), (64 << 20).to_string());
     drop(group);
     assert_eq!((left("pids"), left("memory")), (Vec::new(), Vec::new()));
-    // What a process namespace does better needs no group.
+    // Where a process namespace does better, there is no group.
     let layers = Layers { pid: Layer::Holds, ..Layers::default() };
     let only = Limits { memory_bytes: None, ..LIMITS };
     let group = Groups::find(&only).make(&layers);

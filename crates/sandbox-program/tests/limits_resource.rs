@@ -68,7 +68,7 @@ fn file_size() {
     }
 }
 
-/// What a command says about itself, as a program that was started by it.
+/// The limits of a command, as a program that it starts sees them.
 #[test]
 fn no_core_and_first_to_be_killed_for_memory() {
     for user in users() {
@@ -91,7 +91,7 @@ fn no_core_and_first_to_be_killed_for_memory() {
             assert_eq!(status.exit_status(), Some((before + 500).min(1000) / 10));
             assert_eq!(score(), before, "the worker stays as it was");
             let status = command(&prepared, || {
-                // For a limit of 0 the kernel starts what the host has to take cores.
+                // For a limit of 0 the kernel starts the host's handler of cores.
                 let limits = fs::read_to_string("/proc/self/limits").expect("limits");
                 let line = limits.lines().find(|line| line.starts_with("Max core file size"));
                 let words: Vec<&str> = line.expect("line").split_whitespace().collect();

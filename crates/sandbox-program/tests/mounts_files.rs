@@ -1,6 +1,6 @@
 //! Which files commands reach, and how.
 
-mod mounts_stage;
+mod mounts_fixture;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use mounts_stage::{Stage, confined, directory, directory_in, each_user, is_root, users, write};
+use mounts_fixture::{
+    Fixture, confined, directory, directory_in, each_user, is_root, users, write,
+};
 use toolwright_sandbox::plan::{Files, Plan};
 
 #[test]
@@ -16,11 +18,12 @@ fn writes_reach_the_root_and_nothing_else() {
     each_user(|user, root| {
         let outside = directory(user);
         let file = write(outside.path(), "file", "text");
-        let mut stage = Stage::start(user, &confined(root));
-        stage.check("mkdir d && echo x > d/f && chmod 700 d && ln -s d l && ln d/f d/g && rm -r d");
+        let mut fixture = Fixture::start(user, &confined(root));
+        fixture
+            .check("mkdir d && echo x > d/f && chmod 700 d && ln -s d l && ln d/f d/g && rm -r d");
         let file_name = format!("'{}'", file.display());
         let directory = format!("'{}'", outside.path().display());
-        stage.check(&format!("cat {file_name}"));
+        fixture.check(&format!("cat {file_name}"));
         for attack in [
             "echo x > F",
             "echo x >> F",
@@ -45,7 +48,7 @@ fn writes_reach_the_root_and_nothing_else() {
             "echo x > /proc/self/root/F",
         ] {
             let attack = attack.replace('F', &file_name).replace('D', &directory);
-            stage.refuse(&[&attack]);
+            fixture.refuse(&[&attack]);
         }
         let left: Vec<_> = fs::read_dir(outside.path()).expect("it is there").collect();
         assert_eq!(left.len(), 1);
@@ -57,19 +60,19 @@ fn writes_reach_the_root_and_nothing_else() {
 fn temporary_files_are_private_and_stay() {
     each_user(|user, root| {
         let hosts = directory_in(user, Path::new("/tmp"));
-        let mut stage = Stage::start(user, &confined(root));
-        stage.refuse(&[&format!("ls '{}'", hosts.path().display())]);
+        let mut fixture = Fixture::start(user, &confined(root));
+        fixture.refuse(&[&format!("ls '{}'", hosts.path().display())]);
         for place in ["/tmp", "/var/tmp", "/dev/shm"] {
-            stage.check(&format!(
+            fixture.check(&format!(
                 "test $(stat -L -c %a {place}) = 1777 && test -z \"$(ls {place})\""
             ));
-            stage.check(&format!(
+            fixture.check(&format!(
                 "echo word > {place}/toolwright-word && chmod +x {place}/toolwright-word"
             ));
-            assert_eq!(stage.check(&format!("cat {place}/toolwright-word")), "word\n");
+            assert_eq!(fixture.check(&format!("cat {place}/toolwright-word")), "word\n");
             assert!(!Path::new(place).join("toolwright-word").exists());
         }
-        stage.check("cp /bin/true /tmp && /tmp/true && f=$(mktemp) && rm $f");
+        fixture.check("cp /bin/true /tmp && /tmp/true && f=$(mktemp) && rm $f");
     });
 }
 
@@ -80,12 +83,12 @@ fn a_root_among_temporary_files_is_the_hosts() {
         let root = write(above.path(), "a/root/file", "text");
         let root = root.parent().expect("it has one");
         write(above.path(), "a/neighbour", "text");
-        let mut stage = Stage::start(user, &confined(root));
-        stage.check("test $(cat file) = text && echo word > word");
+        let mut fixture = Fixture::start(user, &confined(root));
+        fixture.check("test $(cat file) = text && echo word > word");
         assert_eq!(fs::read_to_string(root.join("word")).expect("it is there"), "word\n");
         let above = above.path().display();
-        // What lies beside it is hidden, and the way to it cannot be moved.
-        stage.refuse(&[
+        // Its siblings are hidden, and the directories above it cannot be moved.
+        fixture.refuse(&[
             "test -e ../neighbour",
             "touch ../x",
             &format!("mv '{above}' /tmp/other"),
@@ -95,9 +98,9 @@ fn a_root_among_temporary_files_is_the_hosts() {
         // What else is to be read there can be.
         let mut plan = confined(root);
         plan.readable = vec![root.with_file_name("neighbour")];
-        let mut stage = Stage::start(user, &plan);
-        stage.check("cat ../neighbour");
-        stage.refuse(&["echo x > ../neighbour", "rm ../neighbour"]);
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check("cat ../neighbour");
+        fixture.refuse(&["echo x > ../neighbour", "rm ../neighbour"]);
     });
 }
 
@@ -106,8 +109,8 @@ fn temporary_directories_can_be_roots() {
     each_user(|user, _| {
         for root in ["/tmp", "/var/tmp", "/dev/shm"].map(Path::new) {
             let own = directory_in(user, root);
-            let mut stage = Stage::start(user, &confined(root));
-            stage.check(&format!("touch '{}/file'", own.path().display()));
+            let mut fixture = Fixture::start(user, &confined(root));
+            fixture.check(&format!("touch '{}/file'", own.path().display()));
             assert!(own.path().join("file").exists());
         }
     });
@@ -123,18 +126,18 @@ fn names_may_be_odd() {
             let mut plan = confined(inner);
             plan.closed = vec![closed.parent().expect("it has one").to_owned()];
             plan.protected = vec![inner.join(name)];
-            let mut stage = Stage::start(user, &plan);
-            stage.check("echo word > word && test -z \"$(ls ../closed*)\"");
-            stage.refuse(&["touch ../x"]);
+            let mut fixture = Fixture::start(user, &plan);
+            fixture.check("echo word > word && test -z \"$(ls ../closed*)\"");
+            fixture.refuse(&["touch ../x"]);
             assert!(inner.join("word").exists());
-            stage.end();
+            fixture.end();
         }
         let bytes = root.join(OsStr::from_bytes(b"\xff\xfe"));
         fs::create_dir(&bytes).expect("it can be made");
         std::os::unix::fs::chown(&bytes, Some(user), None).expect("it can be given away");
-        let mut stage = Stage::start(user, &confined(&bytes));
-        stage.check("touch x");
-        stage.refuse(&["touch ../x"]);
+        let mut fixture = Fixture::start(user, &confined(&bytes));
+        fixture.check("touch x");
+        fixture.refuse(&["touch ../x"]);
     });
 }
 
@@ -153,17 +156,17 @@ fn closed_paths_are_closed_and_can_be_opened_below() {
         plan.closed =
             vec![home.clone(), home.join(".ssh"), home.join(".netrc"), home.join("work/.env")];
         plan.readable = vec![home.join(".ssh/known"), home.join(".ssh/deep/er")];
-        let mut stage = Stage::start(user, &plan);
-        let listed = stage.check("cd .. && find . -path ./work -prune -o -print | sort");
+        let mut fixture = Fixture::start(user, &plan);
+        let listed = fixture.check("cd .. && find . -path ./work -prune -o -print | sort");
         let expected = ". ./.ssh ./.ssh/deep ./.ssh/deep/er ./.ssh/deep/er/file ./.ssh/known ./more ./more/file";
         assert_eq!(listed.split_whitespace().collect::<Vec<_>>().join(" "), expected);
-        stage.check(
+        fixture.check(
             "test $(cat ../.ssh/known) = secret && test $(cat ../.ssh/deep/er/file) = secret",
         );
-        stage.check(
+        fixture.check(
             "echo word > new && echo word > ../more/file && test ! -s .env || test ! -r .env",
         );
-        stage.refuse(&[
+        fixture.refuse(&[
             "echo x > ../.ssh/known",
             "touch ../.ssh/deep/er/x",
             "touch ../x",
@@ -191,9 +194,15 @@ fn what_leads_to_a_closed_path_cannot_be_moved() {
         write(root, "a/b/secret/file", "secret");
         let mut plan = confined(root);
         plan.closed = vec![root.join("a/b/secret")];
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&["mv a x", "mv a/b x", "mv a/b/secret x", "rm -rf a", "cat a/b/secret/file"]);
-        stage.check("touch a/x a/b/x && mv a/x a/y && mv a/b/x a/b/y");
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&[
+            "mv a x",
+            "mv a/b x",
+            "mv a/b/secret x",
+            "rm -rf a",
+            "cat a/b/secret/file",
+        ]);
+        fixture.check("touch a/x a/b/x && mv a/x a/y && mv a/b/x a/b/y");
         assert!(root.join("a/b/secret/file").exists());
     });
 }
@@ -206,8 +215,8 @@ fn closed_paths_that_went_are_no_matter() {
         plan.closed = vec![root.join("gone"), root.join("file/gone"), root.join("a/b/gone")];
         plan.readable = vec![root.join("gone/too")];
         plan.writable.push(root.with_extension("gone"));
-        let mut stage = Stage::start(user, &plan);
-        stage.check("cat file");
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check("cat file");
     });
 }
 
@@ -216,7 +225,7 @@ fn a_closed_path_behind_a_locked_directory_is_closed_too() {
     each_user(|user, root| {
         // The owner could unlock it.
         write(root, "locked/secret", "secret");
-        mounts_stage::give_to_strange_group(&root.join("locked"));
+        mounts_fixture::give_to_strange_group(&root.join("locked"));
         fs::set_permissions(
             root.join("locked"),
             std::os::unix::fs::PermissionsExt::from_mode(0o000),
@@ -224,8 +233,8 @@ fn a_closed_path_behind_a_locked_directory_is_closed_too() {
         .expect("its mode can be set");
         let mut plan = confined(root);
         plan.closed = vec![root.join("locked/secret")];
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&["chmod 700 locked; grep secret locked/secret", "mv locked x"]);
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&["chmod 700 locked; grep secret locked/secret", "mv locked x"]);
     });
 }
 
@@ -236,14 +245,14 @@ fn links_are_followed_where_that_is_safe() {
         write(root, "real/file", "text");
         symlink("store", root.join("link")).expect("it can be made");
         symlink("real", root.join("work")).expect("it can be made");
-        // What is to be closed is closed wherever it is now.
+        // Closed files are closed at their current paths.
         let mut plan = confined(&root.join("real"));
         plan.closed = vec![root.join("link")];
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&["cat ../store/key", "cat ../link/key"]);
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&["cat ../store/key", "cat ../link/key"]);
         // What may be written is not.
-        let stage = Stage::try_start(user, &confined(&root.join("work")));
-        let error = stage.error.clone().unwrap_or_default();
+        let fixture = Fixture::try_start(user, &confined(&root.join("work")));
+        let error = fixture.error.clone().unwrap_or_default();
         assert!(error.starts_with("could not open `") && error.contains("/work`"), "{error}");
     });
 }
@@ -262,12 +271,12 @@ fn mounts_below_the_root_are_as_they_were() {
         );
         let mut plan = confined(root.path());
         plan.protected = vec![root.path().join("rw/deep/p")];
-        let mut stage = Stage::start_prepared(user, &plan, &["--mount"], &script);
-        stage.check("touch rw/x rw/deep/x");
-        stage.refuse(&["touch ro/x", "mkdir rw/deep/p/x", "mv rw/deep rw/other", "umount rw"]);
+        let mut fixture = Fixture::start_prepared(user, &plan, &["--mount"], &script);
+        fixture.check("touch rw/x rw/deep/x");
+        fixture.refuse(&["touch ro/x", "mkdir rw/deep/p/x", "mv rw/deep rw/other", "umount rw"]);
         // Nothing of that was made on the file system below.
         assert_eq!(fs::read_dir(root.path().join("rw")).expect("it is there").count(), 0);
-        stage.end();
+        fixture.end();
     }
 }
 
@@ -280,15 +289,15 @@ fn a_linked_directory_for_temporary_files_is_private_too() {
         let base = directory(user);
         let root = write(base.path(), "tmp/root/file", "text");
         let root = root.parent().expect("it has one");
-        // As on systems where /var/tmp is a link to /tmp, or lies elsewhere.
+        // As on systems where /var/tmp is a link to /tmp, or is elsewhere.
         let path = base.path().display();
         let script = format!(
             "mount -t tmpfs none /var; ln -s '{path}/tmp' /var/tmp; chmod 1777 '{path}/tmp'"
         );
-        let mut stage = Stage::start_prepared(user, &confined(root), &["--mount"], &script);
-        stage.check("cat file && touch x && touch /var/tmp/x && test -e /var/tmp/root/file");
+        let mut fixture = Fixture::start_prepared(user, &confined(root), &["--mount"], &script);
+        fixture.check("cat file && touch x && touch /var/tmp/x && test -e /var/tmp/root/file");
         assert!(!base.path().join("tmp/x").exists());
-        stage.end();
+        fixture.end();
     }
 }
 
@@ -301,11 +310,11 @@ fn the_whole_tree_can_be_writable() {
         let mut plan = confined(Path::new("/"));
         plan.closed = vec![root.join("closed")];
         plan.protected = vec![root.join("git/hooks")];
-        let mut stage = Stage::start(user, &plan);
+        let mut fixture = Fixture::start(user, &plan);
         let (inner, outer) = (root.display(), outside.path().display());
-        stage.check(&format!("touch '{outer}/x' /tmp/toolwright-x && rm /tmp/toolwright-x"));
+        fixture.check(&format!("touch '{outer}/x' /tmp/toolwright-x && rm /tmp/toolwright-x"));
         assert!(outside.path().join("x").exists());
-        stage.refuse(&[
+        fixture.refuse(&[
             &format!("cat '{inner}/closed/file'"),
             &format!("touch '{inner}/git/hooks/x'"),
             &format!("mv '{inner}/git' '{inner}/x'"),
@@ -329,12 +338,12 @@ fn with_all_files_what_is_closed_and_protected_holds() {
         plan.readable = vec![outside.path().join("closed/inner")];
         plan.protected = vec![root.join(".git/hooks"), root.join("absent")];
         let hosts = directory_in(user, Path::new("/tmp"));
-        let mut stage = Stage::start(user, &plan);
+        let mut fixture = Fixture::start(user, &plan);
         let outer = outside.path().display();
-        stage.check(&format!("touch '{outer}/x' '{}/x'", hosts.path().display()));
+        fixture.check(&format!("touch '{outer}/x' '{}/x'", hosts.path().display()));
         assert!(outside.path().join("x").exists() && hosts.path().join("x").exists());
-        stage.check(&format!("cat '{outer}/closed/inner/file'"));
-        stage.refuse(&[
+        fixture.check(&format!("cat '{outer}/closed/inner/file'"));
+        fixture.refuse(&[
             &format!("cat '{outer}/closed/file'"),
             &format!("mv '{outer}/closed' '{outer}/y'"),
             &format!("mv '{outer}' '{}/y'", hosts.path().display()),
@@ -345,7 +354,7 @@ fn with_all_files_what_is_closed_and_protected_holds() {
             "test -b /dev/[sv]da",
             "echo x > /sys/kernel/mm/ksm/run",
         ]);
-        stage.end();
+        fixture.end();
         assert!(!root.join("absent").exists());
     });
 }
@@ -353,8 +362,8 @@ fn with_all_files_what_is_closed_and_protected_holds() {
 #[test]
 fn a_missing_root_is_named() {
     each_user(|user, root| {
-        let stage = Stage::try_start(user, &confined(&root.join("missing")));
-        let error = stage.error.clone().unwrap_or_default();
+        let fixture = Fixture::try_start(user, &confined(&root.join("missing")));
+        let error = fixture.error.clone().unwrap_or_default();
         assert!(error.starts_with("could not open `") && error.contains("missing"), "{error}");
     });
 }
@@ -366,10 +375,10 @@ fn the_hosts_mounts_are_as_before() {
         let before = mounts();
         let mut plan = confined(root);
         plan.protected = vec![root.join(".git/hooks")];
-        let mut stage = Stage::start(user, &plan);
-        stage.check("true");
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check("true");
         assert_eq!(mounts(), before);
-        stage.end();
+        fixture.end();
         assert_eq!(mounts(), before);
     });
 }

@@ -1,11 +1,11 @@
 //! Granted directories: beside each other among temporary files, in each other, and replaced.
 
-mod mounts_stage;
+mod mounts_fixture;
 
 use std::fs;
 use std::path::Path;
 
-use mounts_stage::{Stage, confined, directory, directory_in, each_user, give, write};
+use mounts_fixture::{Fixture, confined, directory, directory_in, each_user, give, write};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Plan};
 
 fn granted(path: &Path) -> Granted {
@@ -37,17 +37,17 @@ fn directories_beside_each_other_among_temporary_files_can_all_be_written() {
             }
             let c = deep.join("c");
             make(user, &c);
-            let mut stage = Stage::start(user, &plan(&[&a, &b, &c]));
+            let mut fixture = Fixture::start(user, &plan(&[&a, &b, &c]));
             for path in [&a, &b, &c] {
-                stage.check(&format!("echo word > '{}/file'", path.display()));
+                fixture.check(&format!("echo word > '{}/file'", path.display()));
                 assert_eq!(fs::read_to_string(path.join("file")).expect("there"), "word\n");
             }
             // What leads there is not theirs.
             for path in [above.path(), &deep] {
-                stage.refuse(&[&format!("echo word > '{}/file'", path.display())]);
+                fixture.refuse(&[&format!("echo word > '{}/file'", path.display())]);
             }
             let name = |path: &Path| path.display().to_string();
-            stage.refuse(&[&format!("mv '{}' '{}'", name(&deep), name(&a.join("moved")))]);
+            fixture.refuse(&[&format!("mv '{}' '{}'", name(&deep), name(&a.join("moved")))]);
         }
     });
 }
@@ -71,12 +71,12 @@ fn a_granted_directory_in_a_writable_one_stays_where_it_is() {
         for files in [Files::Confined, Files::Full] {
             write(root, "way/inner/file", "inside");
             plan.files = files;
-            let mut stage = Stage::start(user, &plan);
-            stage.check(&in_root(
+            let mut fixture = Fixture::start(user, &plan);
+            fixture.check(&in_root(
                 &"echo x > way/inner/new && mkdir way/d && rm -r way/d".to_owned(),
             ));
             for attack in &attacks {
-                stage.refuse(&[&in_root(attack)]);
+                fixture.refuse(&[&in_root(attack)]);
             }
             assert!(inner.is_dir());
         }
@@ -88,10 +88,10 @@ fn a_root_in_a_writable_directory_stays_where_it_is() {
     each_user(|user, around| {
         let root = around.join("root");
         make(user, &root);
-        let mut stage = Stage::start(user, &plan(&[&root, around]));
+        let mut fixture = Fixture::start(user, &plan(&[&root, around]));
         let name = around.display();
-        stage.check(&format!("echo x > '{name}/file' && echo x > '{name}/root/file'"));
-        stage.refuse(&[&format!("mv '{name}/root' '{name}/moved'")]);
+        fixture.check(&format!("echo x > '{name}/file' && echo x > '{name}/root/file'"));
+        fixture.refuse(&[&format!("mv '{name}/root' '{name}/moved'")]);
         assert!(root.is_dir());
     });
 }
@@ -104,10 +104,10 @@ fn a_readable_directory_in_a_writable_one_stays_where_it_is() {
         let mut plan = plan(&[root]);
         plan.readable = vec![shared.clone()];
         plan.granted.push(granted(&shared));
-        let mut stage = Stage::start(user, &plan);
+        let mut fixture = Fixture::start(user, &plan);
         let name = root.display();
-        stage.refuse(&[&format!("mv '{name}/shared' '{name}/moved'")]);
-        stage.check(&format!("cat '{name}/shared/file'"));
+        fixture.refuse(&[&format!("mv '{name}/shared' '{name}/moved'")]);
+        fixture.check(&format!("cat '{name}/shared/file'"));
     });
 }
 
@@ -131,14 +131,14 @@ fn what_was_replaced_since_it_was_granted_is_not_bound() {
         for (kind, replace) in kinds {
             fs::rename(&inner, &moved).expect("moved");
             replace();
-            let stage = Stage::try_start(user, &plan);
-            let error = stage.error.as_deref().expect(kind);
+            let fixture = Fixture::try_start(user, &plan);
+            let error = fixture.error.as_deref().expect(kind);
             assert!(error.contains("find what was granted at"), "{kind}: {error}");
-            drop(stage);
+            drop(fixture);
             let _ = fs::remove_file(&inner).or_else(|_| fs::remove_dir(&inner));
             fs::rename(&moved, &inner).expect("moved back");
         }
-        let mut stage = Stage::start(user, &plan);
-        stage.check(&format!("echo x > '{}/file'", inner.display()));
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check(&format!("echo x > '{}/file'", inner.display()));
     });
 }

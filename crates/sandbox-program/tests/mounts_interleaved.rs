@@ -2,15 +2,15 @@
 //! for an absent protected path stands as long as one of them needs it, and is gone in the end.
 #![cfg(target_os = "linux")]
 
-mod mounts_stage;
+mod mounts_fixture;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use mounts_stage::stepped::Stepped;
-use mounts_stage::{Stage, confined, each_user, give};
+use mounts_fixture::stepped::Stepped;
+use mounts_fixture::{Fixture, confined, each_user, give};
 use toolwright_sandbox::plan::Plan;
 
 fn git(root: &Path) -> Plan {
@@ -40,7 +40,7 @@ fn one_leaves_and_one_comes_at_any_point_of_another() {
         // The end is where it has built its tree: from then on it only waits, and leaves in turn.
         'leaving: for leaves in 0.. {
             for comes in (leaves..).take(most) {
-                let first = Stage::without_workers(user, &plan);
+                let first = Fixture::without_workers(user, &plan);
                 let Some(mut stepped) = Stepped::start(user, &plan, ".git") else { return };
                 for _ in 0..leaves {
                     stepped.step();
@@ -55,7 +55,7 @@ fn one_leaves_and_one_comes_at_any_point_of_another() {
                 if stepped.has_built() {
                     break;
                 }
-                let mut last = Stage::without_workers(user, &plan);
+                let mut last = Fixture::without_workers(user, &plan);
                 stepped.finish();
                 tried += 1;
                 let at = format!("one leaves before call {leaves}, one comes before call {comes}");
@@ -87,13 +87,13 @@ fn what_one_leaves_that_is_killed_at_any_point_the_next_removes() {
         let is_left = |root: &&PathBuf| !below(root).is_empty();
         let left = roots.iter().filter(is_left).count();
         assert!(left > 10, "{left} of {} left something", roots.len());
-        // Nobody takes away what another one is just making.
+        // No supervisor removes a placeholder that another is making.
         sleep(Duration::from_millis(3_100));
         for (index, root) in roots.iter().enumerate() {
-            let mut stage = Stage::without_workers(user, &git(root));
+            let mut fixture = Fixture::without_workers(user, &git(root));
             assert_eq!(below(root), [root.join(".git")], "killed before call {index}");
-            assert_eq!(stage.run("@changed").1, 0, "killed before call {index}");
-            stage.end();
+            assert_eq!(fixture.run("@changed").1, 0, "killed before call {index}");
+            fixture.end();
             assert_eq!(below(root), Vec::<PathBuf>::new(), "killed before call {index}");
         }
     });
@@ -117,7 +117,7 @@ fn names_that_only_look_like_ours_stay() {
         }
         let before = below(root).len();
         sleep(Duration::from_millis(3_100));
-        Stage::without_workers(user, &git(root)).end();
+        Fixture::without_workers(user, &git(root)).end();
         assert_eq!(below(root).len(), before, "{:?}", below(root));
     });
 }

@@ -1,27 +1,27 @@
 //! The kernel's own files: devices, `/proc` and `/sys`.
 
-mod mounts_stage;
+mod mounts_fixture;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use mounts_stage::{Stage, confined, directory, each_user, is_root};
+use mounts_fixture::{Fixture, confined, directory, each_user, is_root};
 use toolwright_sandbox::plan::{Files, Plan};
 
 #[test]
 fn there_is_a_small_dev() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
-        let names = stage.check("ls /dev");
+        let mut fixture = Fixture::start(user, &confined(root));
+        let names = fixture.check("ls /dev");
         let expected =
             "fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero";
         assert_eq!(names.split_whitespace().collect::<Vec<_>>().join(" "), expected);
-        stage.check(
+        fixture.check(
             "echo x > /dev/null && echo x 2>/dev/null && test -z \"$(cat /dev/null)\" &&
              test $(head -c 5 /dev/zero | wc -c) = 5 && test $(head -c 5 /dev/urandom | wc -c) = 5 &&
              (echo x > /dev/stdout && echo x 2>&1 > /dev/stderr) 2>&1 | cat && echo x | cat /dev/stdin && ls /dev/fd/",
         );
-        stage.refuse(&[
+        fixture.refuse(&[
             "touch /dev/x",
             "rm /dev/null",
             "chmod 777 /dev",
@@ -42,11 +42,11 @@ fn there_is_a_small_dev() {
 #[test]
 fn terminals_are_private() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
-        // Those of the host are not to be seen, and one of its own can be had.
-        assert_eq!(stage.check("ls /dev/pts").trim(), "ptmx");
+        let mut fixture = Fixture::start(user, &confined(root));
+        // Those of the host are invisible, and a command can open one of its own.
+        assert_eq!(fixture.check("ls /dev/pts").trim(), "ptmx");
         let script = "script -qec 'test -t 0 && tty' /dev/null";
-        assert!(stage.check(script).starts_with("/dev/pts/0"));
+        assert!(fixture.check(script).starts_with("/dev/pts/0"));
     });
 }
 
@@ -56,7 +56,7 @@ fn devices_elsewhere_are_dead() {
         return;
     }
     let root = directory(0);
-    // The disk that the directory lies on, and something harmless.
+    // The disk of the directory, and a harmless device.
     let disk = fs::metadata(root.path()).expect("it is there").dev();
     for (name, kind, device) in [
         ("disk", rustix::fs::FileType::BlockDevice, disk),
@@ -68,10 +68,10 @@ fn devices_elsewhere_are_dead() {
     }
     assert!(fs::File::open(root.path().join("zero")).is_ok());
     for files in [Files::Confined, Files::Full] {
-        let mut stage = Stage::start(0, &Plan { files, ..confined(root.path()) });
-        stage.refuse(&["head -c 1 disk", "head -c 1 zero", "echo x > disk"]);
+        let mut fixture = Fixture::start(0, &Plan { files, ..confined(root.path()) });
+        fixture.refuse(&["head -c 1 disk", "head -c 1 zero", "echo x > disk"]);
         let script = "find . /dev /run -xdev -type b 2>/dev/null | while read -r d; do { true < \"$d\"; } 2>/dev/null && echo \"$d\"; done; true";
-        assert_eq!(stage.check(script), "");
+        assert_eq!(fixture.check(script), "");
     }
 }
 
@@ -80,15 +80,15 @@ fn no_program_gives_another_user() {
     if !is_root() {
         return;
     }
-    for user in mounts_stage::users() {
+    for user in mounts_fixture::users() {
         let root = directory(user);
         let program = root.path().join("id");
         fs::copy("/usr/bin/id", &program).expect("it can be copied");
         std::os::unix::fs::chown(&program, Some(4321), Some(4321)).expect("root can");
         fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o6755))
             .expect("root can");
-        let mut stage = Stage::start(user, &confined(root.path()));
-        assert_eq!(stage.check("./id -u").trim(), user.to_string());
+        let mut fixture = Fixture::start(user, &confined(root.path()));
+        assert_eq!(fixture.check("./id -u").trim(), user.to_string());
     }
 }
 
@@ -96,8 +96,8 @@ fn no_program_gives_another_user() {
 fn switches_of_the_kernel_cannot_be_set() {
     each_user(|user, root| {
         for files in [Files::Confined, Files::Full] {
-            let mut stage = Stage::start(user, &Plan { files, ..confined(root) });
-            stage.refuse(&[
+            let mut fixture = Fixture::start(user, &Plan { files, ..confined(root) });
+            fixture.refuse(&[
                 "cat /proc/sys/kernel/core_pattern > x; cat x > /proc/sys/kernel/core_pattern",
                 "echo 1 > /proc/sys/kernel/printk",
                 "echo 0 > /proc/sys/kernel/randomize_va_space",
@@ -119,7 +119,7 @@ fn switches_of_the_kernel_cannot_be_set() {
             // Each kind of file that can be written by its mode is on a read-only mount.
             let script = "find /proc/sys /sys -type f -perm /222 2>/dev/null | head -3000 |
                           while read -r f; do { true >> \"$f\"; } 2>/dev/null && echo \"$f\"; done; true";
-            assert_eq!(stage.check(script), "");
+            assert_eq!(fixture.check(script), "");
         }
     });
 }
@@ -127,7 +127,7 @@ fn switches_of_the_kernel_cannot_be_set() {
 #[test]
 fn windows_into_the_machine_are_shut() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
+        let mut fixture = Fixture::start(user, &confined(root));
         for name in [
             "kcore",
             "keys",
@@ -140,17 +140,17 @@ fn windows_into_the_machine_are_shut() {
             "latency_stats",
             "sched_debug",
         ] {
-            stage.check(&format!(
+            fixture.check(&format!(
                 "test ! -e /proc/{name} || test -z \"$(timeout 1 head -c 1 /proc/{name})\""
             ));
         }
         for name in ["/sys/kernel/debug", "/sys/kernel/tracing", "/sys/firmware"] {
-            stage.check(&format!("test -z \"$(ls {name} 2>/dev/null)\" || test {user} != 0"));
+            fixture.check(&format!("test -z \"$(ls {name} 2>/dev/null)\" || test {user} != 0"));
         }
         // What programs need is there.
-        stage.check(
+        fixture.check(
             "grep -q MemTotal /proc/meminfo && cat /proc/cpuinfo /proc/loadavg /proc/self/maps",
         );
-        stage.check("cat /proc/self/mountinfo /proc/sys/kernel/osrelease /proc/net/dev && ps ax");
+        fixture.check("cat /proc/self/mountinfo /proc/sys/kernel/osrelease /proc/net/dev && ps ax");
     });
 }

@@ -1,12 +1,12 @@
-//! Protected paths, those that exist and those that do not.
+//! Protected paths, existing and absent ones.
 
-mod mounts_stage;
+mod mounts_fixture;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use mounts_stage::{Stage, confined, each_user, write};
+use mounts_fixture::{Fixture, confined, each_user, write};
 use toolwright_sandbox::plan::Plan;
 
 fn git(root: &Path) -> Plan {
@@ -39,11 +39,11 @@ fn what_exists_cannot_be_changed_moved_or_replaced() {
         write(root, "sub/.git/HEAD", "text");
         let mut plan = git(&root.join("sub"));
         plan.writable.push(root.to_owned());
-        let mut stage = Stage::start(user, &plan);
-        stage.check(
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check(
             "echo x > .git/HEAD && touch .git/index && mv .git/index .git/other && touch ../x",
         );
-        stage.refuse(&[
+        fixture.refuse(&[
             "echo evil > .git/hooks/pre-commit",
             "echo evil > .git/hooks/new",
             "rm .git/hooks/pre-commit",
@@ -68,7 +68,7 @@ fn what_exists_cannot_be_changed_moved_or_replaced() {
             "umount .git/hooks",
             "umount -l .git",
         ]);
-        stage.end();
+        fixture.end();
         let git = root.join("sub/.git");
         assert_eq!(names(&git.join("hooks")), ["pre-commit"]);
         assert_eq!(fs::read_to_string(git.join("config")).expect("it is there"), "text");
@@ -78,9 +78,9 @@ fn what_exists_cannot_be_changed_moved_or_replaced() {
 #[test]
 fn what_is_absent_cannot_be_made() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &git(root));
-        stage.check("touch file && mkdir directory");
-        stage.refuse(&[
+        let mut fixture = Fixture::start(user, &git(root));
+        fixture.check("touch file && mkdir directory");
+        fixture.refuse(&[
             NEW_HOOK,
             NEW_CONFIG,
             "rmdir .git",
@@ -92,7 +92,7 @@ fn what_is_absent_cannot_be_made() {
             "touch .git/x",
             "ln -s directory .git/hooks",
         ]);
-        stage.end();
+        fixture.end();
         assert_eq!(names(root), ["directory", "file"]);
     });
 }
@@ -101,9 +101,9 @@ fn what_is_absent_cannot_be_made() {
 fn parts_that_are_absent_cannot_be_made() {
     each_user(|user, root| {
         write(root, ".git/HEAD", "text");
-        let mut stage = Stage::start(user, &git(root));
-        stage.check("touch .git/index && test -d .git/hooks && test -f .git/config");
-        stage.refuse(&[
+        let mut fixture = Fixture::start(user, &git(root));
+        fixture.check("touch .git/index && test -d .git/hooks && test -f .git/config");
+        fixture.refuse(&[
             NEW_HOOK,
             NEW_CONFIG,
             "rm .git/config",
@@ -111,7 +111,7 @@ fn parts_that_are_absent_cannot_be_made() {
             "mv .git x",
             "touch .git/index && mv .git/index .git/config",
         ]);
-        stage.end();
+        fixture.end();
         assert_eq!(names(&root.join(".git")), ["HEAD", "index"]);
     });
 }
@@ -121,15 +121,15 @@ fn a_file_on_the_way_is_protected() {
     each_user(|user, root| {
         // As in a worktree or a submodule.
         write(root, ".git", "gitdir: elsewhere");
-        let mut stage = Stage::start(user, &git(root));
-        stage.refuse(&[
+        let mut fixture = Fixture::start(user, &git(root));
+        fixture.refuse(&[
             "echo x > .git",
             "rm .git",
             "mv .git x",
             NEW_HOOK,
             "echo x > y && mv y .git",
         ]);
-        stage.end();
+        fixture.end();
         assert_eq!(
             fs::read_to_string(root.join(".git")).expect("it is there"),
             "gitdir: elsewhere"
@@ -149,8 +149,8 @@ fn links_on_the_way_are_pinned_and_followed() {
         let mut plan = git(&work);
         plan.writable.push(root.to_owned());
         plan.protected.push(work.join("absent/file"));
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&[
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&[
             "rm .git",
             "mv .git x",
             "ln -sfn work .git",
@@ -161,8 +161,8 @@ fn links_on_the_way_are_pinned_and_followed() {
             "mkdir -p ../missing && echo evil > ../missing/file",
             "rm absent",
         ]);
-        stage.check("test $(cat .git/config) = text && touch .git/x ../store/y");
-        stage.end();
+        fixture.check("test $(cat .git/config) = text && touch .git/x ../store/y");
+        fixture.end();
         assert_eq!(names(root), ["store", "work"]);
         assert_eq!(names(&root.join("store/hooks")), ["hook"]);
     });
@@ -173,14 +173,14 @@ fn links_are_followed_as_the_kernel_does() {
     each_user(|user, root| {
         write(root, "far/away/file", "text");
         write(root, "far/hooks/hook", "text");
-        // Not what it looks like: the kernel goes up from where the first link leads.
+        // It does not lead where it seems to: the kernel goes up from the target of the first link.
         symlink("far/away", root.join("near")).expect("it can be made");
         symlink("near/../hooks", root.join("hooks")).expect("it can be made");
         symlink(root.join("far/./away/.."), root.join("up")).expect("it can be made");
         let mut plan = confined(root);
         plan.protected = vec![root.join("hooks"), root.join("up/away/file")];
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&[
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&[
             "touch far/hooks/x",
             "mv far x",
             "rm hooks",
@@ -189,8 +189,8 @@ fn links_are_followed_as_the_kernel_does() {
             "mv far/away far/y",
             "echo x > far/away/file",
         ]);
-        stage.check("touch far/x far/away/x");
-        stage.end();
+        fixture.check("touch far/x far/away/x");
+        fixture.end();
         assert_eq!(names(root), ["far", "hooks", "near", "up"]);
     });
 }
@@ -202,8 +202,8 @@ fn circles_of_links_stay_circles() {
         symlink("a", root.join("b")).expect("it can be made");
         let mut plan = confined(root);
         plan.protected = vec![root.join("a/file")];
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&["rm a", "rm b", "mv a x", "mkdir x && mv -T x b", "echo x > a/file"]);
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&["rm a", "rm b", "mv a x", "mkdir x && mv -T x b", "echo x > a/file"]);
     });
 }
 
@@ -213,19 +213,19 @@ fn names_that_cannot_be_are_no_matter() {
         let mut plan = confined(root);
         plan.protected = vec![root.join("x".repeat(256)), PathBuf::from("/proc/none/x")];
         plan.protected.push(PathBuf::from("/etc/none/x"));
-        Stage::start(user, &plan).check("touch x");
+        Fixture::start(user, &plan).check("touch x");
     });
 }
 
 #[test]
 fn what_a_killed_supervisor_left_is_taken_over() {
     each_user(|user, root| {
-        let stage = Stage::start(user, &git(root));
-        stage.kill();
+        let fixture = Fixture::start(user, &git(root));
+        fixture.kill();
         assert_eq!(names(root), [".git"]);
-        let mut stage = Stage::start(user, &git(root));
-        stage.refuse(&[NEW_HOOK, NEW_CONFIG]);
-        stage.end();
+        let mut fixture = Fixture::start(user, &git(root));
+        fixture.refuse(&[NEW_HOOK, NEW_CONFIG]);
+        fixture.end();
         assert!(names(root).is_empty());
     });
 }
@@ -234,11 +234,12 @@ fn what_a_killed_supervisor_left_is_taken_over() {
 fn the_last_of_several_supervisors_removes_it() {
     each_user(|user, root| {
         for first_ends_first in [true, false] {
-            let mut stages = vec![Stage::start(user, &git(root)), Stage::start(user, &git(root))];
+            let mut fixtures =
+                vec![Fixture::start(user, &git(root)), Fixture::start(user, &git(root))];
             let ends = usize::from(!first_ends_first);
-            stages.remove(ends).end();
+            fixtures.remove(ends).end();
             assert_eq!(names(root), [".git"]);
-            let mut other = stages.remove(0);
+            let mut other = fixtures.remove(0);
             other.refuse(&[NEW_HOOK, NEW_CONFIG, "rmdir .git"]);
             other.end();
             assert!(names(root).is_empty());
@@ -253,9 +254,9 @@ fn many_supervisors_come_and_go_at_once() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..10 {
-                        let mut stage = Stage::start(user, &git(root));
-                        stage.refuse(&[NEW_HOOK]);
-                        stage.end();
+                        let mut fixture = Fixture::start(user, &git(root));
+                        fixture.refuse(&[NEW_HOOK]);
+                        fixture.end();
                     }
                 });
             }
@@ -267,18 +268,18 @@ fn many_supervisors_come_and_go_at_once() {
 #[test]
 fn a_lock_that_is_never_given_up_is_no_matter() {
     each_user(|user, root| {
-        Stage::start(user, &git(root)).kill();
+        Fixture::start(user, &git(root)).kill();
         let held = fs::File::open(root.join(".git")).expect("it is there");
         held.lock().expect("nobody else has it");
         // It is a directory like any other then, and stays.
-        let mut stage = Stage::start(user, &git(root));
-        assert_eq!(stage.run("@changed").1, 0);
-        stage.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
-        stage.end();
+        let mut fixture = Fixture::start(user, &git(root));
+        assert_eq!(fixture.run("@changed").1, 0);
+        fixture.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
+        fixture.end();
         drop(held);
-        let mut stage = Stage::start(user, &git(root));
-        stage.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
-        stage.end();
+        let mut fixture = Fixture::start(user, &git(root));
+        fixture.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
+        fixture.end();
         assert_eq!(names(root), [".git"]);
         assert!(names(&root.join(".git")).is_empty());
     });
@@ -294,9 +295,9 @@ fn directories_of_the_users_stay() {
         let mut plan = confined(root);
         plan.protected = own.clone();
         plan.protected.push(root.join("file.txt"));
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&["touch empty/x", "rmdir old", "echo x > file.txt"]);
-        stage.end();
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&["touch empty/x", "rmdir old", "echo x > file.txt"]);
+        fixture.end();
         assert_eq!(names(root), ["empty", "old"]);
     });
 }
@@ -306,19 +307,19 @@ fn what_the_host_puts_to_use_stays() {
     each_user(|user, root| {
         let mut plan = git(root);
         plan.protected.push(root.join("package.json"));
-        let mut stage = Stage::start(user, &plan);
-        stage.check("@changed");
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check("@changed");
         write(root, ".git/HEAD", "text");
         fs::write(root.join("package.json"), "{}").expect("it can be written");
-        assert_eq!(stage.run("@changed").1, 1);
-        stage.refuse(&["touch .git/x", "echo x > package.json"]);
-        stage.end();
+        assert_eq!(fixture.run("@changed").1, 1);
+        fixture.refuse(&["touch .git/x", "echo x > package.json"]);
+        fixture.end();
         assert_eq!(names(root), [".git", "package.json"]);
         assert_eq!(names(&root.join(".git")), ["HEAD"]);
 
         // Emptied again it is the host's all the same.
         fs::remove_file(root.join(".git/HEAD")).expect("it can be removed");
-        Stage::start(user, &plan).end();
+        Fixture::start(user, &plan).end();
         assert_eq!(names(root), [".git", "package.json"]);
     });
 }
@@ -331,15 +332,15 @@ fn it_is_noticed_when_a_mount_is_lost() {
         let mut plan = git(root);
         plan.closed = vec![root.join("secret")];
         for name in [".git/config", "secret"] {
-            let mut stage = Stage::start(user, &plan);
-            stage.check("@changed");
-            stage.check("touch x && mv x y && rm y");
-            stage.check("@changed");
-            // As a program does that saves a file. The mount on the old one goes.
+            let mut fixture = Fixture::start(user, &plan);
+            fixture.check("@changed");
+            fixture.check("touch x && mv x y && rm y");
+            fixture.check("@changed");
+            // As a program that saves a file. The mount on the old file is removed.
             let new = write(root, "new", "text");
             fs::rename(new, root.join(name)).expect("it can be replaced");
-            assert_eq!(stage.run("@changed").1, 1, "{name}");
-            assert_eq!(stage.run("@changed").1, 1, "{name}");
+            assert_eq!(fixture.run("@changed").1, 1, "{name}");
+            assert_eq!(fixture.run("@changed").1, 1, "{name}");
         }
     });
 }
@@ -349,11 +350,11 @@ fn it_is_noticed_when_the_root_is_another() {
     each_user(|user, above| {
         let root = above.join("root");
         make_directory(user, &root);
-        let mut stage = Stage::start(user, &confined(&root));
-        stage.check("@changed");
+        let mut fixture = Fixture::start(user, &confined(&root));
+        fixture.check("@changed");
         fs::remove_dir(&root).expect("it can be removed");
         make_directory(user, &root);
-        assert_eq!(stage.run("@changed").1, 1);
+        assert_eq!(fixture.run("@changed").1, 1);
     });
 }
 
@@ -361,17 +362,17 @@ fn it_is_noticed_when_the_root_is_another() {
 fn a_directory_without_write_permission_is_no_way_round() {
     each_user(|user, root| {
         make_directory(user, &root.join("locked"));
-        mounts_stage::give_to_strange_group(&root.join("locked"));
+        mounts_fixture::give_to_strange_group(&root.join("locked"));
         let modes = [0o555, 0o500];
         for mode in modes {
             let locked = root.join("locked");
             fs::set_permissions(&locked, PermissionsExt::from_mode(mode)).expect("it can be set");
             let mut plan = confined(&locked);
             plan.protected = vec![locked.join("absent/file")];
-            let mut stage = Stage::start(user, &plan);
-            stage.refuse(&["chmod 700 . && mkdir -p absent && touch absent/file"]);
+            let mut fixture = Fixture::start(user, &plan);
+            fixture.refuse(&["chmod 700 . && mkdir -p absent && touch absent/file"]);
             fs::set_permissions(&locked, PermissionsExt::from_mode(mode)).expect("it can be set");
-            stage.end();
+            fixture.end();
             assert!(names(&locked).is_empty());
             assert_eq!(
                 fs::metadata(&locked).expect("it is there").permissions().mode() & 0o777,
@@ -388,12 +389,12 @@ fn a_protected_path_may_be_the_root_or_hold_writable_ones() {
         let mut plan = confined(root);
         plan.writable.push(root.join("p/inner"));
         plan.protected = vec![root.join("p")];
-        let mut stage = Stage::start(user, &plan);
-        stage.check("touch x p/inner/x");
-        stage.refuse(&["touch p/x", "mv p x", "mv p/inner p/x"]);
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check("touch x p/inner/x");
+        fixture.refuse(&["touch p/x", "mv p x", "mv p/inner p/x"]);
         plan.protected = vec![root.to_owned()];
-        let mut stage = Stage::start(user, &plan);
-        stage.refuse(&["touch y"]);
-        stage.check("touch p/inner/y");
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.refuse(&["touch y"]);
+        fixture.check("touch p/inner/y");
     });
 }

@@ -1,8 +1,8 @@
-//! What it costs. Run with `--ignored --nocapture`, optimised.
+//! The cost of a tree. Run with `--ignored --nocapture`, optimised.
 
-mod mounts_stage;
+mod mounts_fixture;
 
-use mounts_stage::{Stage, confined, each_user};
+use mounts_fixture::{Fixture, confined, each_user};
 use toolwright_sandbox::plan::{Network, Plan};
 
 const RUNS: usize = 100;
@@ -18,12 +18,12 @@ fn times() {
             let plan = Plan { network, ..plan.clone() };
             let (mut enter, mut build, mut worker) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..RUNS {
-                let mut stage = Stage::start(user, &plan);
-                let times = numbers(&stage.run("@times").0);
+                let mut fixture = Fixture::start(user, &plan);
+                let times = numbers(&fixture.run("@times").0);
                 enter.push(times[0]);
                 build.push(times[1] - times[0]);
-                worker.push(numbers(&stage.run("@worker-time").0)[0]);
-                stage.end();
+                worker.push(numbers(&fixture.run("@worker-time").0)[0]);
+                fixture.end();
             }
             let [enter, build, worker] = [enter, build, worker].map(median);
             eprintln!("{network:?}: enter {enter} us, build {build} us, worker {worker} us");

@@ -1,12 +1,12 @@
-//! The namespaces commands run in, and what is left of root's powers.
+//! The namespaces of commands, and the capabilities that are left to root.
 
-mod mounts_stage;
+mod mounts_fixture;
 
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
-use mounts_stage::{NOBODY, Stage, confined, directory, each_user, is_root, users};
+use mounts_fixture::{Fixture, NOBODY, confined, directory, each_user, is_root, users};
 use rustix::process::{Pid, Resource, WaitOptions, getrlimit, setrlimit, waitpid};
 use toolwright_sandbox::layers::{Layer, Layers};
 use toolwright_sandbox::plan::{Network, Plan};
@@ -15,9 +15,9 @@ use toolwright_sandbox_program::namespaces::{self, Forked};
 #[test]
 fn all_of_them_hold() {
     each_user(|user, root| {
-        let stage = Stage::start(user, &confined(root));
+        let fixture = Fixture::start(user, &confined(root));
         for layer in ["user", "mount", "pid", "ipc", "net", "loopback"] {
-            assert!(stage.layers.contains(&format!("{layer}: Holds")), "{}", stage.layers);
+            assert!(fixture.layers.contains(&format!("{layer}: Holds")), "{}", fixture.layers);
         }
     });
 }
@@ -25,10 +25,10 @@ fn all_of_them_hold() {
 #[test]
 fn making_workers_does_not_change_the_tree() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
+        let mut fixture = Fixture::start(user, &confined(root));
         for _ in 0..3 {
-            stage.check("@changed");
-            stage.check("true");
+            fixture.check("@changed");
+            fixture.check("true");
         }
     });
 }
@@ -36,21 +36,21 @@ fn making_workers_does_not_change_the_tree() {
 #[test]
 fn users_are_mapped_to_themselves() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
+        let mut fixture = Fixture::start(user, &confined(root));
         let fields = |text: &str| -> Vec<u32> {
             text.split_whitespace().map(|field| field.parse().expect("a number")).collect()
         };
         let host = fields(&fs::read_to_string("/proc/self/uid_map").expect("there is one"));
         for map in ["uid_map", "gid_map"] {
-            let map = fields(&stage.check(&format!("cat /proc/self/{map}")));
+            let map = fields(&fixture.check(&format!("cat /proc/self/{map}")));
             if user == 0 {
                 assert_eq!((map[0], map[1], map[2]), (host[0], host[0], host[2]));
             } else {
                 assert_eq!(map, [user, user, 1]);
             }
         }
-        assert_eq!(stage.check("id -u").trim(), user.to_string());
-        let groups = stage.check("cat /proc/self/setgroups");
+        assert_eq!(fixture.check("id -u").trim(), user.to_string());
+        let groups = fixture.check("cat /proc/self/setgroups");
         assert_eq!(groups.trim(), if user == 0 { "allow" } else { "deny" });
     });
 }
@@ -61,18 +61,18 @@ fn root_works_with_the_files_of_others() {
         return;
     }
     let root = directory(0);
-    let mut stage = Stage::start(0, &confined(root.path()));
-    stage.check(
+    let mut fixture = Fixture::start(0, &confined(root.path()));
+    fixture.check(
         "touch f && chown 1234:1234 f && chmod 600 f && cat f && test $(stat -c %u f) = 1234",
     );
-    stage.check("setpriv --reuid 1234 --regid 1234 --clear-groups touch /tmp/theirs");
+    fixture.check("setpriv --reuid 1234 --regid 1234 --clear-groups touch /tmp/theirs");
 }
 
 #[test]
 fn only_harmless_capabilities_are_left() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
-        let status = stage.check("cat /proc/self/status");
+        let mut fixture = Fixture::start(user, &confined(root));
+        let status = fixture.check("cat /proc/self/status");
         let set = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
             u64::from_str_radix(line.trim(), 16).expect("a number")
@@ -89,8 +89,8 @@ fn only_harmless_capabilities_are_left() {
 #[test]
 fn nothing_nests_further() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
-        stage.refuse(&[
+        let mut fixture = Fixture::start(user, &confined(root));
+        fixture.refuse(&[
             "unshare --user true",
             "unshare --user --map-root-user --mount true",
             "unshare --mount true",
@@ -114,21 +114,21 @@ fn nothing_nests_further() {
 #[test]
 fn processes_of_the_host_are_out_of_reach() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
+        let mut fixture = Fixture::start(user, &confined(root));
         let host = std::process::id();
-        stage.check("test $(ls /proc | grep -c '^[0-9]*$') -lt 8");
-        stage.refuse(&[
+        fixture.check("test $(ls /proc | grep -c '^[0-9]*$') -lt 8");
+        fixture.refuse(&[
             &format!("ls /proc/{host}"),
             &format!("kill -0 {host}"),
             "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep CARGO",
         ]);
         // Each worker has its own.
-        let own = stage.check("readlink /proc/self/ns/pid");
+        let own = fixture.check("readlink /proc/self/ns/pid");
         assert_ne!(
             own.trim(),
             fs::read_link("/proc/self/ns/pid").expect("there is one").to_string_lossy()
         );
-        stage.check("test $(readlink /proc/self) -gt 1");
+        fixture.check("test $(readlink /proc/self) -gt 1");
     });
 }
 
@@ -138,15 +138,15 @@ fn loopback_is_private_and_works() {
     let address = host.local_addr().expect("an address");
     each_user(|user, root| {
         let plan = confined(root);
-        let mut stage = Stage::start(user, &plan);
-        stage.check("@talk");
-        stage.refuse(&[&format!("@connect {address}")]);
+        let mut fixture = Fixture::start(user, &plan);
+        fixture.check("@talk");
+        fixture.refuse(&[&format!("@connect {address}")]);
 
-        let mut without = Stage::start(user, &Plan { network: Network::Nothing, ..plan.clone() });
+        let mut without = Fixture::start(user, &Plan { network: Network::Nothing, ..plan.clone() });
         without.refuse(&["@talk", &format!("@connect {address}")]);
 
         for network in [Network::Open, Network::HostLoopback] {
-            let mut open = Stage::start(user, &Plan { network, ..plan.clone() });
+            let mut open = Fixture::start(user, &Plan { network, ..plan.clone() });
             open.check(&format!("@connect {address}"));
         }
     });
@@ -155,13 +155,13 @@ fn loopback_is_private_and_works() {
 #[test]
 fn message_queues_and_shared_memory_are_private() {
     each_user(|user, root| {
-        let mut stage = Stage::start(user, &confined(root));
+        let mut fixture = Fixture::start(user, &confined(root));
         let host = fs::read_link("/proc/self/ns/ipc").expect("there is one");
-        let theirs = stage.check("readlink /proc/self/ns/ipc");
+        let theirs = fixture.check("readlink /proc/self/ns/ipc");
         assert_ne!(theirs.trim(), host.to_string_lossy());
         // The commands of one supervisor share them.
-        stage.check("ipcmk -Q && touch /dev/mqueue/queue");
-        stage.check("ipcs -q | grep 0x && test -e /dev/mqueue/queue");
+        fixture.check("ipcmk -Q && touch /dev/mqueue/queue");
+        fixture.check("ipcs -q | grep 0x && test -e /dev/mqueue/queue");
     });
 }
 
@@ -171,10 +171,10 @@ fn sockets_on_read_only_mounts_are_for_the_filter_to_stop() {
         let outside = directory(user);
         let path = outside.path().join("socket");
         let _listener = UnixListener::bind(&path).expect("a socket");
-        let mut stage = Stage::start(user, &confined(root));
-        // Mounts do not stop this. Should that change, the documentation has to.
+        let mut fixture = Fixture::start(user, &confined(root));
+        // Mounts do not prevent this. If that changes, the documentation must too.
         if user == 0 {
-            stage.check(&format!("@unix {}", path.display()));
+            fixture.check(&format!("@unix {}", path.display()));
         }
     });
 }
@@ -187,15 +187,19 @@ fn without_a_user_namespace_root_has_the_others() {
     let root = directory(0);
     let forbid = "echo 0 > /proc/sys/user/max_user_namespaces";
     let options = ["--user", "--map-root-user", "--mount"];
-    let mut stage = Stage::start_prepared(0, &confined(root.path()), &options, forbid);
-    assert_eq!(stage.error, None);
-    assert!(stage.layers.contains(&format!("user: Refused({})", libc::ENOSPC)), "{}", stage.layers);
+    let mut fixture = Fixture::start_prepared(0, &confined(root.path()), &options, forbid);
+    assert_eq!(fixture.error, None);
+    assert!(
+        fixture.layers.contains(&format!("user: Refused({})", libc::ENOSPC)),
+        "{}",
+        fixture.layers
+    );
     for layer in ["mount", "pid", "ipc", "net", "loopback"] {
-        assert!(stage.layers.contains(&format!("{layer}: Holds")), "{}", stage.layers);
+        assert!(fixture.layers.contains(&format!("{layer}: Holds")), "{}", fixture.layers);
     }
-    stage.check("touch f");
-    stage.check("@talk");
-    stage.refuse(&["touch /etc/x", "mount -t tmpfs none /tmp"]);
+    fixture.check("touch f");
+    fixture.check("@talk");
+    fixture.refuse(&["touch /etc/x", "mount -t tmpfs none /tmp"]);
 }
 
 #[test]
@@ -208,15 +212,15 @@ fn without_any_namespace_workers_still_come() {
                       echo 0 > /proc/sys/user/max_${kind}_namespaces
                   done";
     let options = ["--user", "--map-root-user", "--mount"];
-    // The only user of that namespace is root, and it is not told from a real one.
-    let mut stage = Stage::start_prepared(0, &confined(root.path()), &options, forbid);
-    assert_eq!(stage.error, None);
+    // The only user of that namespace is root, which looks like a real one.
+    let mut fixture = Fixture::start_prepared(0, &confined(root.path()), &options, forbid);
+    assert_eq!(fixture.error, None);
     for layer in ["user", "mount", "pid", "ipc", "net"] {
         let refused = format!("{layer}: Refused({})", libc::ENOSPC);
-        assert!(stage.layers.contains(&refused), "{layer} {}", stage.layers);
+        assert!(fixture.layers.contains(&refused), "{layer} {}", fixture.layers);
     }
-    assert!(stage.layers.contains("loopback: Unused"), "{}", stage.layers);
-    stage.check("true");
+    assert!(fixture.layers.contains("loopback: Unused"), "{}", fixture.layers);
+    fixture.check("true");
 }
 
 #[test]
@@ -226,12 +230,12 @@ fn in_a_container_without_other_users_all_of_them_hold() {
     }
     let root = directory(0);
     let options = ["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"];
-    let mut stage = Stage::start_prepared(0, &confined(root.path()), &options, "");
-    assert_eq!(stage.error, None);
-    assert!(!stage.layers.contains("Refused"), "{}", stage.layers);
-    stage.check("touch f && test $(id -u) = 0");
-    stage.check("@talk");
-    stage.refuse(&["touch /etc/x", "mount -t tmpfs none /tmp", "umount /tmp"]);
+    let mut fixture = Fixture::start_prepared(0, &confined(root.path()), &options, "");
+    assert_eq!(fixture.error, None);
+    assert!(!fixture.layers.contains("Refused"), "{}", fixture.layers);
+    fixture.check("touch f && test $(id -u) = 0");
+    fixture.check("@talk");
+    fixture.refuse(&["touch /etc/x", "mount -t tmpfs none /tmp", "umount /tmp"]);
 }
 
 #[test]
@@ -244,16 +248,16 @@ fn where_proc_is_masked_there_is_no_process_namespace() {
         // As container runtimes do it.
         let mask = "mount --bind /dev/null /proc/timer_list; mount -t tmpfs none /proc/fs";
         let plan = confined(root.path());
-        let mut stage = Stage::start_prepared(user, &plan, &["--mount"], mask);
-        assert_eq!(stage.error, None);
+        let mut fixture = Fixture::start_prepared(user, &plan, &["--mount"], mask);
+        assert_eq!(fixture.error, None);
         let refused = format!("pid: Refused({})", libc::EPERM);
-        assert!(stage.layers.contains(&refused), "{}", stage.layers);
+        assert!(fixture.layers.contains(&refused), "{}", fixture.layers);
         for layer in ["user", "mount", "ipc", "net", "loopback"] {
-            assert!(stage.layers.contains(&format!("{layer}: Holds")), "{}", stage.layers);
+            assert!(fixture.layers.contains(&format!("{layer}: Holds")), "{}", fixture.layers);
         }
-        stage.check("touch f && test -d /proc/$$");
-        stage.check("@changed");
-        stage.refuse(&[
+        fixture.check("touch f && test -d /proc/$$");
+        fixture.check("@changed");
+        fixture.refuse(&[
             "touch /etc/x",
             "echo 1 > /proc/sys/vm/drop_caches",
             "echo x > /proc/self/comm",
@@ -264,13 +268,14 @@ fn where_proc_is_masked_there_is_no_process_namespace() {
     }
 }
 
-/// What a supervisor does, in a child that is somebody without privileges; its status.
+/// Runs the steps of a supervisor in a child without privileges, and returns its status.
 fn as_nobody(work: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child has one thread, uses the allocator, which libc makes safe to use after a
     // fork, and leaves by `_exit`.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: calls that change who this child is; a user who is nobody yet cannot, and need not.
+        // SAFETY: the calls change only the identity of this child. They fail for an ordinary user,
+        // who needs none of them.
         let status = unsafe {
             if is_root() {
                 libc::setgroups(0, std::ptr::null());

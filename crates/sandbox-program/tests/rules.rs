@@ -1,4 +1,4 @@
-//! What a command under the rules can and cannot write.
+//! What a command under the rules can write.
 #![cfg(target_os = "linux")]
 
 #[path = "rules/child.rs"]
@@ -172,7 +172,7 @@ fn devices() {
     for user in users() {
         let (_keep, dir) = tree();
         fs::create_dir(dir.join("in")).expect("directory");
-        // The random device: what it is asked is harmless, and others of its kind are not.
+        // The random device: the request is harmless, and others of its kind are not.
         for node in ["in/node", "node"] {
             let mode = Mode::from_raw_mode(0o666);
             let device = rustix::fs::makedev(1, 8);

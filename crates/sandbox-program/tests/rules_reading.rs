@@ -31,7 +31,7 @@ fn files(dir: &Path, names: &[&str]) {
     }
 }
 
-/// A plan with a root beside what is closed.
+/// A plan with a root beside the closed paths.
 fn closing(dir: &Path, closed: &[&str]) -> Plan {
     let mut plan = plan(&dir.join("root"));
     plan.closed = closed.iter().map(|name| dir.join(name)).collect();
@@ -172,7 +172,7 @@ fn moving_opens_nothing() {
             }
             refused(exchange("home/.netrc", "free/file"));
             fs::rename(at("free/file"), at("home/pub/moved")).expect("between open places");
-            // In its own directory it may take any name, and stays what it is.
+            // In its own directory it may take any name, and remains readable.
             fs::rename(at("home/.netrc"), at("home/renamed")).expect("rename");
             assert!(!can_read(&at("home/renamed")));
             exchange("home/.ssh", "home/pub").expect("exchange");
@@ -204,7 +204,7 @@ fn a_closed_path_in_a_writable_one_is_reported_open() {
     }
 }
 
-/// The plan has no links, so that one in a place it names was put there by somebody else.
+/// The plan has no links, so another process has put this one there.
 #[test]
 fn a_link_in_the_place_of_a_readable_path_opens_nothing() {
     for user in users() {

@@ -1,4 +1,4 @@
-//! What the rules say about other processes, and about sockets.
+//! The rules on other processes, and on sockets.
 #![cfg(target_os = "linux")]
 
 #[path = "rules/child.rs"]
@@ -32,7 +32,7 @@ impl Outsider {
         let mut command = Command::new("sleep");
         command.arg("60").env("SECRET", "outside").stdin(Stdio::null());
         let outsider = Self(command.spawn().expect("sleep"));
-        // What it has of its own comes a moment after the start.
+        // Its own descriptors appear a moment after the start.
         let environment = format!("/proc/{}/environ", outsider.0.id());
         while fs::read(&environment).is_ok_and(|environment| environment.is_empty()) {
             std::thread::sleep(Duration::from_millis(1));
@@ -47,13 +47,13 @@ impl Outsider {
 
 impl Drop for Outsider {
     fn drop(&mut self) {
-        // By who is still outside.
+        // By a process that is still outside.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs in a child that is under the rules, which has been started by one that is not.
+/// Runs in a child under the rules, whose parent is not.
 fn confined(network: Network, own_net: bool, run: impl FnOnce()) {
     let (_keep, dir) = tree();
     let mut plan = plan(&dir);
@@ -95,7 +95,7 @@ fn signals_end_at_the_command() {
     }
 }
 
-/// Nothing is known about who is outside that only who may trace it may know.
+/// Whatever needs the right to trace is hidden about processes outside.
 #[test]
 fn other_processes_keep_their_secrets() {
     const SECRETS: [&str; 4] = ["environ", "maps", "mem", "auxv"];

@@ -1,4 +1,4 @@
-//! What can be read under the rules, for any tree and anything closed in it.
+//! Readable files under the rules, for any tree and any closed paths in it.
 #![cfg(target_os = "linux")]
 
 #[path = "rules/child.rs"]
@@ -82,8 +82,8 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the rules are to mean: all below a writable path can be read; of the others, what is said
-/// last on the way down to a path counts.
+/// The meaning of the rules: everything below a writable path is readable; elsewhere the deepest
+/// rule above a path decides.
 fn is_readable(path: &Path, plan: &Plan) -> bool {
     if plan.writable.iter().any(|writable| path.starts_with(writable)) {
         return true;
@@ -132,7 +132,7 @@ fn readability_is_as_specified_for_any_tree() {
                 for path in all.iter().filter(|path| path.is_file()) {
                     assert_eq!(can_read(path), is_readable(path, &plan), "{}", path.display());
                 }
-                // A link is worth what it leads to.
+                // A link is as readable as its target.
                 for (link, _) in &case.links {
                     if let Ok(target) = dir.join(link).canonicalize()
                         && target.is_file()

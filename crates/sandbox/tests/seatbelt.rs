@@ -1,4 +1,4 @@
-//! What the profile for macOS says. Read as text, so that it is tested everywhere.
+//! The profile for macOS, read as text, so that it is tested everywhere.
 
 #[path = "seatbelt/profile.rs"]
 mod profile;
@@ -158,7 +158,7 @@ fn the_deeper_path_counts() {
     }
 }
 
-/// Rules go by path, so that nothing on the way to a closed or protected path may get another.
+/// Rules go by path, so no directory above a closed or protected path may get another name.
 #[test]
 fn what_is_closed_or_protected_keeps_its_name() {
     let mut plan = plan();
@@ -239,7 +239,7 @@ fn the_network_is_denied_unless_asked_for() {
     }
 }
 
-/// What would start a program outside, or speak for the user.
+/// Services that start programs outside, or act for the user.
 #[test]
 fn nothing_leads_out_of_the_sandbox() {
     for network in [Network::Open, Network::HostLoopback, Network::Nothing] {
@@ -335,7 +335,7 @@ fn plans<S: Strategy<Value = PathBuf>>(path: fn() -> S) -> impl Strategy<Value =
     )
 }
 
-/// What a plan means for a path: can it be read, and can it be written.
+/// The meaning of a plan for a path: whether it can be read, and written.
 fn meaning(plan: &Plan, path: &Path) -> (bool, bool) {
     let depth = |paths: &[PathBuf]| {
         let above = paths.iter().filter(|said| path.starts_with(said));

@@ -1,4 +1,4 @@
-//! What is written is read back, and nothing that is read does harm.
+//! Messages are read as they were written, and no bytes do harm.
 
 #![cfg(target_os = "linux")]
 
@@ -144,7 +144,7 @@ proptest! {
         let _ = read_order(&content);
         let _ = Reply::read(&content);
         if let Ok(HostMessage::Run(frame)) = read_request_frame(&content) {
-            // As many ends as it says, so that nobody looks past the last.
+            // As many ends as it counts, so that no reader looks past the last.
             prop_assert_eq!(frame.words.split(|byte| *byte == 0).count() - 1, frame.count);
             prop_assert!(frame.arguments <= frame.count && frame.arguments > 0);
         }

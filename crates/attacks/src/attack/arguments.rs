@@ -1,4 +1,4 @@
-//! What an attack is told.
+//! The arguments of an attack.
 
 use std::ffi::CString;
 use std::io;

@@ -176,7 +176,7 @@ fn unnamed_link(arguments: &Arguments) -> Outcome {
     Ok(String::new())
 }
 
-/// By as many `..` as it takes, from the working directory.
+/// By enough `..` to reach the root from the working directory.
 fn climb_create(arguments: &Arguments) -> Outcome {
     let target = arguments.text(0)?;
     let path = format!("{}{}", "../".repeat(64), target.trim_start_matches('/'));
@@ -217,7 +217,7 @@ fn list(arguments: &Arguments) -> Outcome {
     Ok(names.join(" "))
 }
 
-/// Makes others wait who open the file to write to it.
+/// Delays every process that opens the file for writing.
 fn lease(arguments: &Arguments) -> Outcome {
     const SET_LEASE: i32 = 1024;
     let file = File::open(arguments.text(0)?).named("open")?;

@@ -16,7 +16,7 @@ struct Handle {
     bytes: [u8; SPACE],
 }
 
-/// The number of a file, as text: told to an attack that cannot reach the path.
+/// The handle of a file, as text, for an attack that cannot reach the path.
 fn handle_of(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
     let mut handle = Handle { length: SPACE as u32, kind: 0, bytes: [0; SPACE] };

@@ -51,7 +51,7 @@ pub(crate) fn family(address: SocketAddr) -> i32 {
 
 /// Takes over a descriptor that a system call has just returned.
 pub(crate) fn owned(descriptor: usize) -> OwnedFd {
-    // SAFETY: it comes straight from a call that made it, and nobody else knows of it.
+    // SAFETY: the call above has just made the descriptor, which has no other owner.
     unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) }
 }
 
@@ -162,7 +162,7 @@ fn udplite(arguments: &Arguments) -> Outcome {
     stream_over(fd, address, arguments.text(1)?)
 }
 
-/// Waits for somebody outside to come, and greets them: what a command listens on may be a hole, too.
+/// Waits for a client from outside and greets it: a listening command may be a hole, too.
 fn serve(arguments: &Arguments) -> Outcome {
     let listener = TcpListener::bind(arguments.address(0)?).named("bind")?;
     listener.set_nonblocking(true).named("fcntl")?;
@@ -187,8 +187,8 @@ fn serve_udp(arguments: &Arguments) -> Outcome {
     Ok(String::new())
 }
 
-/// Connects to the first address, which may be allowed, while another thread keeps writing the second
-/// one over it: whoever checks the address and lets the kernel read it again is fooled.
+/// Connects to the first address, which may be allowed, while another thread keeps overwriting it
+/// with the second. A check that lets the kernel read the address again is fooled.
 fn swap_address(arguments: &Arguments) -> Outcome {
     let (good, bad) = (arguments.address(0)?, arguments.address(1)?);
     let token = arguments.text(2)?;

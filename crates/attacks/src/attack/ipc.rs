@@ -30,7 +30,7 @@ pub(crate) fn attach(id: i32) -> Result<*mut u8, crate::outcome::Refused> {
 
 /// The words in a segment up to the first zero.
 pub(crate) fn text_at(place: *const u8) -> String {
-    // SAFETY: a segment has a page at least, and this is one that is mapped.
+    // SAFETY: the segment is mapped, and is at least a page long.
     let bytes = unsafe { std::slice::from_raw_parts(place, 64) };
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }

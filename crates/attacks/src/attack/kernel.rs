@@ -65,7 +65,7 @@ fn domain_name(arguments: &Arguments) -> Outcome {
     Ok(String::new())
 }
 
-/// The error that the clock is said to have, in microseconds: a value nobody lives by.
+/// The error of the clock, in microseconds: a value that no real clock has.
 fn clock_error(arguments: &Arguments) -> Outcome {
     // SAFETY: all fields may be zero.
     let mut clock: libc::timex = unsafe { std::mem::zeroed() };

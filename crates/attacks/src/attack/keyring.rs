@@ -20,7 +20,7 @@ pub(crate) fn add(name: &str, token: &str) -> Result<usize, Refused> {
     let number = libc::SYS_add_key;
     let key =
         system_call!("add_key", number, kind.as_ptr(), name.as_ptr(), place, length, USER_KEYRING)?;
-    // Readable for the user, and not only for whoever holds a link to it.
+    // Readable for the user, and not only for holders of a link to it.
     system_call!("keyctl", libc::SYS_keyctl, SET_PERMISSIONS, key, 0x3f3f_0000)?;
     Ok(key)
 }

@@ -48,8 +48,8 @@ pub(crate) fn secret_file(secret: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// `parent SECRET -- program …`: stands where the supervisor of a command stands, with a descriptor
-/// to steal, and says that it lives when the program has ended.
+/// `parent SECRET -- program …`: takes the place of a command's supervisor, with a descriptor to
+/// steal, and reports that it lives when the program has ended.
 fn parent(arguments: &Arguments) -> Outcome {
     let _held = secret_file(arguments.text(0)?).named("memfd_create")?;
     let (program, rest) = arguments.command()?;

@@ -26,7 +26,7 @@ pub(crate) fn fork(work: impl FnOnce()) -> Result<i32, Refused> {
     check("fork", child.into())?;
     if child == 0 {
         work();
-        // SAFETY: ends the child without running what the parent wants run at its own end.
+        // SAFETY: `_exit` ends the child without running the handlers of the parent.
         unsafe { libc::_exit(0) };
     }
     Ok(child)
@@ -41,7 +41,7 @@ fn end_all(children: &[i32]) {
     }
 }
 
-/// So many processes at once.
+/// Starts this number of processes at once.
 fn processes(arguments: &Arguments) -> Outcome {
     let wanted = arguments.number::<usize>(0)?;
     let mut children = Vec::new();
@@ -66,7 +66,7 @@ fn threads(arguments: &Arguments) -> Outcome {
     Ok(format!("<{wanted} threads>"))
 }
 
-/// Touches every page of so many bytes.
+/// Touches every page of this number of bytes.
 fn touch(bytes: usize) -> Result<(), Refused> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -86,7 +86,7 @@ fn memory(arguments: &Arguments) -> Outcome {
     Ok("all of it".to_owned())
 }
 
-/// So much in each of so many processes, at the same time.
+/// Uses this much memory in each of several processes, at the same time.
 fn memory_of_many(arguments: &Arguments) -> Outcome {
     let (bytes, count) = (arguments.number::<usize>(0)?, arguments.number::<usize>(1)?);
     let mut ready = Vec::new();
@@ -114,7 +114,7 @@ fn memory_of_many(arguments: &Arguments) -> Outcome {
     Ok("all of it".to_owned())
 }
 
-/// So many milliseconds of a processor.
+/// Uses a processor for this number of milliseconds.
 fn burn(arguments: &Arguments) -> Outcome {
     let wanted = Duration::from_millis(arguments.number(0)?);
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,7 +1,7 @@
-//! `attack linger HOW MARK SECONDS end|stay`: leaves processes behind that do not want to end.
+//! `attack linger HOW MARK SECONDS end|stay`: leaves processes behind that resist their end.
 //!
-//! `MARK` is there to be found among the arguments of those that are left. With `end` the first
-//! process ends at once; with `stay` it stays until it is killed.
+//! A test finds them by `MARK` among their arguments. With `end` the first process ends at once;
+//! with `stay` it stays until it is killed.
 
 use std::thread;
 use std::time::Duration;
@@ -114,14 +114,14 @@ fn stopped(seconds: Duration) {
     thread::sleep(seconds);
 }
 
-/// A process that is somebody else every few milliseconds, in another group and session.
+/// A process that is replaced by a child every few milliseconds, in another group and session.
 fn hop(seconds: Duration) {
     let end = std::time::Instant::now() + seconds;
     while std::time::Instant::now() < end {
         let _ = system_call!("setpgid", libc::SYS_setpgid, 0, 0);
         match fork(session_mark) {
             Ok(0) => {}
-            // The child goes on where the parent leaves.
+            // The child continues where the parent ends.
             Ok(_) | Err(_) => thread::sleep(Duration::from_millis(2)),
         }
         let Ok(next) = split() else { break };
@@ -146,8 +146,8 @@ fn split() -> Result<bool, Refused> {
     Ok(child != 0)
 }
 
-/// A number of processes that keep replacing themselves by new ones, faster than one can follow. Not
-/// faster than that: where the first process collects nobody, each that has ended stays.
+/// A number of processes that keep replacing themselves by new ones, faster than they can be
+/// followed. Not faster than that: where the first process collects no children, each zombie stays.
 fn storm(seconds: Duration) {
     let end = std::time::Instant::now() + seconds;
     for _ in 0..12 {
@@ -166,7 +166,7 @@ fn storm(seconds: Duration) {
     thread::sleep(seconds);
 }
 
-/// Becomes the parent of all orphans below it, so that nobody above hears of them.
+/// Becomes the parent of all orphans below it, so that no process above notices them.
 fn keeper(seconds: Duration) {
     let number = libc::PR_SET_CHILD_SUBREAPER;
     let _ = system_call!("prctl", libc::SYS_prctl, number, 1, 0, 0, 0);
@@ -176,7 +176,7 @@ fn keeper(seconds: Duration) {
     thread::sleep(seconds);
 }
 
-/// A process whose first thread has ended: it looks like one that has died, and lives.
+/// A process whose first thread has ended: it looks dead and lives.
 fn headless(seconds: Duration) {
     thread::spawn(move || thread::sleep(seconds));
     let _ = system_call!("exit", libc::SYS_exit, 0);

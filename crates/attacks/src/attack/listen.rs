@@ -1,5 +1,5 @@
-//! `attack listen FAMILY TYPE PROTOCOL ADDRESS`: waits for what should not come, for the kinds of
-//! sockets that Node does not have, and prints what it gets.
+//! `attack listen FAMILY TYPE PROTOCOL ADDRESS`: waits for data that should not arrive, on kinds of
+//! sockets that Node does not have, and prints it.
 
 use crate::arguments::Arguments;
 use crate::internet::{owned, socket, wire_address};

@@ -1,10 +1,10 @@
-//! `attack NAME [argument …]`: one attack on whatever is around it, with raw system calls.
+//! `attack NAME [argument …]`: one attack on its surroundings, with raw system calls.
 //!
-//! The first line it prints is `trying NAME`; then `reached` with what was gained, or
-//! `refused CALL: ERROR`. What it prints is its own word: a test looks for the effect outside.
+//! The first line of its output is `trying NAME`; then comes `reached` with its gain, or `refused
+//! CALL: ERROR`. The output proves nothing: a test looks for the effect outside.
 //!
-//! The same program plays the other parts of a test: the [`victim`] that is attacked, a [`listen`]er
-//! that waits for what should not come, and the [`launch`] of others as another user.
+//! The same program plays the other parts of a test: the [`victim`] of an attack, a [`listen`]er
+//! that waits for data that should not arrive, and the [`launch`] of programs as another user.
 #![cfg_attr(
     target_os = "linux",
     expect(

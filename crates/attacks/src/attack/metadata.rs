@@ -189,7 +189,7 @@ fn file_setattr(arguments: &Arguments) -> Outcome {
     Ok(String::new())
 }
 
-/// Leaves a program that gives everybody who runs it the rights of its owner.
+/// Leaves a program that runs with the rights of its owner, whichever user starts it.
 fn setuid_copy(arguments: &Arguments) -> Outcome {
     let target = arguments.text(0)?;
     fs::copy("/proc/self/exe", target).named("copy")?;

@@ -1,4 +1,4 @@
-//! Mounts: over what is there, away from it, and anew with other rights.
+//! Mounts: over existing files, away from them, and again with other rights.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the kernel tells and takes over netlink.
+//! Reads from the kernel and writes to it over netlink.
 
 use crate::arguments::Arguments;
 use crate::internet::socket;

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 
 use crate::arguments::Arguments;
 
-/// What was gained, in a few words or as what was read.
+/// The gain, in a few words or as the data that was read.
 pub(crate) type Outcome = Result<String, Refused>;
 
 /// An attack and the name it is called by.
 pub(crate) type Attack = (&'static str, fn(&Arguments) -> Outcome);
 
-/// The call that did not do what the attack wanted.
+/// The call that failed.
 pub(crate) struct Refused {
     call: String,
     error: io::Error,
@@ -45,23 +45,23 @@ impl<T> Named<T> for io::Result<T> {
     }
 }
 
-/// What a system call returned, or its error.
+/// The result of a system call, or its error.
 pub(crate) fn check(call: &str, result: libc::c_long) -> Result<usize, Refused> {
     usize::try_from(result).map_err(|_| Refused::new(call, io::Error::last_os_error()))
 }
 
-/// Makes a system call by its number: no library decides on the way what reaches the kernel.
+/// Makes a system call by its number, so that no library changes what reaches the kernel.
 macro_rules! system_call {
     ($call:literal, $number:expr $(, $argument:expr)* $(,)?) => {{
-        // SAFETY: every pointer that is handed in is one to a buffer of the caller that outlives the
-        // call and has the length that is told along; the kernel checks everything else.
+        // SAFETY: every pointer is to a buffer of the caller that outlives the call and has the
+        // length that is passed beside it; the kernel checks everything else.
         let result = unsafe { libc::syscall($number $(, $argument as libc::c_long)*) };
         $crate::outcome::check($call, result)
     }};
 }
 pub(crate) use system_call;
 
-/// A line on standard output, written at once: a process that is killed has said what it said.
+/// Writes a line to standard output at once, so that a killed process has written it.
 pub(crate) fn say(line: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(format!("{line}\n").as_bytes());

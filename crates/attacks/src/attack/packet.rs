@@ -94,7 +94,7 @@ fn loopback(protocol: i32) -> Result<libc::sockaddr_ll, Refused> {
     Ok(place)
 }
 
-/// Puts a packet on the interface, as if it came from an address of nobody.
+/// Puts a packet on the interface, as if it came from an unused address.
 fn packet(arguments: &Arguments) -> Outcome {
     let from = Ipv4Addr::new(192, 0, 2, 7);
     let bytes = ip_packet(from, arguments.address(0)?, arguments.text(1)?);
@@ -105,7 +105,7 @@ fn packet(arguments: &Arguments) -> Outcome {
     Ok(String::new())
 }
 
-/// Prints what others send over the interface, until a word comes by, or for so many milliseconds.
+/// Prints packets on the interface until a word arrives, or for this number of milliseconds.
 fn eavesdrop(arguments: &Arguments) -> Outcome {
     let (word, wait) = (arguments.text(0)?, arguments.number(1)?);
     let on = loopback(libc::ETH_P_ALL)?;
@@ -129,7 +129,7 @@ fn eavesdrop(arguments: &Arguments) -> Outcome {
     Err(Refused::without_effect("read"))
 }
 
-/// A socket of a family that is told by its number, with a type and a protocol: it can be had.
+/// A socket of a family given by its number, with a type and a protocol.
 fn any_family(arguments: &Arguments) -> Outcome {
     socket(arguments.number(0)?, arguments.number(1)?, arguments.number(2)?)
         .map(|_| "a socket".to_owned())

@@ -103,7 +103,7 @@ fn vectors(
     there: &libc::iovec,
 ) -> Result<usize, Refused> {
     let (here, there, one) = (std::ptr::from_ref(here), std::ptr::from_ref(there), 1_usize);
-    // SAFETY: both vectors live, and what the first one points to is the caller's buffer.
+    // SAFETY: both vectors live, and the first points to the caller's buffer.
     let result = unsafe { libc::syscall(number, pid, here, one, there, one, 0_usize) };
     crate::outcome::check(call, result)
 }
@@ -142,7 +142,7 @@ fn compare(arguments: &Arguments) -> Outcome {
     Ok(format!("order {order}"))
 }
 
-/// Tells the kernel to put pages of another process away.
+/// Asks the kernel to page out memory of another process.
 fn advise(arguments: &Arguments) -> Outcome {
     const COLD: i32 = 20;
     let pid = arguments.number::<i32>(0)?;
@@ -161,7 +161,7 @@ fn count(arguments: &Arguments) -> Outcome {
     let mut attributes = [0_u8; SIZE as usize];
     attributes[..4].copy_from_slice(&SOFTWARE.to_ne_bytes());
     attributes[4..8].copy_from_slice(&SIZE.to_ne_bytes());
-    // Without what the kernel does and without the hypervisor: what an ordinary user may count.
+    // Without the kernel and the hypervisor: the events that an ordinary user may count.
     attributes[40] = 0b110_0000;
     let pid = arguments.number::<i32>(0)?;
     let number = libc::SYS_perf_event_open;

@@ -1,4 +1,4 @@
-//! What the scheduler and the limits make of another process.
+//! The scheduling and the limits of another process.
 
 use crate::outcome::{Attack, Outcome, Refused, system_call};
 

@@ -1,4 +1,4 @@
-//! Signals to a process that is somebody else's.
+//! Signals to a process of another program.
 
 use std::{fs, io};
 

@@ -1,4 +1,5 @@
-//! Attacks on whoever runs the commands: the parent, or the first process of the namespace.
+//! Attacks on the process that runs the commands: the parent, or the first process of the
+//! namespace.
 
 use std::os::unix::fs::FileExt;
 use std::{fs, io};
@@ -10,7 +11,7 @@ use crate::priority;
 pub(crate) const ATTACKS: &[Attack] = &[("siege", siege)];
 
 /// `siege HOST-NAMESPACE WHO HOW`: `WHO` is `parent`, or a process of the own namespace such as `1`
-/// or `-1`. The latter only where it is not the namespace of the host, which is told by its name.
+/// or `-1`. The latter only runs where the namespace is not that of the host, as its name shows.
 fn siege(arguments: &Arguments) -> Outcome {
     let who = if arguments.text(1)? == "parent" {
         // SAFETY: takes nothing and cannot fail.
@@ -38,14 +39,14 @@ fn siege(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// By the kernel, which sends a signal for a pipe that the process is said to own.
+/// By the kernel, which sends a signal for a pipe whose owner is set to that process.
 fn owned_signal(who: i32) -> Outcome {
     crate::signals::by_owner(who, libc::SIGKILL)?;
     std::thread::sleep(std::time::Duration::from_millis(50));
     Ok("signal by owner".to_owned())
 }
 
-/// What a process is doing, and where its memory lies.
+/// The state of a process, and where its memory lies.
 fn look(who: i32) -> Outcome {
     let mut seen = Vec::new();
     for name in ["environ", "maps", "auxv", "syscall", "stack", "personality"] {
@@ -92,7 +93,8 @@ fn steal(who: i32) -> Outcome {
     if got.is_empty() { Err(Refused::without_effect("pidfd_getfd")) } else { Ok(got.join(" ")) }
 }
 
-/// Writes to what it could take: an answer that the host would take for one of its own program.
+/// Writes to a descriptor that it could take: a reply that the host would take for its own
+/// program's.
 fn hijack(who: i32) -> Outcome {
     let junk = [0_u8; 64];
     let mut written = 0;

@@ -1,4 +1,4 @@
-//! The terminal in which somebody else works.
+//! The terminal of another user.
 
 use crate::arguments::Arguments;
 use crate::outcome::{Attack, Outcome, system_call};

@@ -1,10 +1,10 @@
-//! A terminal and whoever sits before it, both in one process.
+//! A terminal and its user, both in one process.
 
 use crate::arguments::c_string;
 use crate::outcome::{Refused, system_call};
 
 pub(crate) struct Pair {
-    /// What a person sees and types.
+    /// The side of the user, who sees and types.
     outer: usize,
     /// What programs read and write.
     inner: usize,
@@ -32,7 +32,7 @@ impl Pair {
         Ok(Self { outer, inner, name })
     }
 
-    /// What has been typed, and what is shown, since the last time.
+    /// The input and the output since the last time.
     pub(crate) fn read(&self) -> (String, String) {
         let all = |fd: usize| {
             let mut bytes = [0_u8; 512];

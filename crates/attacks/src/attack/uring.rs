@@ -66,7 +66,7 @@ impl Ring {
     fn submit(&mut self, call: &str, entry: Entry) -> Result<usize, Refused> {
         let [_, tail, mask, _, _, _, array, ..] = self.parameters.submission;
         let [done_head, _, done_mask, _, _, done, ..] = self.parameters.completion;
-        // SAFETY: one operation is under way at a time, so that nobody else touches the rings; the
+        // SAFETY: one operation is under way at a time, so nothing else touches the rings; the
         // indices are masked as the kernel asks.
         unsafe {
             let at = self.word(tail).read_volatile() & self.word(mask).read();

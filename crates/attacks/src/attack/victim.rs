@@ -22,7 +22,7 @@ fn victim(arguments: &Arguments) -> Outcome {
     let mode = arguments.text(2)?;
     let secret = std::env::var("VICTIM_SECRET").unwrap_or_default();
     std::env::set_current_dir(directory).named("chdir")?;
-    // Where a security module lets only parents trace: these tests are about what is below it.
+    // A security module may let only parents trace; these tests are about the layers below it.
     let _ = system_call!("prctl", libc::SYS_prctl, libc::PR_SET_PTRACER, -1, 0, 0, 0);
     if mode == "apart" {
         system_call!("unshare", libc::SYS_unshare, USER_AND_MOUNT)?;
@@ -139,7 +139,7 @@ impl Objects {
         let mut memory = [0_u32; 64];
         let place = memory.as_mut_ptr();
         let known = system_call!("shmctl", libc::SYS_shmctl, self.memory, GET_STATE, place);
-        // Its mode says that it will go with the last who has it mapped.
+        // Its mode marks it for removal once no process has it mapped.
         let gone = known.is_err() || memory[5] & 0o1000 != 0;
         format!(
             r#","shared":"{}","semaphore":{},"messages":{},"queued":{},"removed":{gone}"#,

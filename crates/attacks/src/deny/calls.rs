@@ -1,10 +1,10 @@
-//! What can be denied, by name.
+//! The calls that can be denied, by name.
 
 /// One reason for a call to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Denial {
     pub(crate) number: libc::c_long,
-    /// Only when the first argument says so.
+    /// Denied only if the first argument matches.
     pub(crate) when: When,
     pub(crate) errno: i32,
 }

@@ -24,7 +24,7 @@ fn statement(code: u16, k: u32) -> libc::sock_filter {
     libc::sock_filter { code, jt: 0, jf: 0, k }
 }
 
-/// Goes on when it holds, skips `otherwise` statements when it does not.
+/// Continues if the test holds, and skips `otherwise` statements if not.
 fn test(code: u16, k: u32, otherwise: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: 0, jf: otherwise, k }
 }
@@ -64,7 +64,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// For this process and what it becomes and starts, for good.
+/// For this process and everything it starts, for good.
 pub(crate) fn install(filter: &[libc::sock_filter]) -> io::Result<()> {
     let len = u16::try_from(filter.len()).map_err(io::Error::other)?;
     let program = libc::sock_fprog { len, filter: filter.as_ptr().cast_mut() };

@@ -1,9 +1,9 @@
-//! `deny NAME[=ERROR][,NAME…] [--uid N] -- program …`: runs a program where some system calls fail, as
-//! they do on older kernels and in containers. What is denied stays denied for all that it starts.
+//! `deny NAME[=ERROR][,NAME…] [--uid N] -- program …`: runs a program with failing system calls, as
+//! on older kernels and in containers. They fail for every process that it starts.
 //!
-//! A name is one of a call (`mount`), of a flag that asks for a namespace (`clone-newuser`), or of a
-//! group (`landlock`, `seccomp`, `namespaces`). The error is `EPERM` unless another one is named, and
-//! `ENOSYS` for `clone3` where a flag is denied, which its filter cannot see.
+//! A name is that of a call (`mount`), of a flag that asks for a namespace (`clone-newuser`), or of
+//! a group (`landlock`, `seccomp`, `namespaces`). The error is `EPERM` unless another one is named,
+//! and `ENOSYS` for `clone3` where a flag is denied, because the filter cannot see its flags.
 
 #[cfg(target_os = "linux")]
 mod calls;

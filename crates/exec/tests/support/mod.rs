@@ -1,4 +1,4 @@
-//! What the tests of running commands share.
+//! Support for the tests of commands.
 
 #![expect(dead_code, reason = "every test binary uses a part of it")]
 
@@ -109,8 +109,8 @@ pub(crate) fn factor() -> u64 {
 
 const ALONE: &str = "TOOLWRIGHT_EXEC_ALONE";
 
-/// For a test that looks at, or changes, the whole process: false in a process that runs nothing but
-/// this test; otherwise such a process is run, after `shell`, and true is what it gives back.
+/// For a test that inspects or changes the whole process. It returns false in a process that runs
+/// nothing but this test. Otherwise it runs such a process, after `shell`, and returns true.
 pub(crate) fn done_alone(test: &str, shell: &str) -> bool {
     if env::var_os(ALONE).is_some_and(|alone| alone == test) {
         return false;
@@ -189,7 +189,7 @@ pub(crate) fn children() -> String {
         .to_owned()
 }
 
-/// So many KiB of memory this process has now, or had at most: `VmRSS`, `VmHWM`.
+/// The memory of this process in KiB, current or at its peak: `VmRSS`, `VmHWM`.
 pub(crate) fn memory(field: &str) -> u64 {
     fs::read_to_string("/proc/self/status")
         .expect("proc")

@@ -17,7 +17,7 @@ use super::{LONG, soon, stat, strings, text};
 /// another namespace.
 const MARK: &str = "TOOLWRIGHT_EXEC_MARK";
 
-/// Which worker runs the shell that says this: its namespace and number, and since when it is there.
+/// Prints which worker runs the shell: its namespace, its number and its start time.
 pub(crate) const WORKER: &str =
     "readlink /proc/self/ns/pid; echo $PPID; cut -d' ' -f22 /proc/$PPID/stat";
 
@@ -118,7 +118,7 @@ impl Place {
         self.run("sh", &["-c", script])
     }
 
-    /// What a script that runs says.
+    /// The output of a script.
     pub(crate) fn says(&self, script: &str) -> String {
         text(&self.sh(script).expect("runs")).trim_end().to_owned()
     }
@@ -157,7 +157,7 @@ impl Place {
             }
             Some(process)
         };
-        // One that has just ended has no parent.
+        // A process that has just ended has no parent.
         let mut found = None;
         assert!(soon(|| self
             .processes()
@@ -169,8 +169,8 @@ impl Place {
     }
 }
 
-/// Whether this system has namespaces for processes and for files. Says so if not: a container may
-/// have neither, and then not all that is asked here can be had.
+/// Whether this system has namespaces for processes and for files. It prints a notice if not: a
+/// container may have neither, and then a part of the tests cannot run.
 pub(crate) fn has_namespaces() -> bool {
     static HAS: LazyLock<bool> = LazyLock::new(|| {
         let mut place = Place::confined();

@@ -94,8 +94,8 @@ fn changing_flags_does_not_make_the_broker_wait() {
     assert_eq!((attempts.len(), *last), (18, 0));
 }
 
-/// A socket that connects has an address, and one that is shut down forgets it; listening in between
-/// would be heard everywhere.
+/// A connecting socket has an address, and forgets it when it is shut down. If it listened in
+/// between, other machines would reach it.
 #[test]
 fn shutting_down_does_not_open_a_socket_to_everybody() {
     let full = Full::new();

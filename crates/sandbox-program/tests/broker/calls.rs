@@ -108,7 +108,7 @@ pub(crate) fn address_by(number: c_long, socket: c_long) -> (u16, [u8; 4]) {
     (u16::from_be_bytes(port), [a, b, c, d])
 }
 
-/// A server outside of the command that nobody is told about.
+/// A server outside of the command, at an address that no test passes on.
 pub(crate) fn server(ip: &str) -> (TcpListener, u16) {
     let listener = TcpListener::bind(at(ip, 0)).unwrap();
     listener.set_nonblocking(true).unwrap();

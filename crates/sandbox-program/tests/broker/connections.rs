@@ -1,4 +1,4 @@
-//! What is allowed works as ever.
+//! Allowed connections work as without a broker.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -99,7 +99,7 @@ fn a_socket_that_does_not_wait_is_told_later() {
         let failing = connect(failed, at("127.0.0.1", unused));
         events(failed);
         let failed = error(failed);
-        // Still one that does not wait, and it talks when it is made to.
+        // It is still non-blocking, and transfers data once it is made to block.
         let flags = call(libc::SYS_fcntl, [socket, libc::F_GETFL.into()]);
         call(libc::SYS_fcntl, [socket, libc::F_SETFL.into(), 0]);
         let flags = flags & i64::from(libc::O_NONBLOCK);
@@ -126,7 +126,7 @@ fn a_socket_that_does_not_wait_is_told_later() {
 #[test]
 fn servers_of_the_command_are_reached() {
     for (family, ip) in [(V4, "127.0.0.1"), (V6, "::1"), (V4, "127.3.2.1")] {
-        // The port, told before the command waits for its client.
+        // The port, passed before the command waits for its client.
         let (told, tell) = std::io::pipe().unwrap();
         let client = thread::spawn(move || {
             let mut told = told;
@@ -193,8 +193,8 @@ fn harmless_options_are_set() {
     }
 }
 
-/// Threads are callers of their own, also one that outlives the first, and one with descriptors of
-/// its own.
+/// Threads are callers of their own, also a thread that outlives the first, and one with
+/// descriptors of its own.
 #[test]
 fn every_thread_is_answered() {
     let echo = echo("127.0.0.1");

@@ -25,7 +25,7 @@ struct Start<'a> {
 const STACK: usize = 64 * 1024;
 
 extern "C" fn start(given: *mut c_void) -> c_int {
-    // SAFETY: the worker waits, and what it gave with it, until this child has executed the program.
+    // SAFETY: the worker waits, and its values live, until this child has executed the program.
     let given = unsafe { &*given.cast::<Start>() };
     // SAFETY: plain calls; the strings live.
     unsafe {
@@ -41,7 +41,7 @@ extern "C" fn start(given: *mut c_void) -> c_int {
     }
 }
 
-/// Runs a program under a worker; returns what it printed.
+/// Runs a program under a worker, and returns its output.
 fn output(user: Option<u32>, arguments: &[&str]) -> String {
     let (mut reader, writer) = pipe().unwrap();
     let strings: Vec<_> = arguments.iter().map(|it| CString::new(*it).unwrap()).collect();
@@ -58,8 +58,8 @@ fn output(user: Option<u32>, arguments: &[&str]) -> String {
         };
         let mut stack = vec![0_u128; STACK / 16];
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        // SAFETY: the stack and what is given live until the child has left this memory, for which
-        // the call waits.
+        // SAFETY: the stack and the values live until the child has left this memory, for which the
+        // call waits.
         let command = unsafe {
             let top = stack.as_mut_ptr().add(stack.len());
             libc::clone(start, top.cast(), flags, (&raw mut given).cast())

@@ -1,4 +1,4 @@
-//! What is refused, and that nothing of it arrives.
+//! Refused calls, and that none of them has an effect.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -49,7 +49,7 @@ fn other_addresses_are_not_bound() {
             bind(v4, at(&own, 0)),
             bind(v6, at("::", 0)),
             bind(v6, at("::ffff:0.0.0.0", 0)),
-            // No address came of it, so nothing is heard either.
+            // It got no address, so nothing reaches it either.
             listen(v4),
             listen(v6),
             listen(tcp(V4)),
@@ -190,7 +190,7 @@ fn options_that_lead_elsewhere_are_refused() {
     }
 }
 
-/// What the worker may do for its commands, they may not do themselves.
+/// Commands cannot do what the worker does for them.
 #[test]
 fn commands_do_not_broker() {
     for answers in as_each_user(|| {

@@ -32,7 +32,7 @@ impl Full {
         Self { listener, port, _clients: clients }
     }
 
-    /// Takes connections until nobody wants more.
+    /// Accepts connections until the test closes its end.
     fn open(&self, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let _ = self.listener.accept();

@@ -27,7 +27,7 @@ pub(crate) const NOBODY: u32 = 65534;
 /// No test takes as long, unless something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `work` as a command and returns its answers, once for each user that can be had.
+/// Runs `work` as a command and returns its answers, once for each available user.
 pub(crate) fn as_each_user(work: impl Fn() -> Vec<i64>) -> Vec<Vec<i64>> {
     let mut answers = vec![command(None, &work)];
     if rustix::process::geteuid().is_root() {
@@ -84,7 +84,7 @@ fn command_under(
             let bytes: Vec<u8> = work().into_iter().flat_map(i64::to_ne_bytes).collect();
             rustix::io::write(&writer, &bytes).unwrap();
         });
-        // A worker's own child shares memory, and is through with this when it goes on.
+        // A worker's own child shares memory, and has finished with this when the worker continues.
         let mut broker = loop {
             if let Some(broker) = channel.take().unwrap() {
                 break broker;
@@ -107,7 +107,7 @@ fn command_under(
 pub(crate) fn become_worker(user: Option<u32>) {
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     if let Some(user) = user {
-        // SAFETY: plain calls that change who this process is.
+        // SAFETY: the calls change only the identity of this process, and touch no memory.
         let became = unsafe {
             libc::setgroups(0, std::ptr::null()) == 0
                 && libc::setresgid(user, user, user) == 0
@@ -168,7 +168,7 @@ pub(crate) fn wait(pid: Pid) {
     while rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty()).is_err() {}
 }
 
-/// What is written until nobody can write any more, or until it takes too long.
+/// Everything that is written until all writers have ended, or the time is over.
 fn read_patiently(mut reader: impl Read + AsFd) -> Vec<u8> {
     let (mut bytes, began) = (Vec::new(), Instant::now());
     while began.elapsed() < PATIENCE + Duration::from_secs(10) {

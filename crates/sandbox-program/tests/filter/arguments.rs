@@ -117,7 +117,8 @@ fn without_a_process_namespace_only_the_caller_is_changed() {
     let narrow = filter(NARROWEST);
     assert_eq!(answers(&[&narrow], None, &refused), [-i64::from(EPERM); 9]);
     assert_eq!(answers(&[&narrow], None, &allowed), answers(&[], None, &allowed));
-    // With such a namespace strangers have no numbers, and only all of a user's processes are closed.
+    // With such a namespace strangers have no numbers, and only calls on all processes of a user
+    // are refused.
     let with = filter(FilterPlan { own_pids: true, ..NARROWEST });
     let unfiltered = answers(&[], None, &refused);
     assert!(unfiltered.iter().all(|&it| it != -i64::from(EPERM)), "{unfiltered:?}");
@@ -128,8 +129,8 @@ fn without_a_process_namespace_only_the_caller_is_changed() {
     }
 }
 
-/// Which has number 1 where the command is. Here that is the first process of the machine, to which
-/// nothing is done: what is asked for is invalid.
+/// The process with number 1, seen from the command. Here that is the first process of the machine,
+/// and the invalid arguments keep it unchanged.
 #[test]
 fn a_worker_is_not_changed() {
     let filter = filter(FilterPlan { own_pids: true, ..NARROWEST });
@@ -164,7 +165,7 @@ fn a_worker_is_not_changed() {
 #[test]
 fn a_user_is_not_named_by_zero() {
     let calls = [(libc::SYS_setpriority, args([2, 0, 0])), (libc::SYS_ioprio_set, args([3, 0, 0]))];
-    // Somebody who has no processes that it could matter to.
+    // A user without processes that it could affect.
     let user = is_root().then_some(4_000_000_000);
     assert_eq!(answers(&[&filter(NARROWEST)], user, &calls), [-i64::from(EPERM); 2]);
 }

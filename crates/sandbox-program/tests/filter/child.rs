@@ -1,4 +1,4 @@
-//! Throw-away children that install a filter and report what the kernel answers.
+//! Throw-away children that install a filter and report the answers of the kernel.
 
 use std::io::{Read, pipe};
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -14,7 +14,7 @@ pub(crate) const NOBODY: u32 = 65534;
 pub(crate) struct Setup<'a> {
     /// Installed one after the other.
     pub(crate) filters: &'a [&'a Program],
-    /// Whom it becomes before.
+    /// The user that the child becomes first.
     pub(crate) user: Option<u32>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     pub(crate) signal: Option<c_int>,
 }
 
-/// Runs `work` in a child. Whatever goes wrong before it is an empty report.
+/// Runs `work` in a child. A failure before it gives an empty report.
 pub(crate) fn in_child(setup: Setup, work: impl FnOnce() -> Vec<i64>) -> Report {
     let (mut reader, writer) = pipe().unwrap();
     // SAFETY: the child uses plain calls, memory of its own and the allocator, which libc makes safe
@@ -58,7 +58,7 @@ pub(crate) fn in_child(setup: Setup, work: impl FnOnce() -> Vec<i64>) -> Report 
 
 fn prepare(Setup { filters, user }: Setup) -> bool {
     if let Some(user) = user {
-        // SAFETY: plain calls that change who this child is.
+        // SAFETY: the calls change only the identity of this child, and touch no memory.
         let became = unsafe {
             libc::setgroups(0, std::ptr::null()) == 0
                 && libc::setresgid(user, user, user) == 0
@@ -90,12 +90,12 @@ pub(crate) fn args<const N: usize>(first: [c_long; N]) -> [c_long; 6] {
     std::array::from_fn(|place| first.get(place).copied().unwrap_or(0))
 }
 
-/// Who the tests run as: root and, from root, nobody; else the user alone.
+/// The users of the tests: root and, from root, nobody; otherwise the current user alone.
 pub(crate) fn users() -> Vec<Option<u32>> {
     if is_root() { vec![None, Some(NOBODY)] } else { vec![None] }
 }
 
-/// Whether the answers of the kernel tell a filter from a missing privilege.
+/// Whether the answers of the kernel distinguish a filter from a missing privilege.
 pub(crate) fn is_root() -> bool {
     // SAFETY: a plain call.
     let root = unsafe { libc::geteuid() } == 0;
@@ -105,7 +105,7 @@ pub(crate) fn is_root() -> bool {
     root
 }
 
-/// Closes what a call returned, if it is a descriptor.
+/// Closes the result of a call, if it is a descriptor.
 pub(crate) fn close(fd: i64) {
     if let Ok(fd @ 3..) = c_int::try_from(fd) {
         // SAFETY: the child made it and uses it nowhere else.

@@ -1,6 +1,5 @@
-//! The filter as the kernel applies it, call by call: what is refused has the documented number, and
-//! what is allowed is answered as without a filter. Without a filter only calls are made that change
-//! nothing.
+//! The filter as the kernel applies it, call by call: a refused call has the documented number, and
+//! an allowed one is answered as without a filter. Without a filter only harmless calls are made.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
@@ -17,8 +16,8 @@ mod worker;
 
 use child::{Setup, call, close, in_child};
 
-/// The plans between which the network differs, with every namespace but the one of the network
-/// where it says so.
+/// Plans that differ in the network, with every namespace except, where it says so, that of the
+/// network.
 const PLANS: [FilterPlan; 6] = [
     plan(Network::Open, Files::Confined, false),
     plan(Network::Open, Files::Full, false),

@@ -69,8 +69,8 @@ const CLOSED: &[(c_long, c_int)] = &[
     (libc::SYS_ioperm, EPERM),
 ];
 
-/// Nothing that any of these takes is valid when every argument is -1, so without the filter root is
-/// told so; the filter answers something else.
+/// Arguments of -1 are invalid for all of these calls, and without the filter root gets that
+/// answer; the filter gives another.
 #[test]
 fn closed_calls_are_refused_before_the_kernel_looks_at_them() {
     let calls: Vec<_> = CLOSED.iter().map(|&(number, _)| (number, [-1; 6])).collect();

@@ -9,7 +9,7 @@ use toolwright_sandbox_program::filter::install;
 
 use super::*;
 
-/// What a program prints under the filter; `None` if it is not there.
+/// The output of a program under the filter, or `None` if the program does not exist.
 fn output(plan: FilterPlan, program: &str, arguments: &[&str]) -> Option<String> {
     let filter = filter(plan);
     let mut command = Command::new(program);
@@ -104,7 +104,8 @@ fn a_pair_reaches_nobody_else() {
     }
 }
 
-/// Why a pair of datagram sockets is refused: without the filter it does reach somebody else.
+/// The reason why pairs of datagram sockets are refused: without the filter, one reaches a
+/// stranger.
 #[test]
 fn a_datagram_pair_would_reach_anybody() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a worker does after it has installed the filter, under every plan.
+//! Work of a worker after it has installed the filter, under every plan.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -7,7 +7,7 @@ use toolwright_sandbox_program::filter::pin_filter;
 
 use super::*;
 
-/// What the child that shares memory with the worker is given.
+/// The argument of the child that shares memory with the worker.
 struct Command {
     pin: Option<Program>,
 }

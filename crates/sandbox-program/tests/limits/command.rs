@@ -1,4 +1,4 @@
-//! Being what a command is when its limits are set.
+//! Processes in the state of a command whose limits are set.
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use toolwright_sandbox_program::limits::Prepared;

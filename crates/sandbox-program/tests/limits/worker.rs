@@ -1,4 +1,4 @@
-//! Being what a worker is when it sets limits.
+//! Processes in the state of a worker that sets limits.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use toolwright_sandbox::layers::{Layer, Layers};
 
 use crate::child::in_child;
 
-/// What a worker is in.
+/// The surroundings of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Namespaces {
     pub(crate) user: bool,

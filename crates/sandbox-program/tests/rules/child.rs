@@ -15,10 +15,10 @@ pub(crate) enum User {
     Nobody,
 }
 
-/// Both users; none, with a word about it, where we are not root.
+/// Both users; none, with a notice, if the tests do not run as root.
 ///
-/// What is run as one of them is run in a copy of this process, which is sound only where no other
-/// thread can hold a lock. So the test is first run again, in a process for itself.
+/// Work of another user runs in a copy of this process, which is sound only if no other thread can
+/// hold a lock. So the test first runs again, in a process of its own.
 pub(crate) fn users() -> Vec<User> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: needs root, to be root and nobody in turn");
@@ -49,7 +49,7 @@ pub(crate) fn in_child(run: impl FnOnce()) {
     assert_eq!(unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
     // SAFETY: both are new and ours.
     let [mut reader, writer] = pipe.map(|fd| unsafe { fs::File::from_raw_fd(fd) });
-    // SAFETY: the child runs what the test gave and ends without unwinding into the harness.
+    // SAFETY: the child runs the closure and ends without unwinding into the harness.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
     if pid == 0 {

@@ -1,4 +1,4 @@
-//! Being root as a command is, or a user who is nobody.
+//! Processes with the rights of a command: as root, or as an ordinary user.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
@@ -6,7 +6,7 @@ use crate::child::{User, in_child};
 
 pub(crate) const NOBODY: u32 = 65534;
 
-/// Runs in a child as the user, who cannot gain anything; a panic there is one here.
+/// Runs in a child as the user, who cannot gain privileges. A panic there is one here.
 pub(crate) fn as_user(user: User, run: impl FnOnce()) {
     in_child(|| {
         become_user(user);
@@ -22,7 +22,7 @@ pub(crate) fn become_user(user: User) {
     }
 }
 
-/// Those that the commands of a host that is root keep.
+/// The capabilities that commands of a root host keep.
 fn keep_few_capabilities() {
     let kept = CapabilitySet::CHOWN
         | CapabilitySet::DAC_OVERRIDE

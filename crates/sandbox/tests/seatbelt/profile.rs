@@ -140,7 +140,7 @@ impl Profile {
         self.decides(operation, |filter| self.matches(filter, path))
     }
 
-    /// As [`allows`](Self::allows), for what is not about a path.
+    /// As [`allows`](Self::allows), for operations without a path.
     pub(crate) fn allows_where(&self, operation: &str, what: &[&str]) -> bool {
         self.decides(operation, |filter| {
             let words: Vec<String> = filter.list().iter().map(word).collect();
@@ -192,7 +192,7 @@ impl Profile {
         match list[0].symbol() {
             "literal" => path == argument(1),
             "subpath" => path.starts_with(argument(1)),
-            // Terminals that were made in the sandbox, of which there are none here.
+            // Terminals made in the sandbox, of which there are none here.
             "require-all" => false,
             other => panic!("unknown: {other}"),
         }

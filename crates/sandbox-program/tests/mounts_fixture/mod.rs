@@ -1,7 +1,7 @@
-//! A stage for commands: the test program, started anew, as a supervisor with workers.
+//! A fixture for commands: the test program, started again as a supervisor with workers.
 //!
-//! It is one thread from its first instruction on, as the real supervisor is: the work is done before
-//! `main`, so no test harness is there.
+//! It has one thread from its first instruction on, as the real supervisor does: it does its work
+//! before `main`, so there is no test harness.
 
 #![expect(dead_code, reason = "each test program uses a part of it")]
 
@@ -25,7 +25,7 @@ pub(crate) const NOBODY: u32 = 65534;
 /// The status of a worker that could not be set up.
 pub(crate) const BROKEN: i32 = 99;
 
-/// Whether what only root can prepare can be tried. Says so where it cannot.
+/// Whether the test can do what needs root. Prints a notice if not.
 #[must_use]
 pub(crate) fn is_root() -> bool {
     let root = geteuid().is_root();
@@ -35,8 +35,8 @@ pub(crate) fn is_root() -> bool {
     root
 }
 
-/// Every user that this process can be. Says so where one of them could not start this program, since
-/// it lies in a directory that only its owner can enter.
+/// Every user that this process can become. Prints a notice if one of them cannot start this
+/// program, because its directory is closed to others.
 #[must_use]
 pub(crate) fn users() -> Vec<u32> {
     if !geteuid().is_root() {
@@ -127,7 +127,7 @@ fn program_of(user: u32) -> Command {
 }
 
 /// A supervisor.
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
@@ -137,14 +137,14 @@ pub(crate) struct Stage {
     pub(crate) error: Option<String>,
 }
 
-impl Stage {
+impl Fixture {
     /// Starts one as that user. It has all its layers.
     #[must_use]
     pub(crate) fn start(user: u32, plan: &Plan) -> Self {
-        let stage = Self::try_start(user, plan);
-        assert_eq!(stage.error, None);
-        assert!(!stage.layers.contains("Refused"), "{}", stage.layers);
-        stage
+        let fixture = Self::try_start(user, plan);
+        assert_eq!(fixture.error, None);
+        assert!(!fixture.layers.contains("Refused"), "{}", fixture.layers);
+        fixture
     }
 
     /// Starts one as that user.
@@ -174,51 +174,51 @@ impl Stage {
     /// Starts one as that user that has no worker yet.
     #[must_use]
     pub(crate) fn without_workers(user: u32, plan: &Plan) -> Self {
-        let stage = Self::spawn(program_of(user), plan);
-        assert_eq!(stage.error, None);
-        stage
+        let fixture = Self::spawn(program_of(user), plan);
+        assert_eq!(fixture.error, None);
+        fixture
     }
 
     fn open(command: Command, plan: &Plan) -> Self {
-        let mut stage = Self::spawn(command, plan);
-        if stage.error.is_some() {
-            return stage;
+        let mut fixture = Self::spawn(command, plan);
+        if fixture.error.is_some() {
+            return fixture;
         }
         // The first worker decides on the process namespace.
-        let (_, status) = stage.run("true");
+        let (_, status) = fixture.run("true");
         assert_eq!(status, 0, "there can be workers");
-        stage.layers = stage.run("@layers").0;
-        stage
+        fixture.layers = fixture.run("@layers").0;
+        fixture
     }
 
     fn spawn(mut command: Command, plan: &Plan) -> Self {
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
         supervisor::hand_over(plan, &mut command);
-        let mut child = command.spawn().expect("the stage starts");
+        let mut child = command.spawn().expect("the fixture starts");
         let to = child.stdin.take();
         let from = BufReader::new(child.stdout.take().expect("it has a pipe"));
-        let mut stage = Self { child, to, from, layers: String::new(), error: None };
-        let error = stage.answer().0;
-        stage.error = (!error.is_empty()).then_some(error);
-        stage
+        let mut fixture = Self { child, to, from, layers: String::new(), error: None };
+        let error = fixture.answer().0;
+        fixture.error = (!error.is_empty()).then_some(error);
+        fixture
     }
 
-    /// Runs a script of the shell in a worker. Gives what it printed, and its status.
+    /// Runs a shell script in a worker, and returns its output and its status.
     pub(crate) fn run(&mut self, script: &str) -> (String, i32) {
-        let to = self.to.as_mut().expect("the stage runs");
+        let to = self.to.as_mut().expect("the fixture runs");
         to.write_all(script.as_bytes()).and_then(|()| to.write_all(b"\0")).expect("it listens");
         self.answer()
     }
 
-    /// As [`run`](Self::run), of a script that has to succeed.
+    /// As [`run`](Self::run), for a script that must succeed.
     pub(crate) fn check(&mut self, script: &str) -> String {
         let (output, status) = self.run(script);
         assert_eq!(status, 0, "{script}\n{output}{}", self.layers);
         output
     }
 
-    /// As [`run`](Self::run), of scripts each of which has to fail.
+    /// As [`run`](Self::run), for scripts each of which must fail.
     pub(crate) fn refuse(&mut self, scripts: &[&str]) {
         for script in scripts {
             let (output, status) = self.run(script);
@@ -249,7 +249,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Fixture {
     fn drop(&mut self) {
         drop(self.to.take());
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! What the test program is when it is started as a supervisor.
+//! The test program, started as a supervisor.
 
 use std::env;
 use std::ffi::OsString;
@@ -165,7 +165,7 @@ fn work(plan: &Plan, layers: &Layers, script: &OsString) -> i32 {
     }
 }
 
-/// The last steps of a worker that concern what is tried here.
+/// The last steps of a worker that matter to these tests.
 fn finish(layers: &Layers) -> io::Result<()> {
     if layers.pid.holds() {
         mounts::close_proc()?;

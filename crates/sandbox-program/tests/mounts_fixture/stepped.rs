@@ -1,5 +1,5 @@
-//! A supervisor that is stopped before each call that has to do with names or locks, as if the system
-//! let it wait there: what others do meanwhile is what could happen at any time.
+//! A supervisor that stops before each call on names or locks. Other processes run meanwhile, as
+//! they may at any time.
 
 use std::ffi::c_long;
 use std::io;
@@ -11,7 +11,7 @@ use toolwright_sandbox::plan::Plan;
 
 use super::{program_of, supervisor};
 
-/// What a stop of a system call adds to its signal.
+/// The flag of a stop at a system call.
 const CALL: i32 = 0x80;
 
 /// Calls between which nothing happens that another process could see, or that sees others.
@@ -31,19 +31,19 @@ const CALLS: [c_long; 13] = [
     libc::SYS_umount2,
 ];
 
-/// One that builds its tree, is wanted no more, and ends.
+/// A supervisor that builds its tree, gets no request, and ends.
 pub(crate) struct Stepped {
     child: Child,
     /// Whether it is about to make a call, and not just back from one.
     entering: bool,
-    /// Whether it has said that its tree is built.
+    /// Whether it has reported that its tree is built.
     built: bool,
     status: Option<i32>,
 }
 
 impl Stepped {
-    /// Starts one as that user, and stops it before the first call that names `first`. `None`: this
-    /// process may not trace another, which is said.
+    /// Starts a supervisor as that user, and stops it before the first call that names `first`.
+    /// `None` means that this process may not trace another, and prints a notice.
     pub(crate) fn start(user: u32, plan: &Plan, first: &str) -> Option<Self> {
         let mut command = program_of(user);
         command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).current_dir("/");
@@ -61,7 +61,7 @@ impl Stepped {
         Some(stepped)
     }
 
-    /// Goes on to the next call of those. False: it has ended.
+    /// Continues to the next such call. `false` means that it has ended.
     pub(crate) fn step(&mut self) -> bool {
         while self.status.is_none() {
             self.ask(libc::PTRACE_SYSCALL, 0);
@@ -115,7 +115,7 @@ impl Stepped {
         const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
         // After what it is, where: the number, and up to six arguments.
         let mut told = [0_u64; 16];
-        // SAFETY: room for as much as is said.
+        // SAFETY: the buffer has the length that is passed.
         let length = unsafe {
             libc::ptrace(
                 GET_SYSCALL_INFO as _,
@@ -138,7 +138,7 @@ impl Stepped {
         Some(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// What is asked has another type with each C library.
+    /// The type of a request differs between C libraries.
     fn ask(&self, what: impl Into<i64>, data: usize) {
         let what = what.into().try_into().expect("a request");
         // SAFETY: neither reads nor writes memory of this process.
@@ -176,6 +176,6 @@ fn traced(command: &mut Command) -> Option<Child> {
             eprintln!("skipped: tracing is not allowed");
             None
         }
-        Err(error) => panic!("the stage starts: {error}"),
+        Err(error) => panic!("the fixture starts: {error}"),
     }
 }
