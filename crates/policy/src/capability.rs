@@ -176,7 +176,7 @@ impl Effective {
         self.every(|set| set.paths(access).iter().any(|glob| glob.matches(path)))
     }
 
-    /// Whether something at `directory` or below it may be used: whether it is worth to look there.
+    /// Whether something at `directory` or below it may be used, so that looking there is of use.
     #[must_use]
     pub fn allows_below(&self, access: Access, directory: &Path) -> bool {
         self.every(|set| set.paths(access).iter().any(|glob| glob.may_match_below(directory)))
@@ -206,7 +206,7 @@ impl Effective {
         self.every(|set| set.capabilities.iter().any(|known| known == name))
     }
 
-    /// Directories that lie around what absolute patterns name: files are opened below them.
+    /// The directories around what absolute patterns name: files are opened below them.
     #[must_use]
     pub fn roots(&self) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = self

@@ -10,36 +10,36 @@ pub struct CompileError {
     pub place: String,
     /// What is wrong, and what would be right.
     pub problem: String,
-    /// The unknown variable, where that is the trouble.
+    /// The unknown variable, where there is one.
     pub variable: Option<String>,
 }
 
-/// A problem that does not know its place yet.
+/// A problem whose place is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
-    pub(crate) said: String,
+    pub(crate) message: String,
     pub(crate) variable: Option<String>,
 }
 
 impl Problem {
-    pub(crate) fn new(said: impl Into<String>) -> Self {
-        Self { said: said.into(), variable: None }
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), variable: None }
     }
 
     pub(crate) fn at(self, origin: &str, place: impl Into<String>) -> CompileError {
         CompileError {
             origin: origin.to_owned(),
             place: place.into(),
-            problem: self.said,
+            problem: self.message,
             variable: self.variable,
         }
     }
 }
 
-/// Text of a stranger in a message: one line of it, and not all.
+/// Untrusted text in a message: one line, shortened.
 pub(crate) fn quoted(text: &str) -> String {
-    const SHOWN: usize = 120;
-    let short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    let more = if text.chars().nth(SHOWN).is_some() { "…" } else { "" };
+    const MAX_CHARACTERS: usize = 120;
+    let short: String = text.chars().take(MAX_CHARACTERS).flat_map(char::escape_debug).collect();
+    let more = if text.chars().nth(MAX_CHARACTERS).is_some() { "…" } else { "" };
     format!("`{short}{more}`")
 }

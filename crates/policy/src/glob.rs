@@ -1,7 +1,7 @@
 //! Globs of relative paths, compared name by name: no wildcard but `**` crosses a slash.
 //!
-//! Compiled by hand and not to a regular expression: a session has thousands of them, most of which
-//! are never asked about anything.
+//! They are not compiled to regular expressions: a session has thousands of them, and most are never
+//! matched against anything.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -34,7 +34,7 @@ impl Glob {
         let mut steps = Vec::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
             if *name == "**" {
-                // More of them say the same.
+                // Repeated ones mean the same.
                 if steps.last() != Some(&Step::AnyDepth) {
                     steps.push(Step::AnyDepth);
                 }
@@ -58,12 +58,12 @@ impl Glob {
 
     pub(crate) fn matches(&self, path: &Path) -> bool {
         let names: Vec<&OsStr> = path.iter().collect();
-        // As for characters: it is enough to go back to the last `**`.
+        // As with characters, going back to the last `**` is enough.
         let (mut at, mut name) = (0, 0);
         let mut any_depth = None;
         loop {
             match (self.steps.get(at), names.get(name)) {
-                // The way here was the shortest: another one leaves no more behind it.
+                // The path to this point was the shortest; a longer one leaves no more names.
                 (Some(Step::AnyDepth), given) if at + 1 == self.steps.len() => {
                     return given.is_some();
                 }
@@ -140,8 +140,8 @@ fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Pa
     let mut ranges: Vec<(char, char)> = Vec::new();
     loop {
         let Some(c) = characters.next() else {
-            let said = "a `[` is not closed by a `]` in the same name; write `\\[` for the character itself";
-            return Err(Problem::new(said));
+            let message = "a `[` is not closed by a `]` in the same name; write `\\[` for the character itself";
+            return Err(Problem::new(message));
         };
         match c {
             // At the beginning it is a character as any other.
@@ -150,9 +150,9 @@ fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Pa
                 let from = ranges.last().map_or('-', |(_, to)| *to);
                 let to = characters.next().unwrap_or(from);
                 if to < from {
-                    let said =
+                    let message =
                         format!("`{from}-{to}` is no range: its end comes before its beginning");
-                    return Err(Problem::new(said));
+                    return Err(Problem::new(message));
                 }
                 if let Some(last) = ranges.last_mut() {
                     last.1 = to;

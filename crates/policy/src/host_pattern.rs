@@ -40,11 +40,11 @@ struct AddressPrefix {
 impl HostPattern {
     pub(crate) fn compile(text: &str) -> Result<Self, Problem> {
         let bad = || {
-            let said = format!(
+            let message = format!(
                 "{} is no host: write `example.com`, `*.example.com`, `api*`, `10.0.0.*` or `*`, with a port or without",
                 quoted(text)
             );
-            Problem::new(said)
+            Problem::new(message)
         };
         let (name, port) = split_port(text).ok_or_else(bad)?;
         let which = match (name.strip_prefix("*."), name.strip_suffix('*')) {
@@ -142,11 +142,11 @@ fn prefix(start: &str, text: &str) -> Result<Which, Problem> {
     let start = start.to_ascii_lowercase();
     if start.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return address_prefix(&start).map(Which::AddressPrefix).ok_or_else(|| {
-            let said = format!(
+            let message = format!(
                 "{} is no beginning of an address: write one to three of its numbers, each with a dot behind it, as in `10.0.0.*`",
                 quoted(text)
             );
-            Problem::new(said)
+            Problem::new(message)
         });
     }
     let labels: Vec<&str> = start.split('.').collect();
@@ -157,11 +157,11 @@ fn prefix(start: &str, text: &str) -> Result<Which, Problem> {
             && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     });
     if !fits || start.len() > 253 {
-        let said = format!(
+        let message = format!(
             "{} is no beginning of a host: only letters of ASCII, digits, `-`, `_` and single dots can stand before a `*` at the end",
             quoted(text)
         );
-        return Err(Problem::new(said));
+        return Err(Problem::new(message));
     }
     Ok(Which::NamePrefix(start))
 }

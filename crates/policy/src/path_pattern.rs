@@ -132,8 +132,8 @@ pub(crate) fn compile(text: &str, variables: &Variables) -> Result<Vec<PathGlob>
         Base::Directories(directories) => directories,
     };
     if let Some(odd) = directories.iter().find(|directory| !directory.is_absolute()) {
-        let said = format!("{} is not absolute", quoted(&odd.to_string_lossy()));
-        return Err(Problem::new(said));
+        let message = format!("{} is not absolute", quoted(&odd.to_string_lossy()));
+        return Err(Problem::new(message));
     }
     // Checked also where there is no directory to put it below.
     for rest in &rest {

@@ -104,7 +104,7 @@ pub struct Decided {
 pub struct Verdict {
     /// The strictest of all.
     pub action: Action,
-    /// The place of the one that decided in `decided`.
+    /// The index in `decided` of the one that decided.
     pub decisive: usize,
     /// One for each subject; a command line has one for each of its commands.
     pub decided: Vec<Decided>,
@@ -157,7 +157,7 @@ impl Candidate {
             .then(deny(self).cmp(&deny(other)))
             .then(self.source.cmp(&other.source))
             .then(self.action.cmp(&other.action))
-            // Two that say the same: the one that comes first is named.
+            // Of two equal rules the first is named.
             .then(other.index.cmp(&self.index))
     }
 }
@@ -168,8 +168,8 @@ impl Rules {
         let compiled = rules.iter().enumerate().map(|(index, rule)| {
             let origin = format!("rule {index}");
             if rule.permission.trim().is_empty() {
-                let said = "a rule is for a tool, a capability or `*`";
-                return Err(crate::error::Problem::new(said).at(&origin, "permission"));
+                let message = "a rule is for a tool, a capability or `*`";
+                return Err(crate::error::Problem::new(message).at(&origin, "permission"));
             }
             let pattern = Pattern::compile(&rule.permission, &rule.pattern, variables)
                 .map_err(|problem| problem.at(&origin, "pattern"))?;

@@ -29,7 +29,7 @@ use std::collections::HashSet;
 
 pub use bash_only::{BashOnly, bash_only};
 pub use limits::LINE_LIMIT;
-use limits::{DEEPEST_LINE, MOST_LINE_BYTES, MOST_LINES, Steps, TOO_DEEP};
+use limits::{MAX_LINE_BYTES, MAX_LINE_DEPTH, MAX_LINES, Steps, TOO_DEEP};
 pub use recent::parse_once;
 pub use suggest::suggest;
 pub use syntax::Dialect;
@@ -61,7 +61,7 @@ pub struct SimpleCommand {
     pub restricted: Option<String>,
 }
 
-/// A redirection from or to a file. Those between descriptors, and those of text, are not told.
+/// A redirection from or to a file. Redirections between descriptors and here-documents are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Redirection {
     /// `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`, `&>` or `&>>`.
@@ -135,8 +135,8 @@ impl Found {
         let expands = matches!(inside, Inside::Expanded(_));
         self.line_bytes += text.len();
         self.lines.insert(inside);
-        let is_much = depth > 0 && self.line_bytes > MOST_LINE_BYTES;
-        if depth > DEEPEST_LINE || self.lines.len() > MOST_LINES || is_much {
+        let is_much = depth > 0 && self.line_bytes > MAX_LINE_BYTES;
+        if depth > MAX_LINE_DEPTH || self.lines.len() > MAX_LINES || is_much {
             return self.refuse(&text, TOO_DEEP);
         }
         if let Err(reason) = check(&text) {
@@ -250,7 +250,7 @@ impl SimpleCommand {
         Some(rest.map_or_else(|| base.to_owned(), |rest| format!("{base} {rest}")))
     }
 
-    /// How it is called in a message.
+    /// The command in a message.
     #[must_use]
     pub fn display(&self) -> String {
         quoted(&self.text)

@@ -16,10 +16,10 @@ pub struct Variables {
     pub user_data: Vec<PathBuf>,
 }
 
-/// As many links as the system follows.
-const MOST_LINKS: usize = 40;
-/// How many patterns one may come to.
-const MOST_PATTERNS: usize = 1024;
+/// The system follows as many links.
+const MAX_LINKS: usize = 40;
+/// The most patterns that the braces of one may expand to.
+const MAX_PATTERNS: usize = 1024;
 
 impl Variables {
     /// With links in the directories followed, as far as they are there. Patterns are compared with
@@ -53,7 +53,7 @@ impl Variables {
             }
             let is_inside = inside(&place);
             place.push(step); // a slash leads back to the beginning
-            if is_inside || links > MOST_LINKS {
+            if is_inside || links > MAX_LINKS {
                 continue;
             }
             if let Ok(target) = std::fs::read_link(&place) {
@@ -100,7 +100,7 @@ pub(crate) enum Base<'v> {
     Directories(&'v [PathBuf]),
 }
 
-/// A pattern's text with its beginning told apart.
+/// A pattern's text, split from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Anchored<'v> {
     pub(crate) base: Base<'v>,
@@ -122,8 +122,8 @@ pub(crate) fn anchor<'v>(text: &str, variables: &'v Variables) -> Result<Anchore
         Some((name, rest)) => {
             let directories = variables.of(name).ok_or_else(|| unknown(name))?;
             if !rest.is_empty() && !rest.starts_with('/') {
-                let said = format!("`{{{name}}}` is a directory: a slash has to follow it");
-                return Err(Problem::new(said));
+                let message = format!("`{{{name}}}` is a directory: a slash has to follow it");
+                return Err(Problem::new(message));
             }
             let base = match name {
                 "workspace" => Base::Workspace,
@@ -133,8 +133,8 @@ pub(crate) fn anchor<'v>(text: &str, variables: &'v Variables) -> Result<Anchore
         }
         None if text.starts_with('/') => (Base::Absolute, text),
         None if text == "~" || text.starts_with("~/") => {
-            let said = "`~` is not expanded: write an absolute path or a variable";
-            return Err(Problem::new(said));
+            let message = "`~` is not expanded: write an absolute path or a variable";
+            return Err(Problem::new(message));
         }
         None => (Base::Workspace, text),
     };
@@ -147,10 +147,10 @@ pub(crate) fn anchor<'v>(text: &str, variables: &'v Variables) -> Result<Anchore
 }
 
 fn unknown(name: &str) -> Problem {
-    let said = format!(
+    let message = format!(
         "`{{{name}}}` is no variable; there are `{{workspace}}`, `{{ad-hoc}}` and `{{user-data}}`"
     );
-    Problem { said, variable: Some(name.to_owned()) }
+    Problem { message, variable: Some(name.to_owned()) }
 }
 
 /// `{name}` at the beginning, and what follows it.
@@ -171,8 +171,8 @@ fn clean(pattern: &str) -> Result<String, Problem> {
         match part {
             "" | "." => {}
             ".." => {
-                let said = "`..` is never part of a real path; name the directory itself";
-                return Err(Problem::new(said));
+                let message = "`..` is never part of a real path; name the directory itself";
+                return Err(Problem::new(message));
             }
             part => parts.push(part),
         }
@@ -185,9 +185,9 @@ pub(crate) fn alternatives(pattern: &str) -> Result<Vec<String>, Problem> {
     let mut done = Vec::new();
     let mut open = vec![(String::new(), pattern.to_owned())];
     while let Some((before, rest)) = open.pop() {
-        if done.len() + open.len() > MOST_PATTERNS {
-            let said = format!("the braces come to more than {MOST_PATTERNS} patterns");
-            return Err(Problem::new(said));
+        if done.len() + open.len() > MAX_PATTERNS {
+            let message = format!("the braces come to more than {MAX_PATTERNS} patterns");
+            return Err(Problem::new(message));
         }
         let Some(at) = find_unescaped(&rest, '{') else {
             done.push(before + &rest);
@@ -199,7 +199,7 @@ pub(crate) fn alternatives(pattern: &str) -> Result<Vec<String>, Problem> {
         };
         let inside = &behind[1..end];
         let after = &behind[end + 1..];
-        // The last first, so that the first is taken next and the order stays.
+        // The last is pushed first, so that the order stays.
         for choice in choices(inside)?.into_iter().rev() {
             open.push((format!("{before}{front}"), format!("{choice}{after}")));
         }
@@ -265,28 +265,28 @@ fn choices(inside: &str) -> Result<Vec<String>, Problem> {
     }
     if let Some((from, to)) = inside.split_once("..") {
         return range(from, to).ok_or_else(|| {
-            let said = format!("{} is no range of numbers or letters", quoted(inside));
-            Problem::new(said)
+            let message = format!("{} is no range of numbers or letters", quoted(inside));
+            Problem::new(message)
         });
     }
     if is_name(inside) {
         let known = matches!(inside, "workspace" | "ad-hoc" | "user-data");
         if known {
-            let said = format!("`{{{inside}}}` can only stand at the beginning of a pattern");
-            return Err(Problem::new(said));
+            let message = format!("`{{{inside}}}` can only stand at the beginning of a pattern");
+            return Err(Problem::new(message));
         }
         return Err(unknown(inside));
     }
-    let said = format!(
+    let message = format!(
         "`{{{inside}}}` is neither a variable (lower case) nor an alternation (with a comma or `..`)"
     );
-    Err(Problem { said, variable: Some(inside.to_owned()) })
+    Err(Problem { message, variable: Some(inside.to_owned()) })
 }
 
 fn range(from: &str, to: &str) -> Option<Vec<String>> {
     if let (Ok(from), Ok(to)) = (from.parse::<i32>(), to.parse::<i32>()) {
         let count = i64::from(to).abs_diff(i64::from(from));
-        if count >= MOST_PATTERNS as u64 {
+        if count >= MAX_PATTERNS as u64 {
             return None;
         }
         return Some(if from <= to {

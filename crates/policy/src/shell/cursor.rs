@@ -1,7 +1,7 @@
 //! The parser's place in the text.
 
 use super::bash_only::BashOnly;
-use super::limits::{DEEPEST, Steps, TOO_DEEP};
+use super::limits::{MAX_DEPTH, Steps, TOO_DEEP};
 use super::syntax::{Dialect, Group, Keyword, Parsed, Problem, Script};
 
 /// Of a line that is refused, and of one that is not.
@@ -122,7 +122,7 @@ impl<'s, 'b> Parser<'s, 'b> {
 
     /// Reads something that stands inside of what is being read. This is all the recursion there is.
     pub(super) fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DEPTH {
             return Err(TOO_DEEP);
         }
         self.depth += 1;
@@ -174,7 +174,7 @@ impl<'s, 'b> Parser<'s, 'b> {
 
     /// The keyword that stands here, and where it ends.
     pub(super) fn keyword(&mut self) -> Option<(Keyword, usize)> {
-        let mut word = [0; Keyword::LONGEST];
+        let mut word = [0; Keyword::MAX_LENGTH];
         let (mut length, mut at) = (0, self.at);
         loop {
             let (byte, place) = self.byte(at);

@@ -55,7 +55,7 @@ impl<'s> Parser<'s, '_> {
 
     fn done(self, problem: Option<Problem>) -> Script<'s> {
         let mut script = Script { problem, ..self.script };
-        // A substitution is part of a command, and is told after it.
+        // A substitution is part of a command, and is listed after it.
         script.commands.sort_by_key(|command| command.level);
         script
     }

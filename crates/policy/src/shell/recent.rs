@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use super::{CommandLine, Dialect, parse, parse_as};
 
-/// So many are kept, for each thread: calls run beside one another.
-const MOST: usize = 4;
+/// How many lines each thread caches: calls run in parallel.
+const MAX_RECENT: usize = 4;
 
 struct Recent {
     line: String,
@@ -32,7 +32,7 @@ pub fn parse_once(line: &str, dialect: Option<Dialect>) -> Rc<CommandLine> {
             Some(dialect) => parse_as(line, dialect),
             None => parse(line),
         });
-        if recent.len() >= MOST {
+        if recent.len() >= MAX_RECENT {
             recent.remove(0);
         }
         recent.push(Recent { line: line.to_owned(), dialect, parsed: Rc::clone(&parsed) });

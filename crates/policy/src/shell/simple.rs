@@ -8,7 +8,7 @@ use super::words::Word;
 
 const MISPLACED_BRACKET: Problem = "a bracket stands where no command can have one";
 /// bash has room for no more.
-const MOST_DOCUMENTS: usize = 16;
+const MAX_DOCUMENTS: usize = 16;
 const UNUSUAL_DOCUMENT: Problem = "it has a here-document of an unusual kind";
 const NAMED_DESCRIPTOR: Problem = "has a descriptor by name, which older shells take for a word";
 const ODD_DOCUMENT: Problem = "has a here-document of an unusual kind";
@@ -237,7 +237,7 @@ impl<'s> Parser<'s, '_> {
     fn document_begins(&mut self, operator: &'static str) -> Parsed<Redirect<'s>> {
         let target = self.word()?;
         let is_odd = target.source.contains(['$', '`']) || target.unquoted.contains('\n');
-        if is_odd || target.is_process || self.documents.len() >= MOST_DOCUMENTS {
+        if is_odd || target.is_process || self.documents.len() >= MAX_DOCUMENTS {
             return Err(UNUSUAL_DOCUMENT);
         }
         if self.level > 0 {

@@ -99,7 +99,7 @@ pub(super) enum Keyword {
 
 impl Keyword {
     /// The longest has this many characters.
-    pub(super) const LONGEST: usize = 8;
+    pub(super) const MAX_LENGTH: usize = 8;
 
     pub(super) fn of(word: &[u8], dialect: Dialect) -> Option<Self> {
         Some(match word {

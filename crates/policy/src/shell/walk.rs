@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::limits::{DEEPEST_LINE, MOST_COMMANDS, MOST_OUTPUT};
+use super::limits::{MAX_COMMANDS, MAX_LINE_DEPTH, MAX_OUTPUT};
 use super::syntax::{Command, Kind, Redirect, Script};
 use super::words::Word;
 use super::wrappers::Inside;
@@ -15,7 +15,7 @@ pub(super) struct Collected {
     known: HashSet<Rc<SimpleCommand>>,
     order: Vec<Rc<SimpleCommand>>,
     bytes: usize,
-    /// There was more than is kept.
+    /// There was more than the limits allow.
     pub(super) is_full: bool,
 }
 
@@ -32,10 +32,10 @@ impl Collected {
         true
     }
 
-    /// Whether there is room for so many bytes more, which are then taken.
+    /// Takes `bytes` more where there is room for them.
     fn has_room(&mut self, bytes: usize) -> bool {
         self.bytes += bytes;
-        self.is_full |= self.bytes > MOST_OUTPUT || self.order.len() >= MOST_COMMANDS;
+        self.is_full |= self.bytes > MAX_OUTPUT || self.order.len() >= MAX_COMMANDS;
         !self.is_full
     }
 
@@ -56,7 +56,7 @@ const WORD: usize = 16;
 /// Why a command is restricted that is none but for that.
 const SETS_VARIABLES: &str = "sets variables that later commands may use";
 
-/// The most that is said about why a command is restricted.
+/// The longest reason for a restriction.
 const REASON: usize = 160;
 
 /// Takes the commands of one reading of a line, and tells what there is besides them.
@@ -76,7 +76,7 @@ pub(super) fn collect(script: &Script<'_>, found: &mut Collected) -> Besides {
 pub(super) struct Besides {
     /// Lines in the words of commands.
     pub(super) lines: Vec<Inside>,
-    /// What cannot be told apart, and why.
+    /// What cannot be distinguished, and why.
     pub(super) unclear: Vec<(String, String)>,
 }
 
@@ -208,7 +208,7 @@ impl<'s> Walk<'_, 's> {
             if !self.seen.insert((inner.words.as_ptr().addr(), inner.words.len())) {
                 continue;
             }
-            if around.depth >= DEEPEST_LINE {
+            if around.depth >= MAX_LINE_DEPTH {
                 let reason = "is nested too deeply".to_owned();
                 self.besides.unclear.push((joined(inner.words), reason));
                 continue;

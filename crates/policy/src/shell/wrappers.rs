@@ -5,7 +5,7 @@ use super::words::Word;
 /// What is known about a command besides its words.
 #[derive(Debug, Default)]
 pub(super) struct Wrapped<'w, 's> {
-    /// Why it cannot be told what it runs.
+    /// Why the commands that it runs are unknown.
     pub(super) restricted: Option<String>,
     /// Command lines in its arguments.
     pub(super) lines: Vec<Inside>,
@@ -120,7 +120,7 @@ const CHANGERS: [&str; 15] = [
     "shopt",
 ];
 /// So many places are tried where it is not known at which the inner command begins.
-const MOST_PLACES: usize = 16;
+const MAX_INNER_COMMANDS: usize = 16;
 
 pub(super) fn look<'w, 's>(words: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     let Some((name, arguments)) = words.split_first() else { return Wrapped::default() };
@@ -198,7 +198,7 @@ fn changes(name: &str, arguments: &[Word<'_>]) -> bool {
 
 /// Lines in arguments that are expanded once more.
 pub(super) fn evaluated(arguments: &[Word<'_>]) -> Vec<Inside> {
-    let texts = arguments.iter().take(MOST_PLACES).filter_map(Word::value);
+    let texts = arguments.iter().take(MAX_INNER_COMMANDS).filter_map(Word::value);
     texts
         .filter(|text| text.contains(['$', '`']))
         .map(|text| Inside::Expanded(text.to_owned()))
@@ -247,13 +247,13 @@ fn runner<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
 }
 
 fn places<'w, 's>(arguments: &'w [Word<'s>], reason: &str) -> Wrapped<'w, 's> {
-    let commands = (0..arguments.len().min(MOST_PLACES))
+    let commands = (0..arguments.len().min(MAX_INNER_COMMANDS))
         .map(|at| Inner { words: &arguments[at..], restricted: Some(reason.to_owned()) })
         .collect();
     // `su -c 'a; b'` and `ssh host 'a; b'` hand a line to a shell.
     let lines = arguments
         .iter()
-        .take(MOST_PLACES)
+        .take(MAX_INNER_COMMANDS)
         .filter_map(Word::value)
         .flat_map(|text| [Some(text), option_value(text)])
         .flatten()
@@ -280,7 +280,7 @@ fn find<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     for (at, word) in arguments.iter().enumerate() {
         if runs(word) {
             found.restricted = Some(reason.to_owned());
-            if word.is_known && found.commands.len() < MOST_PLACES {
+            if word.is_known && found.commands.len() < MAX_INNER_COMMANDS {
                 let rest = &arguments[at + 1..];
                 let ends = |word: &Word<'_>| matches!(value(Some(word)), Some(";" | "+"));
                 let end = rest.iter().position(ends).unwrap_or(rest.len());
