@@ -2,8 +2,7 @@
 /** The `toolwright` command. */
 import { calls } from './cli/calls.js'
 import { doctor } from './cli/doctor.js'
-import { UsageError } from './cli/usage-error.js'
-import { version } from './cli/version.js'
+import { UsageError, version } from './cli/program.js'
 import { ToolError } from './core/errors.js'
 
 const HELP = `Usage: toolwright <command> [options]
@@ -17,8 +16,8 @@ toolwright <command> --help shows the options of a command, toolwright --version
 
 const commands: Record<string, (args: string[]) => Promise<number>> = { calls, doctor }
 
-async function main([name = '', ...args]: string[]): Promise<number> {
-  if (name === 'help' && args[0] !== undefined) return main([args[0], '--help'])
+async function main([name = '', ...rest]: string[]): Promise<number> {
+  if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'])
   if (['', 'help', '--help', '-h'].includes(name)) {
     process.stdout.write(HELP)
     return name === '' ? 2 : 0
@@ -29,15 +28,15 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined) throw new UsageError(`unknown command ${JSON.stringify(name)}`)
-  return command(args)
+  return command(rest)
 }
 
-const given = process.argv.slice(2)
+const args = process.argv.slice(2)
 try {
-  process.exitCode = await main(given)
+  process.exitCode = await main(args)
 } catch (error) {
   if (error instanceof UsageError) {
-    const [name = ''] = given
+    const [name = ''] = args
     const command = Object.hasOwn(commands, name) ? `toolwright ${name}` : 'toolwright'
     process.stderr.write(`toolwright: ${error.message}; see ${command} --help\n`)
     process.exitCode = 2

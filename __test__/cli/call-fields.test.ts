@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { errorOf } from '../../ts/cli/calls/call-error.ts'
-import { inputBytesOf, outputBytesOf } from '../../ts/cli/calls/call-input.ts'
+import { durationOf, errorOf, inputBytesOf, jsonLine, outputBytesOf } from '../../ts/cli/calls/call-fields.ts'
 import { targetOf } from '../../ts/journal/call-target.ts'
-import { wantsColours } from '../../ts/cli/calls/colours.ts'
-import { durationOf } from '../../ts/cli/calls/ending.ts'
-import { jsonLine } from '../../ts/cli/calls/json-line.ts'
-import { cut, printable } from '../../ts/cli/calls/printable.ts'
-import { formatBytes, formatDuration } from '../../ts/cli/calls/quantities.ts'
+import { wantsColours } from '../../ts/cli/calls/timeline.ts'
+import { cut, formatBytes, formatDuration, printable } from '../../ts/cli/calls/format.ts'
 import { NOON, recorded } from './recorded-calls.ts'
 
 const given = (input: unknown) => recorded({ inputJson: JSON.stringify(input) })

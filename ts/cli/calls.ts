@@ -3,10 +3,9 @@ import { parseArgs } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import { openJournal } from '../journal/open-journal.js'
 import { wholeRows } from '../journal/read-rows.js'
-import { wantsColours } from './calls/colours.js'
-import { jsonLine } from './calls/json-line.js'
-import { makeTimeline } from './calls/timeline.js'
-import { UsageError } from './usage-error.js'
+import { makeTimeline, wantsColours } from './calls/timeline.js'
+import { jsonLine } from './calls/call-fields.js'
+import { UsageError } from './program.js'
 
 const HELP = `Usage: toolwright calls <journal> [options]
 
@@ -48,7 +47,7 @@ export async function calls(args: string[]): Promise<number> {
   }
 }
 
-/** Aborted when whoever reads the output has seen enough: ^C is how following ends. */
+/** Aborted when the reader of the output has seen enough: by ^C while following, or by closing the pipe. */
 function stopper({ isFollowing }: Choice): AbortSignal {
   const controller = new AbortController()
   if (isFollowing) process.once('SIGINT', () => controller.abort())
@@ -68,17 +67,17 @@ async function show(journal: Journal, { runId, location, isJson }: Choice, stop:
   const timeline = timelineOfTerminal()
   for (const run of runs) {
     if (stop.aborted) break
-    // Without outputs, which a timeline does not show and a line of JSON needs only while it is written.
+    // Outlines are enough for a timeline; a line of JSON gets its whole row when it is written.
     const recorded = await journal.listRun(run.runId, { outline: true })
     if (isJson) {
-      for await (const some of wholeRows(journal, recorded)) for (const call of some) await print(jsonLine(call), stop)
+      for await (const batch of wholeRows(journal, recorded)) for (const call of batch) await print(jsonLine(call), stop)
     } else for (const lines of timeline.parts(recorded)) await print(lines, stop)
   }
   if (runs.length === 0 && !isJson) process.stdout.write(`No calls are recorded in ${location}.\n`)
   return 0
 }
 
-/** Waits for whoever reads the output: what waits to be read is in memory. */
+/** Waits until the reader has taken the output, which is in memory until then. */
 async function print(text: string, stop: AbortSignal): Promise<void> {
   if (stop.aborted || process.stdout.write(text)) return
   await once(process.stdout, 'drain', { signal: stop }).catch(() => undefined)
@@ -98,7 +97,7 @@ async function follow(journal: Journal, { runId, isJson }: Choice, stop: AbortSi
 
 function timelineOfTerminal() {
   const isColoured = wantsColours(process.stdout, process.env)
-  // A terminal that does not know its size says that it has no columns.
+  // A terminal that does not know its size has 0 columns.
   return makeTimeline({ isColoured, columns: process.stdout.columns || undefined })
 }
 

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
-import { UsageError } from './usage-error.js'
-import { versions } from './version.js'
+import { UsageError, versions } from './program.js'
 
 const HELP = `Usage: toolwright doctor [options]
 

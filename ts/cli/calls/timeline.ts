@@ -1,47 +1,45 @@
+import { styleText } from 'node:util'
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { errorOf } from './call-error.js'
+import { durationOf, type Ending, endingOf, errorOf, inputBytesOf, outputBytesOf } from './call-fields.js'
 import { targetOf } from '../../journal/call-target.js'
-import { inputBytesOf, outputBytesOf } from './call-input.js'
-import { type Look, painter } from './colours.js'
-import { durationOf, type Ending, endingOf } from './ending.js'
-import { cut, printable } from './printable.js'
-import { formatBytes, formatDate, formatDuration, formatTime } from './quantities.js'
+import { cut, formatBytes, formatDate, formatDuration, formatTime, printable } from './format.js'
 
-/** The most characters of a name, a target or a reason, however wide the terminal is. */
-const LONGEST = 200
-/** The calls whose lines are made at once. */
-const AT_ONCE = 200
-/** The widest that a column of tools gets. A longer name moves the rest of its line. */
-const TOOL_WIDTH = 16
+/** The most characters of a name, a target or a reason, on a terminal of any width. */
+const MAX_TEXT = 200
+/** How many calls make one part of the output. */
+const BATCH = 200
+/** The widest column of tools. A longer name moves the rest of its line. */
+const MAX_TOOL_WIDTH = 16
 
-const looks: Record<Ending, Look> = {
+const colours: Record<Ending, 'red' | 'green' | 'yellow'> = {
   started: 'yellow',
   success: 'green',
   error: 'red',
   refused: 'yellow',
   unknown: 'yellow',
 }
-const ENDING_WIDTH = Math.max(...Object.keys(looks).map(({ length }) => length))
+const ENDING_WIDTH = Math.max(...Object.keys(colours).map(({ length }) => length))
 
 /** Calls as lines: a heading for each run, one for each attempt of a task, a line for each call. */
 export interface Timeline {
   /** All calls of a run, in the order in which they began. */
   run(calls: readonly ToolCallRow[]): string
-  /** The same, some lines at a time. */
+  /** The same in parts of some lines each. */
   parts(calls: readonly ToolCallRow[]): Iterable<string>
-  /** The next call of a journal that is being followed, below the headings that it needs. */
+  /** The next call of a journal that is being followed, with the headings that it needs. */
   next(call: ToolCallRow): string
 }
 
-/** Makes a timeline for a terminal with so many columns, or for what is no terminal. */
+/** Makes a timeline for a terminal of this width, or without a width for a file or a pipe. */
 export function makeTimeline(options: { isColoured: boolean; columns?: number | undefined }): Timeline {
-  const paint = painter(options.isColoured)
+  const paint = (look: Parameters<typeof styleText>[0], text: string): string =>
+    options.isColoured ? styleText(look, text, { validateStream: false }) : text
   const columns = options.columns ?? Number.POSITIVE_INFINITY
   let run: string | undefined
   let task: string | undefined
   let toolWidth = 0
 
-  const fit = (text: string, taken: number): string => cut(printable(text), Math.min(LONGEST, Math.max(10, columns - taken)))
+  const fit = (text: string, taken: number): string => cut(printable(text), Math.min(MAX_TEXT, Math.max(10, columns - taken)))
 
   const runHeading = (first: ToolCallRow, calls: readonly ToolCallRow[]): string => {
     const gap = run === undefined ? '' : '\n'
@@ -60,7 +58,7 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
   }
 
   const widen = (call: ToolCallRow): void => {
-    toolWidth = Math.max(toolWidth, Math.min(TOOL_WIDTH, toolOf(call).length))
+    toolWidth = Math.max(toolWidth, Math.min(MAX_TOOL_WIDTH, toolOf(call).length))
   }
 
   const line = (call: ToolCallRow): string => {
@@ -71,15 +69,15 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     const after = ` ${formatDuration(durationOf(call)).padStart(6)} ${bytes.padStart(11)}  `
     const target = `${call.revertStatus ? `[${call.revertStatus}] ` : ''}${targetOf(call)}`
     const taken = before.length + ENDING_WIDTH + after.length
-    const status = paint(looks[ending], ending.padEnd(ENDING_WIDTH))
+    const status = paint(colours[ending], ending.padEnd(ENDING_WIDTH))
     return `${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd() + '\n' + reason(call, ending)
   }
 
-  /** Below the call, since both target and reason need their room. */
+  /** The reason has a line of its own below the call, for both need room. */
   const reason = (call: ToolCallRow, ending: Ending): string => {
     const why = errorOf(call)
     const indent = ' '.repeat('  00:00:00.000 00 '.length)
-    return why === '' ? '' : `${indent}${paint(looks[ending], fit(why, indent.length))}\n`
+    return why === '' ? '' : `${indent}${paint(colours[ending], fit(why, indent.length))}\n`
   }
 
   const timeline: Timeline = {
@@ -91,9 +89,9 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
       if (first === undefined) return
       yield runHeading(first, calls)
       for (const call of calls) widen(call)
-      for (let start = 0; start < calls.length; start += AT_ONCE) {
+      for (let start = 0; start < calls.length; start += BATCH) {
         yield calls
-          .slice(start, start + AT_ONCE)
+          .slice(start, start + BATCH)
           .map((call) => taskHeading(call) + line(call))
           .join('')
       }
@@ -107,15 +105,15 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
 }
 
 function toolOf({ kind, toolName }: ToolCallRow): string {
-  return kind === 'task' ? 'task' : cut(printable(toolName), LONGEST)
+  return kind === 'task' ? 'task' : cut(printable(toolName), MAX_TEXT)
 }
 
-/** The task of a call and which time it is done, where that is not the first. */
+/** The task of a call, with its iteration and attempt unless they are the first. */
 function taskOf({ nodeId, iteration, attempt }: ToolCallRow): string {
   return [nodeId, ...(iteration > 0 ? [`iteration ${iteration}`] : []), ...(attempt > 1 ? [`attempt ${attempt}`] : [])].join(', ')
 }
 
-/** How many calls, how many of them did not succeed, and how long it took; nothing of no calls. */
+/** How many calls there are, how many did not succeed, and how long they took; empty without calls. */
 function summary(calls: readonly ToolCallRow[]): string[] {
   if (calls.length === 0) return []
   const counts = new Map<Ending, number>()
@@ -133,4 +131,9 @@ function summary(calls: readonly ToolCallRow[]): string[] {
   })
   const all = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}`
   return [[all, ...others].join(', '), formatDuration(ended === 0 ? null : Math.max(0, ended - began))]
+}
+
+/** Only a terminal is coloured, unless its user asked for no colours: https://no-color.org */
+export function wantsColours(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
+  return stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
