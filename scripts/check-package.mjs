@@ -116,6 +116,13 @@ function checkCommonJs(work, packages) {
     capture(program('esbuild'), ['consumer-script.ts', ...options], { cwd: project })
     capture(node, ['out/program.mjs'], { cwd: project })
   })
+  check('a CommonJS bundle that requires the package is made', () => {
+    const cjs = ['--bundle', '--platform=node', '--format=cjs', '--external:toolwright', '--outfile=out/program.cjs', '--log-level=error']
+    capture(program('esbuild'), ['consumer-script.ts', ...cjs], { cwd: project })
+  })
+  for (const { name, binary } of runtimes) {
+    check(`the CommonJS bundle runs on ${name}`, () => capture(binary(), ['out/program.cjs'], { cwd: project }))
+  }
 }
 
 /** The first program of the README, as it is printed; as CommonJS, with `require` in place of `import`. */
