@@ -30,11 +30,11 @@ const call = (host: Host, n: number, more: object = {}): Promise<Ended> => {
 /** What not even its owner can look into. */
 const LOCKED = 'test -d "$TMPDIR" || TMPDIR=/tmp; umask 777; mkdir "$TMPDIR/locked"'
 
-const AT_ONCE = 8
+const MAX_CONCURRENT = 8
 
 const all = async (host: Host, count: number, more?: object): Promise<void> => {
-  for (let n = 0; n < count; n += AT_ONCE) {
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - n) }, (_, m) => call(host, n + m, more)))
+  for (let n = 0; n < count; n += MAX_CONCURRENT) {
+    await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT, count - n) }, (_, m) => call(host, n + m, more)))
   }
 }
 
@@ -55,7 +55,7 @@ for (const user of users) {
       await all(host, 16)
       // As many workers as there will ever be: so many commands at once.
       await Promise.all(
-        Array.from({ length: AT_ONCE }, () =>
+        Array.from({ length: MAX_CONCURRENT }, () =>
           host.order({ how: 'confined', options: { rootDir: host.rootDir }, argv: ['sleep', '0.5'], cwd: '.' }),
         ),
       )
@@ -116,7 +116,7 @@ for (const user of users) {
     // What is left is looked for where others are just making theirs.
     const rounds = runs(5)
     test(
-      `${rounds * AT_ONCE} commands that begin together have a directory for temporary files each, without namespaces`,
+      `${rounds * MAX_CONCURRENT} commands that begin together have a directory for temporary files each, without namespaces`,
       { timeout: 20_000 + rounds * 2_000 },
       async () => {
         const { deny } = await programs()
@@ -126,10 +126,10 @@ for (const user of users) {
           const argv = ['sh', '-c', 'echo "$TMPDIR"; echo x > "$TMPDIR/x"']
           for (let round = 0; round < rounds; round += 1) {
             const ended = await Promise.all(
-              Array.from({ length: AT_ONCE }, () => other.order({ how: 'confined', options, argv, cwd: '.' })),
+              Array.from({ length: MAX_CONCURRENT }, () => other.order({ how: 'confined', options, argv, cwd: '.' })),
             )
             expect(ended.map(({ how, output }) => (how === '0' ? '' : output))).toEqual(ended.map(() => ''))
-            expect(new Set(ended.map(({ output }) => output)).size).toBe(AT_ONCE)
+            expect(new Set(ended.map(({ output }) => output)).size).toBe(MAX_CONCURRENT)
           }
         } finally {
           await other.stop()

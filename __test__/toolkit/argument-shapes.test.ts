@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ArgumentProblem, structureCopy } from '../../ts/core/argument-copy.ts'
 import { loadArgumentChecks } from '../../ts/contract/call/argument-checks/argument-checks.ts'
 import { ContractFailure } from '../../ts/contract/registry/codes.ts'
-import { takeArguments } from '../../ts/contract/registry/call-arguments.ts'
+import { snapshotArguments } from '../../ts/contract/registry/call-arguments.ts'
 import { runs, seed } from '../support/randomised.ts'
 
 const nested = (levels: number, asObject: boolean): unknown => {
@@ -138,7 +138,7 @@ test(
     const signal = new AbortController().signal
     const judge = (id: string, args: unknown): number => {
       const start = usedMs()
-      const taken = takeArguments(id, args, 10_000_000)
+      const taken = snapshotArguments(id, args, 10_000_000)
       try {
         if (taken.refusal === undefined) checks.get(id)?.(taken.args, taken, signal)
       } catch (error) {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { listenTcp } from './listeners.ts'
 
 /** For so long somebody is knocked for who may still be on their way. */
-const PATIENCE_MS = 500
+const DESCRIPTOR_WAIT_MS = 500
 
 /**
  * A port that was free a moment ago. The kernel hands out none of these by itself, so that meanwhile
@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
 
 /** Knocks until somebody says the token. A stranger who says nothing is not waited for. */
 export async function answered(port: number, token: string): Promise<boolean> {
-  for (const end = performance.now() + PATIENCE_MS; performance.now() < end;) {
+  for (const end = performance.now() + DESCRIPTOR_WAIT_MS; performance.now() < end;) {
     const socket = connect(port, '127.0.0.1')
     const late = setTimeout(() => socket.destroy(), end - performance.now())
     let text = ''
@@ -51,7 +51,7 @@ export async function answeredByDatagram(port: number, token: string): Promise<b
     text += message.toString()
   })
   socket.on('error', () => undefined)
-  for (const end = performance.now() + PATIENCE_MS; performance.now() < end && !text.includes(token);) {
+  for (const end = performance.now() + DESCRIPTOR_WAIT_MS; performance.now() < end && !text.includes(token);) {
     socket.send('anybody?', port, '127.0.0.1')
     await pause(20)
   }

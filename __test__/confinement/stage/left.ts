@@ -21,7 +21,7 @@ export interface Left {
 export const nothing: Left = { processes: [], mounts: [], groups: [], temporary: [], private: [], root: ['attack'], later: '' }
 
 /** How long it is looked at whether what is left goes after all. */
-const PATIENCE_MS = 10_000
+const DESCRIPTOR_WAIT_MS = 10_000
 
 /** What is left of a host and all that it had started, after a second at most. */
 export async function goneWith(host: Host, seen: readonly Seen[]): Promise<Left> {
@@ -40,7 +40,7 @@ export async function goneWith(host: Host, seen: readonly Seen[]): Promise<Left>
   if (await eventually(isGone, 1_000)) return nothing
   const found = left()
   const start = performance.now()
-  const went = await eventually(isGone, PATIENCE_MS)
+  const went = await eventually(isGone, DESCRIPTOR_WAIT_MS)
   const ms = Math.round(performance.now() - start)
   return { ...found, later: went ? `gone ${ms} ms later` : `still there ${ms} ms later: ${JSON.stringify(left())}` }
 }

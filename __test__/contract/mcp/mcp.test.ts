@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createSession } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
-import { connectionTrouble } from '../../../ts/contract/mcp/mcp-server.ts'
+import { describeConnectError } from '../../../ts/contract/mcp/mcp-server.ts'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { MCP_TIMEOUT_MS } from '../../../ts/contract/mcp/server-config.ts'
@@ -203,7 +203,7 @@ describe('servers that fail', () => {
 
   test('R62 the host is told of a client that is not installed', () => {
     const missing = Object.assign(new Error("Cannot find package '@ai-sdk/mcp'"), { code: 'ERR_MODULE_NOT_FOUND' })
-    expect(connectionTrouble('local', stdio(), missing)).toMatch(
+    expect(describeConnectError('local', stdio(), missing)).toMatch(
       /package @ai-sdk\/mcp is not installed\. Install it with npm install @ai-sdk\/mcp\.$/u,
     )
   })

@@ -48,7 +48,7 @@ export interface AcpToolCallOptions {
 }
 
 /** The most places that are shown of a search. */
-const MOST_LOCATIONS = 100
+const MAX_LOCATIONS = 100
 
 /**
  * A call as the protocol has it; with its envelope, a call that is over.
@@ -78,7 +78,7 @@ function checkedToolCall(call: SessionToolCall, result: Envelope | undefined, ho
 
 function acpToolCall(call: SessionToolCall, result: Envelope | undefined, options: AcpToolCallOptions): AcpToolCall {
   const args = recordOf(call.args)
-  const told: AcpToolCall = {
+  const toolCall: AcpToolCall = {
     toolCallId: call.id,
     title: titleOf(call.tool, args),
     name: call.tool,
@@ -88,7 +88,7 @@ function acpToolCall(call: SessionToolCall, result: Envelope | undefined, option
     locations: locationsOf(call.tool, args, result, options),
     rawInput: call.args,
   }
-  return result === undefined ? told : { ...told, rawOutput: result }
+  return result === undefined ? toolCall : { ...toolCall, rawOutput: result }
 }
 
 function ownCall(call: SessionToolCall): SessionToolCall {
@@ -171,7 +171,7 @@ function locationsOf(
   const at = (path: string): string => resolve(workspace ?? '.', path)
   const matches: unknown = result?.type === 'output' ? recordOf(result.data)['matches'] : undefined
   if (tool === 'grep' && Array.isArray(matches)) {
-    const places = (matches as { path: string; line: number }[]).slice(0, MOST_LOCATIONS)
+    const places = (matches as { path: string; line: number }[]).slice(0, MAX_LOCATIONS)
     return places.map(({ path, line }) => ({ path: at(path), line }))
   }
   const { path } = args

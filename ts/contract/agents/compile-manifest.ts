@@ -9,27 +9,27 @@ import { directoryOrPath, withDeclaredRoots, type realDirectory } from '../permi
 import type { ContractTool } from '../registry/contract-tool.js'
 import { unwrap } from '../../core/native.js'
 
-/** A manifest whose patterns and rules are known to mean something. */
+/** A manifest with valid patterns and rules. */
 export interface CompiledManifest {
   name: string
-  /** The roots of its workspace: the given ones, and those that it declares. */
+  /** The roots of its workspace: those of the variables, and those that it declares. */
   workspace: readonly string[]
-  /** What it requires, with its variables expanded. */
+  /** Its requirements, with their variables expanded. */
   requires: RequirementSet
   /** Its rules. */
   permissions: readonly StoredRule[]
 }
 
-/** What the variables of a manifest stand for, and where it may declare roots. */
+/** The values of a manifest's variables, and the directories in which it may declare roots. */
 export interface ManifestVariables extends RequirementVariables {
-  /** Directories besides the workspace in which it may. @default [] */
+  /** Directories besides the workspace in which it may declare roots. @default [] */
   manifestRoots?: string[] | undefined
 }
 
 /**
- * Looks whether a manifest means something, without a session.
+ * Checks a manifest without a session.
  *
- * @throws {ToolError} CONTRACT_MANIFEST_INVALID for an unknown variable or a pattern that is none, with its
+ * @throws {ToolError} CONTRACT_MANIFEST_INVALID for an unknown variable or an invalid pattern, with its
  * place; CONTRACT_RULE_INVALID; INVALID_INPUT; NATIVE_UNAVAILABLE.
  */
 export async function compileManifest(manifest: AgentManifest, variables: ManifestVariables): Promise<CompiledManifest> {
@@ -52,15 +52,15 @@ export async function compileManifest(manifest: AgentManifest, variables: Manife
   return { name: manifest.name, workspace: [...roots], requires: expanded, permissions: rules.rules('manifest') }
 }
 
-/** A call, as far as permission rules look at it. */
+/** A call, as permission rules see it. */
 export interface EvaluatedCall extends Partial<RequirementVariables> {
   /** The tool's id. */
   tool: string
 }
 
 /**
- * What rules say of a call, without a session: the strictest of what they say of its subjects; `ask` where
- * none matches. Paths are absolute, or compared as they are where there is no workspace.
+ * Evaluates rules for a call without a session: the strictest verdict on its subjects, or `ask` if no rule matches. Paths
+ * are absolute, or compared as they are without a workspace.
  *
  * @throws {ToolError} CONTRACT_RULE_INVALID, INVALID_INPUT, NATIVE_UNAVAILABLE.
  */
@@ -80,7 +80,7 @@ export async function evaluatePermission(
 
 const sources: readonly unknown[] = ['manifest', 'session', 'project']
 
-/** A rule that belongs nowhere would be none. */
+/** Sorts rules by scope. */
 function scopesOf(rules: unknown): Record<RuleSource, StoredRule[]> {
   if (!Array.isArray(rules)) throw invalid('rules must be an array of rules.')
   const scopes: Record<RuleSource, StoredRule[]> = { manifest: [], session: [], project: [] }
@@ -112,10 +112,10 @@ function nativeVariables(where: string, variables: Partial<RequirementVariables>
   return { workspace: [...workspace], adHoc: [...adHoc], ...(userData === undefined ? {} : { userData }) }
 }
 
-/** What the definitions of agents are compared with. */
+/** What definitions of agents are checked against. */
 export interface AgentSurroundings {
   agents: readonly AgentDefinition[]
-  /** The tools that there are; unknown where no session is. */
+  /** The known tools; `undefined` without a session. */
   tools?: readonly ContractTool[] | undefined
   roots: readonly string[]
   adHoc: readonly string[]
@@ -123,11 +123,10 @@ export interface AgentSurroundings {
 }
 
 /**
- * Looks whether the definitions of agents mean something: what is misspelt is the author's to read, now, and not the
- * model's that calls the agent one day.
+ * Checks the definitions of agents, so that their author learns of a mistake now, and not the model that calls the agent
+ * later.
  *
- * @throws {ToolError} INVALID_INPUT for a tool that is not there; CONTRACT_MANIFEST_INVALID and CONTRACT_RULE_INVALID
- * with the place.
+ * @throws {ToolError} INVALID_INPUT for an unknown tool; CONTRACT_MANIFEST_INVALID and CONTRACT_RULE_INVALID with the place.
  */
 export function checkAgentMeaning(
   addon: ContractAddon,

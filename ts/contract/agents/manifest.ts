@@ -1,11 +1,11 @@
 import { checkNames, invalid, isNames } from '../../core/options.js'
 import { checkMcpServers, type McpServerConfig } from '../mcp/server-config.js'
 import type { Rule } from '../permissions/rule.js'
-import { requirementProblem, type RequirementSet } from '../registry/requirements.js'
+import { findRequirementProblem, type RequirementSet } from '../registry/requirements.js'
 import { checkSkillSources, type SkillSource } from '../skills/skill-source.js'
 import type { LanguageModel } from 'ai'
 
-/** What an agent is: its name, what it reaches besides its tools, and its rules, which nobody can widen. */
+/** An agent: its name, what it reaches besides its tools, and its rules, which no user can widen. */
 export interface AgentManifest {
   name: string
   /**
@@ -20,29 +20,29 @@ export interface AgentManifest {
   agents?: AgentDefinition[] | undefined
   /** Skills besides those of the workspace and the user. @default [] */
   skills?: SkillSource[] | undefined
-  /** Servers of the Model Context Protocol, by name. None is connected but those that the host enables. @default {} */
+  /** Servers of the Model Context Protocol, by name. Only those that the host enables are connected. @default {} */
   mcpServers?: Record<string, McpServerConfig> | undefined
 }
 
 const names = ['name', 'workspace', 'requires', 'permissions', 'agents', 'skills', 'mcpServers']
 
-/** @throws {ToolError} INVALID_INPUT for what is no manifest. */
+/** @throws {ToolError} INVALID_INPUT for an invalid manifest. */
 export function checkManifest(manifest: unknown): asserts manifest is AgentManifest {
   if (typeof manifest !== 'object' || manifest === null) throw invalid('manifest must be an object with a name.')
   checkNames('manifest.', manifest, names)
   const { name, workspace = [], requires = {}, agents = [], skills = [], mcpServers = {} } = manifest as Record<string, unknown>
   if (typeof name !== 'string' || name === '') throw invalid('manifest.name must be a non-empty string.')
   if (!isNames(workspace)) throw invalid('manifest.workspace must be an array of paths.')
-  const problem = requirementProblem(requires)
+  const problem = findRequirementProblem(requires)
   if (problem !== undefined) throw invalid(`manifest.${problem}.`)
   checkAgents(agents)
   checkSkillSources(skills)
   checkMcpServers(mcpServers)
 }
 
-/** An agent that others can hand tasks to. */
+/** An agent that takes tasks of other agents. */
 export interface AgentDefinition {
-  /** What `task` calls it. */
+  /** The name by which `task` calls it. */
   name: string
   /** When to use it. */
   description?: string | undefined
@@ -50,23 +50,23 @@ export interface AgentDefinition {
   mode?: 'primary' | 'subagent' | 'all' | undefined
   /** Its system prompt. */
   instructions?: string | undefined
-  /** Adds one line that says that its caller is an agent. @default it is not told */
+  /** Adds a line to its system prompt that says that its caller is an agent. @default no such line */
   caller?: 'agent' | undefined
-  /** Whether its calls stand in a session of their own; else they are nested in the task. @default false */
+  /** Whether its calls are recorded in a session of their own, instead of nested in the task. @default false */
   inspectable?: boolean | undefined
-  /** The ids of the tools that it has, of those that its parent has. @default all but those of servers */
+  /** The ids of its tools, out of those of its parent. @default all except those of servers */
   tools?: string[] | undefined
   /** Directories that are roots of its workspace besides those of its parent, in which they lie. @default [] */
   workspace?: string[] | undefined
   /** What it reaches besides its tools; never more than its parent. @default {} */
   requires?: RequirementSet | undefined
-  /** What it may do at most. @default no more bounds than its parent has */
+  /** The upper bound of its access. @default that of its parent */
   ceiling?: RequirementSet | undefined
-  /** Its own rules; those of its parents hold besides. @default those of its parent, but for what the user agreed to there */
+  /** Its own rules, in addition to those of its parents. @default those of its parent, except for agreements of the user there */
   permissions?: Rule[] | undefined
   /** @default the session's model */
   model?: LanguageModel | undefined
-  /** After how many steps it is stopped. @default 50 */
+  /** The maximum number of its steps. @default 50 */
   maxSteps?: number | undefined
 }
 
@@ -74,7 +74,7 @@ const keys = new Set(
   'name description mode instructions caller inspectable tools workspace requires ceiling permissions model maxSteps'.split(' '),
 )
 
-/** @throws {ToolError} INVALID_INPUT for what are no agents. */
+/** @throws {ToolError} INVALID_INPUT for invalid agents. */
 export function checkAgents(agents: unknown): asserts agents is AgentDefinition[] {
   if (!Array.isArray(agents)) throw invalid('manifest.agents must be an array.')
   const seen = new Set<unknown>()
@@ -113,15 +113,15 @@ function problemOf(agent: Record<string, unknown>): string | undefined {
   if (!isNames(workspace)) return 'workspace must be an array of paths'
   if (!Array.isArray(permissions)) return 'permissions must be an array of rules'
   if (!Number.isSafeInteger(maxSteps) || Number(maxSteps) < 1) return 'maxSteps must be a whole number'
-  return requirementProblem(requires) ?? requirementProblem(ceiling)?.replace(/^requires/u, 'ceiling')
+  return findRequirementProblem(requires) ?? findRequirementProblem(ceiling)?.replace(/^requires/u, 'ceiling')
 }
 
-/** Those that `task` may call. */
+/** The agents that `task` may call. */
 export function agentsForTasks(agents: readonly AgentDefinition[] | undefined): AgentDefinition[] {
   return (agents ?? []).filter(({ mode = 'subagent' }) => mode !== 'primary')
 }
 
-/** Agents as a model is told of them. */
+/** The list of agents for a model. */
 export function agentList(agents: readonly AgentDefinition[]): string {
   return agents.map(({ name, description }) => (description === undefined ? name : `${name} (${description})`)).join(', ')
 }

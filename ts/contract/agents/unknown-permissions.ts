@@ -6,10 +6,10 @@ import { mcpCapability } from '../mcp/mcp-tools.js'
 import type { RequirementSet } from '../registry/requirements.js'
 import type { Rule } from '../permissions/rule.js'
 
-/** Capabilities that are not required by name. */
+/** Capabilities of requirement sets that have fields of their own. */
 const capabilities = ['fs.read', 'fs.write', 'shell.run', 'net.fetch']
 
-/** What a permission of a rule may name. */
+/** The names that a rule may use as its permission. */
 export interface KnownPermissions {
   tools: readonly ContractTool[]
   manifest: AgentManifest
@@ -20,8 +20,8 @@ export interface KnownPermissions {
 export type RuleLists = Readonly<Record<string, readonly Rule[] | undefined>>
 
 /**
- * Rules whose permission is the name of nothing, as lines for the host: a `deny` that is misspelt closes nothing. Tools of
- * servers come later; what may be one of theirs is passed over.
+ * Warnings about rules with an unknown permission: a misspelt `deny` closes nothing. Tools of servers come later, so names
+ * that may be theirs are accepted.
  */
 export function unknownPermissions(lists: RuleLists, { tools, manifest, ceiling }: KnownPermissions): string[] {
   const { agents = [], mcpServers = {}, requires } = manifest

@@ -11,8 +11,8 @@ import { failureOf } from '../registry/envelope.js'
 import { isEmptySet } from '../registry/requirements.js'
 import { askWatchdog, type Verdict, type WatchedRedirect, watchdogRefusal } from '../watchdogs/watchdog.js'
 import { promptUser } from './prompt-user.js'
-import { type RequestedTarget, subjectsOf, textSubject, withFreeSteps } from './call-target.js'
-import { enter, leave, type OpenCall, withDescriptor } from './open-calls.js'
+import { type RequestedTarget, subjectsOf, textSubject, exemptFreeSteps } from './call-target.js'
+import { acquireSlot, releaseSlot, type CallSlot, withDescriptor } from './call-slots.js'
 import { withPathAdvice } from './path-advice.js'
 import type { Scope } from './scope.js'
 import { checkShellSyntax, grammarOf } from './shell.js'
@@ -45,7 +45,7 @@ export class AccessController {
   readonly #call: ControlledCall
   readonly #targets: RequestedTarget[] = []
   /** Set while the call counts among those that hold files open. */
-  #slot: OpenCall | undefined
+  #slot: CallSlot | undefined
   #isOver = false
 
   constructor(scope: Scope, call: ControlledCall) {
@@ -66,7 +66,7 @@ export class AccessController {
       asRefusal(() => this.policy.checkCapability(name))
     }
     const targets = tool.targets?.(args) ?? []
-    if (targets.length > 0) this.#slot = await enter(signal)
+    if (targets.length > 0) this.#slot = await acquireSlot(signal)
     for (const target of targets) {
       this.#targets.push({ ...(await this.#open(target)), approved: true })
       if (target.kind === 'file' && target.everywhere === true) await this.#openOtherRoots()
@@ -182,7 +182,7 @@ export class AccessController {
   /** Closes every target. The tool may touch nothing after its call. */
   release(): void {
     this.#isOver = true
-    leave(this.#slot)
+    releaseSlot(this.#slot)
     for (const { opened } of this.#targets.splice(0)) opened?.close()
   }
 
@@ -233,7 +233,7 @@ export class AccessController {
       this.#checkRunning()
       const { implicit, realPath } = opened
       const subjects = subjectsOf(target, realPath, shell).map((subject) => ({
-        ...withFreeSteps(subject, realPath, { addon: policy.addon, roots: access.roots, env: host.sandbox.env }),
+        ...exemptFreeSteps(subject, realPath, { addon: policy.addon, roots: access.roots, env: host.sandbox.env }),
         implicit,
       }))
       return { ...undecided, opened, subjects }
@@ -312,7 +312,7 @@ export class AccessController {
       )
     }
     // A call that waits for a person must not hold up others.
-    leave(this.#slot)
+    releaseSlot(this.#slot)
     return access.prompts.run(async () => {
       const verdict = this.#evaluate(targets, named)
       if (verdict.action === 'deny') throw this.#denied(verdict)

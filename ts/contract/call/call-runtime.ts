@@ -6,7 +6,7 @@ import { ContractFailure } from '../registry/codes.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { commandNotes } from './command-notes.js'
 import { mcpCapability, mcpResource } from '../mcp/mcp-tools.js'
-import { withDescriptor } from './open-calls.js'
+import { withDescriptor } from './call-slots.js'
 import { textBefore } from './overwritten-text.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 import { anchoredPattern, explainPattern } from './path-advice.js'
@@ -14,18 +14,18 @@ import type { RuntimeFiles, RuntimeSession, RuntimeShell, ToolRuntime } from '..
 import { callNet } from './call-net.js'
 import { withinTime } from '../../core/abort.js'
 
-/** How much longer a call that changes a file may take to tell how it ended. */
+/** How much longer a call that changes a file may take to report its outcome. */
 const GRACE_MS = 1_000
-/** A command is killed by the addon at its timeout; this is how much later a stuck call is given up. */
-const STUCK_MS = 5_000
-/** How long a change waits for others of the same file. */
+/** The addon kills a command at its timeout. A call that hangs is given up this much later. */
+const HANG_GRACE_MS = 5_000
+/** How long a change waits for other changes of the same file. */
 const WAIT_MS = 60_000
-/** The most of a matching line that is shown. */
+/** Longer matching lines are cut. */
 const LINE_BYTES = 2_000
 
 /**
- * A runtime for a tool of somebody else: what it does not wait for fails for itself when the call is over, and must
- * not end the host, as a rejection that nobody handles would.
+ * A runtime for tools that are not built in. Operations that such a tool does not await fail when the call is over; their
+ * unhandled rejections must not end the host.
  */
 export function forgivingRuntime(runtime: ToolRuntime): ToolRuntime {
   const { fs, shell, net, session, mcp } = runtime
@@ -72,7 +72,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
   const { limits } = scope.host
   const { roots } = scope.access
   const within = (what: string, more: Partial<CallLimits> = {}): CallLimits => ({ signal, what, timeoutMs: WAIT_MS, ...more })
-  const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + STUCK_MS, graceMs: GRACE_MS })
+  const changing = (what: string): CallLimits => within(what, { timeoutMs: WAIT_MS + HANG_GRACE_MS, graceMs: GRACE_MS })
   const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
   const patient = <T>(work: () => Promise<T>): Promise<T> => withDescriptor(work, signal)
   const searching = (agreed: boolean, sidecar: SidecarRequest): Omit<ContractGlobRequest, 'pattern' | 'maxEntries'> => ({
@@ -117,7 +117,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
     async glob(pattern, path) {
       const { target, also, agreed } = await access.search(path)
       if (target.kind !== 'directory') throw notADirectory(path ?? '.')
-      const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
+      const most = within(`glob ${pattern}`, { timeoutMs: limits.searchMs + HANG_GRACE_MS })
       const { entries, notListed, sidecar } = await withSidecar(caller, (file) => {
         const request = { ...searching(agreed, file), pattern: anchoredPattern(pattern), maxEntries: limits.globEntries }
         return callLimited(most, (_, cancel) => target.glob(request, also, access.forSearches, cancel))
@@ -127,7 +127,7 @@ function callFiles(caller: CallScope): RuntimeFiles {
     },
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
       const { target, also, agreed } = await access.search(path)
-      const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + STUCK_MS })
+      const most = within(`grep ${pattern}`, { timeoutMs: limits.searchMs + HANG_GRACE_MS })
       const {
         matches,
         last = [],
@@ -153,14 +153,14 @@ function callFiles(caller: CallScope): RuntimeFiles {
   }
 }
 
-/** A file has nothing below it. */
+/** The error of a search below a file. */
 function notADirectory(path: string): ToolError {
   const summary = 'Not a directory'
   const hint = 'glob looks into directories: name one, or leave `path` out to look in the whole workspace.'
   return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
 }
 
-/** Said only where there is something to say. */
+/** The list of files that were not searched, if there are any. */
 const notSearched = (left: string[]): { not_searched?: string[] } => (left.length === 0 ? {} : { not_searched: left })
 
 function callShell(caller: CallScope): RuntimeShell {
@@ -182,7 +182,7 @@ function callShell(caller: CallScope): RuntimeShell {
         ...(hostEnv === undefined ? {} : { given: hostEnv }),
         // Long outputs are in the session's directory.
         grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
-        // What other sessions keep is not for the processes of this one.
+        // The directories of other sessions stay closed.
         denyRead: [...denyRead, directory.base],
         ...(denyWrite === undefined ? {} : { denyWrite }),
         ...(loopback === undefined ? {} : { loopback }),
@@ -190,7 +190,7 @@ function callShell(caller: CallScope): RuntimeShell {
         timeoutMs,
         headBytes: limits.bashBytes,
       }
-      const most = { signal, timeoutMs: timeoutMs + STUCK_MS, what: 'bash', graceMs: GRACE_MS }
+      const most = { signal, timeoutMs: timeoutMs + HANG_GRACE_MS, what: 'bash', graceMs: GRACE_MS }
       const ended = await withSidecar(caller, (sidecar) => policy.bash(target, { ...request, sidecar }, most))
       const {
         stdout = '',
@@ -205,7 +205,7 @@ function callShell(caller: CallScope): RuntimeShell {
       const notes = commandNotes({ ended, grants: policy.grants })
       const end = { stdout, stderr, exit_code: exitCode, signal: killedBy, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
       if (sidecar === undefined) return truncated ? { ...end, head: `${stdout}${stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
-      // The file has both outputs as they came; apart, nobody can tell any more.
+      // The file holds both outputs in order of arrival. They can no longer be separated.
       return { ...end, ...(await directory.ends(sidecar.path, limits.bashBytes)), output_path: sidecar.path }
     },
   }
@@ -243,7 +243,7 @@ function callSession({ scope, id, signal }: CallScope): RuntimeSession {
   }
 }
 
-/** Has a call into the addon know where it may put what is too long. */
+/** Runs a call into the addon with a file for outputs that are too long. */
 function withSidecar<T>({ scope, tool, id }: CallScope, use: (sidecar: SidecarRequest) => Promise<T>): Promise<T> {
   const { directory, host } = scope
   return directory.withName(tool, id, (name) => use({ directory: directory.path, name, limitBytes: host.limits.sidecarBytes }))

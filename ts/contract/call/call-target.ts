@@ -26,7 +26,7 @@ export function subjectsOf(target: CallTarget, path: string, shell: SessionShell
 export const textSubject = (capability: string): Subject => ({ capability, kind: 'text', resource: '' })
 
 /** Marks the commands of a line that only change to another directory of the workspace: they need no rule. */
-export function withFreeSteps(
+export function exemptFreeSteps(
   subject: Subject,
   workdir: string,
   { addon, roots, env }: { addon: ContractAddon; roots: readonly string[]; env: SessionSandbox['env'] },

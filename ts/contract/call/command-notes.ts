@@ -1,19 +1,19 @@
 import type { ContractBashOutcome, ContractGrants } from '../../../index.js'
 import { leftRunningNote } from '../../core/command-notes.js'
 
-/** A command that has ended, and what it was held by. */
+/** A command that has ended, and what it was granted. */
 export interface EndedCommand {
   ended: Pick<ContractBashOutcome, 'exitCode' | 'hint' | 'leftRunning' | 'timedOut'>
   grants: ContractGrants
 }
 
-/** What a model is to know of a command besides what it printed. */
+/** Notes for the model about a command, besides its output. */
 export function commandNotes(command: EndedCommand): string[] {
   const left = leftRunningNote(command.ended.leftRunning)
   return [...refusalNotes(command), ...(left === undefined ? [] : [left])]
 }
 
-/** Why a command that failed may have failed, where it is the session that holds it. */
+/** Notes about restrictions of the session that may explain a failure. */
 function refusalNotes({ ended, grants }: EndedCommand): string[] {
   const { notGranted = [], readable, writable, readsAll } = grants
   if (ended.exitCode === 0) return []

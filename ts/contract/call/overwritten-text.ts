@@ -1,34 +1,34 @@
 import type { OpenedTarget } from '../../../index.js'
 import { call, fileText, tryNowait } from '../../core/native.js'
 
-/** More is not kept: the text is for a diff that a person looks at. */
-const MOST_BYTES = 200_000
-/** When it is given up. */
+/** Longer texts are left out: the text is for a diff that a person reads. */
+const MAX_BYTES = 200_000
+/** The time limit for reading the text. */
 const READ_MS = 5_000
 
-/** By the envelope, or the prompt, of the call that overwrites it: hosts see it, and neither models nor journals do. */
+/** Texts by the envelope, or the prompt, of the call that overwrites them. Hosts see them; models and journals do not. */
 const texts = new WeakMap<object, string>()
 
-/** The text of a file that a call is about to overwrite; nothing for a new one, for one that is no text, and for a long one. */
+/** Reads the text that a call is about to overwrite: `undefined` for a new file, a binary file and a long one. */
 export async function textBefore(target: OpenedTarget | undefined, signal: AbortSignal): Promise<string | undefined> {
-  if (target?.kind !== 'file' || (target.bytes ?? Infinity) > MOST_BYTES) return undefined
-  const whole = tryNowait(signal, () => target.tryReadCached(MOST_BYTES))
+  if (target?.kind !== 'file' || (target.bytes ?? Infinity) > MAX_BYTES) return undefined
+  const whole = tryNowait(signal, () => target.tryReadCached(MAX_BYTES))
   if (whole !== undefined) return fileText(whole)
   const limits = { signal, what: 'read what is overwritten', timeoutMs: READ_MS }
   try {
-    const { text, nextOffset, lossy } = await call(limits, (_, cancel) => target.readRange(0, MOST_BYTES, cancel))
+    const { text, nextOffset, lossy } = await call(limits, (_, cancel) => target.readRange(0, MAX_BYTES, cancel))
     return nextOffset === undefined && !lossy ? fileText(text) : undefined
   } catch {
-    // A call is not to fail for what is only shown: an abort is seen by the next step.
+    // The text is only shown, and must not fail the call. The next step notices an abort.
     return undefined
   }
 }
 
-/** Keeps it for {@link overwrittenText}, and gives the holder back. */
+/** Attaches a text for {@link overwrittenText}, and returns the holder. */
 export function attachOverwritten<T extends object>(holder: T, text: string | undefined): T {
   if (text !== undefined) texts.set(holder, text)
   return holder
 }
 
-/** What a file held before a call; nothing where there was none, or where it is not known any more. */
+/** The text that a file held before a call, if it is known. */
 export const overwrittenText = (holder: object | undefined): string | undefined => (holder === undefined ? undefined : texts.get(holder))

@@ -5,20 +5,20 @@ import type { CallTarget } from '../registry/contract-tool.js'
 import { escapeGlob } from '../permissions/suggested-rules.js'
 import { ContractFailure } from '../registry/codes.js'
 
-/** What advice about a path may draw on. */
+/** The facts that advice about a path may use. */
 export interface PathSurroundings {
   /** The roots of the workspace, absolute and without links. */
   roots: readonly string[]
   /** Whether the session has a tool, which can then be recommended. */
   hasTool(id: string): boolean
-  /** Whether the model may know that something exists: capabilities and rules allow to read it, without asking anybody. */
+  /** Whether the model may learn that a path exists: capabilities and rules allow it to be read without a prompt. */
   mayName(path: string): Promise<boolean>
 }
 
 /** How many entries of a directory are named. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
-/** The same error, with a next move that fits what the path was for. */
+/** The same error, with a next move that fits the purpose of the path. */
 export async function withPathAdvice(error: ToolError, tool: string, target: CallTarget, around: PathSurroundings): Promise<ToolError> {
   const hint = await adviceFor(error, tool, target, around)
   if (hint === undefined) return error
@@ -44,8 +44,8 @@ async function fileAdvice(path: string, isEdit: boolean, around: PathSurrounding
     around.hasTool('glob') && name !== '' ? [`Find files by name with glob, for example with the pattern \`${escapeGlob(name)}\`.`] : []
   const first = near === undefined ? search : [`Did you mean \`${near}\`?`]
   const create = isEdit && around.hasTool('write') ? ['To create a file, use write.'] : []
-  const told = [...first, ...create]
-  return told.length === 0 ? 'Check the path, which begins in the workspace.' : told.join(' ')
+  const advice = [...first, ...create]
+  return advice.length === 0 ? 'Check the path, which begins in the workspace.' : advice.join(' ')
 }
 
 async function searchAdvice(tool: string, path: string, around: PathSurroundings): Promise<string> {
@@ -70,14 +70,14 @@ async function directoryAdvice(path: string, around: PathSurroundings): Promise<
   if (place === undefined || entries === undefined) return 'Name a file inside it.'
   if (entries.length === 0) return 'It is empty.'
   const named: NearEntry[] = []
-  const first = entries.slice(0, MOST_NAMED)
+  const first = entries.slice(0, MAX_NAMED)
   for (const entry of first) if (await around.mayName(join(place.root, place.below, entry.name))) named.push(entry)
   if (named.length === 0) return 'Name a file inside it.'
   const names = named.map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``).join(', ')
   return `It holds ${names}${entries.length > first.length ? ' and more' : ''}: name a file inside it.`
 }
 
-/** The path that was probably meant, as the model would write it, where it may be named. */
+/** The path that the model probably meant, as it would write it, if it may be named. */
 async function nearestTo(
   path: string,
   wanted: 'file' | 'directory' | 'any',
@@ -89,7 +89,7 @@ async function nearestTo(
   return path.startsWith('/') ? join(place.root, near) : near
 }
 
-/** In which root a path lies, and where there. */
+/** The root in which a path lies, and its place there. */
 function placeOf(path: string, roots: readonly string[]): { root: string; below: string } | undefined {
   const [first] = roots
   if (!path.startsWith('/')) return first === undefined ? undefined : { root: first, below: path }
@@ -97,11 +97,11 @@ function placeOf(path: string, roots: readonly string[]): { root: string; below:
   return root === undefined ? undefined : { root, below: relative(root, path) }
 }
 
-/** A glob as the search takes it: `./src/*.ts` begins in the directory, as `/src/*.ts` does. */
+/** A glob for the search, where `/` anchors a pattern to the directory as `./` does. */
 export const anchoredPattern = (pattern: string): string => pattern.replace(/^(?:\.\/+)+/u, '/')
 
 /**
- * Explains a glob that found nothing since it begins where no search does.
+ * Explains a glob that finds nothing because it begins outside of the searched directory.
  *
  * @param argument the name of the argument that it was.
  * @throws {ContractFailure} invalid_pattern

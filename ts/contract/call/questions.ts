@@ -1,13 +1,13 @@
 import type { AskedQuestion } from '../registry/tool-runtime.js'
 import { ContractFailure } from '../registry/codes.js'
 
-/** What the model is told when nobody is there to answer, the same on every call. */
+/** The failure of `question` without a user. It is the same for every call. */
 export const QUESTION_HEADLESS_MESSAGE =
   'question is unavailable: no interactive user is attached. Continue with your best assumption and state it.'
 
 /**
- * The host's answers, if they fit the questions: an array of texts for each, in order, with one at most
- * where one may be chosen.
+ * Checks the host's answers: an array of texts for each question, in order, with at most one text where one may be
+ * chosen.
  *
  * @throws {ContractFailure} invalid_answer
  */

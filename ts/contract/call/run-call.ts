@@ -9,7 +9,7 @@ import { type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } f
 import type { CallRecord, SessionRecorder } from '../journal/session-recorder.js'
 import { attachOverwritten } from './overwritten-text.js'
 import type { Scope } from './scope.js'
-import { takeArguments, type TakenArguments } from '../registry/call-arguments.js'
+import { snapshotArguments, type ArgumentSnapshot } from '../registry/call-arguments.js'
 import { fitError, fitOutput } from '../registry/limited-output.js'
 
 /** A tool of a session, with the check of its arguments. */
@@ -17,7 +17,7 @@ export interface RegisteredTool {
   tool: ContractTool
   check: CheckArguments
   effect: boolean
-  /** Whether it is one of ours, which leave their arguments as they are. */
+  /** Whether the tool is built in. Built-in tools do not modify their arguments. */
   builtIn: boolean
 }
 
@@ -29,23 +29,23 @@ export interface SessionCall {
   signal: AbortSignal
 }
 
-/** How long an aborted tool may still give what it has; then nobody waits for it any more. */
+/** How long an aborted tool may still return its result. */
 const GRACE_MS = 500
 
 /**
- * One call, in the fixed order: schema, capabilities, rules, watchdog, prompt, execution, truncation,
- * envelope. Whatever becomes of it is an envelope, and is recorded before anybody sees it.
+ * Makes one call, in a fixed order: schema, capabilities, rules, watchdog, prompt, execution, truncation, envelope. Every
+ * outcome is an envelope, which is recorded before the caller gets it.
  */
 export async function runCall(scope: Scope, recorder: SessionRecorder, call: SessionCall): Promise<Envelope> {
   const start = performance.now()
   const { tool, effect } = call.registered
-  // What is judged from here on is what is used, whatever the caller does with its object.
-  const taken = takeArguments(tool.id, call.args, scope.host.limits.textBytes)
-  const record = recorder.open({ callId: call.id, tool: tool.id, args: taken.args, effect })
+  // The checks and the tool see this copy, whatever the caller does with its object.
+  const snapshot = snapshotArguments(tool.id, call.args, scope.host.limits.textBytes)
+  const record = recorder.open({ callId: call.id, tool: tool.id, args: snapshot.args, effect })
   const progress: Progress = { acted: false }
   let envelope: Envelope
   try {
-    envelope = await attempt(scope, record, call, taken, start, progress)
+    envelope = await attempt(scope, record, call, snapshot, start, progress)
   } catch (error) {
     const { code, text } = outcomeOf(error, call.signal)
     envelope = errorEnvelope(code, fitError(text, scope.host.limits.outputBytes), performance.now() - start)
@@ -54,7 +54,7 @@ export async function runCall(scope: Scope, recorder: SessionRecorder, call: Ses
   return envelope
 }
 
-/** How far a call has come: what failed before the tool ran has had no effect. */
+/** How far a call has come. A call that fails before the tool runs has no effect. */
 interface Progress {
   acted: boolean
 }
@@ -63,12 +63,12 @@ async function attempt(
   scope: Scope,
   record: CallRecord,
   { id, registered, signal }: SessionCall,
-  { args, refusal, ...size }: TakenArguments,
+  { args, refusal, ...size }: ArgumentSnapshot,
   start: number,
   progress: Progress,
 ): Promise<Envelope> {
   const { tool, check, builtIn } = registered
-  // Before anything is waited for: what may be done is what it was when the call was made.
+  // Before the first wait, so that the call has the access of the moment at which it was made.
   const access = new AccessController(scope, { id, tool, args, signal })
   await recorded(() => record.announce())
   signal.throwIfAborted()
@@ -92,7 +92,7 @@ async function attempt(
   }
 }
 
-/** Nothing that could not be recorded is done. */
+/** Refuses a call that cannot be recorded. */
 async function recorded(step: () => Promise<void>): Promise<void> {
   try {
     await step()

@@ -1,4 +1,4 @@
-import { characterBoundary, isInside, LONGEST_CHARACTER } from '../registry/limited-output.js'
+import { characterBoundary, isInside, MAX_CHARACTER_BYTES } from '../registry/limited-output.js'
 import { createHash, randomBytes } from 'node:crypto'
 import { constants, existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -7,36 +7,36 @@ import { basename, join } from 'node:path'
 import { unwrap } from '../../core/native.js'
 import type { ContractAddon } from '../permissions/session-policy.js'
 
-/** What removes directories. None of it looks at what a command left there on the thread of the host. */
+/** The parts of the addon that remove directories, off the thread of the host. */
 export type Removing = Pick<ContractAddon, 'processName' | 'removeDirectory' | 'removeAbandoned' | 'removeNow'>
 
-/** When the removal of a directory is given up; what is left then goes with a later session. */
+/** The time limit for removing a directory. A later session removes the rest. */
 const REMOVE_MS = 60_000
-/** The same for what killed processes have left. */
+/** The time limit for removing directories of killed processes. */
 const SWEEP_MS = 30_000
-/** From this limit on, an output that is cut keeps its end too. */
+/** From this limit on, a cut output keeps its end too. */
 const BOTH_ENDS_FROM = 1024
-/** What all directories together may take of the end of the process. */
+/** The time limit for all directories together at the end of the process. */
 const EXIT_MS = 50
 
 /** The beginning and the end of a long text. */
 export interface FileEnds {
   head: string
   tail?: string
-  /** Between the two, or behind the beginning. */
+  /** The number of bytes between the two, or after the beginning. */
   left_out_bytes: number
 }
 
 /**
- * The private directory of one session, for outputs that are too long for an envelope. Its name says whose
- * it is, so that a later session can remove what a killed process left behind.
+ * The private directory of one session, for outputs that are too long for an envelope. Its name identifies the process, so
+ * that a later session can remove the directories of killed processes.
  */
 export class SessionDirectory {
   /** Absolute, without links. */
   readonly path: string
-  /** Where the directories of all sessions of this user are. */
+  /** The directory of all sessions of this user. */
   readonly base: string
-  /** Of files, and of calls that may still make one. */
+  /** Names of files, and names that calls in progress may use. */
   readonly #names = new Set<string>()
   readonly #addon: Removing
   #removed: Promise<void> | undefined
@@ -50,13 +50,13 @@ export class SessionDirectory {
   }
 
   /**
-   * Runs what may make a file, with a name for it that no other file of the session has:
-   * `<tool>-output-<call id>`. Most calls make none, and a session is to forget them.
+   * Runs `make` with a file name that is unique in the session: `<tool>-output-<call id>`. The session forgets the name if
+   * no file was made, as in most calls.
    */
   async withName<T>(tool: string, callId: string, make: (name: string) => Promise<T>): Promise<T> {
     const plain = `${tool}-output-${plainName(callId)}`
     let name = plain
-    // A call may do so several times, and a model may give two calls one id.
+    // A call may make several files, and a model may give two calls the same id.
     for (let nth = 2; this.#names.has(name); nth += 1) name = `${plain}.${nth}`
     this.#names.add(name)
     try {
@@ -86,15 +86,15 @@ export class SessionDirectory {
   }
 
   /**
-   * The beginning and the end of a file of the directory, which is longer than `limitBytes`: half of that each, between
-   * two characters; of a small limit the beginning alone, since a few words of either would say nothing.
+   * The beginning and the end of a file that is longer than `limitBytes`, with half of the limit each, cut between two
+   * characters. A small limit goes to the beginning alone.
    */
   async ends(path: string, limitBytes: number): Promise<FileEnds> {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
       const { size } = await file.stat()
       const tailRoom = limitBytes < BOTH_ENDS_FROM ? 0 : Math.floor(limitBytes / 2)
-      // One byte more shows whether the last character is whole.
+      // One more byte shows whether the last character is complete.
       const first = await part(file, 0, limitBytes - tailRoom + 1)
       const headBytes = characterBoundary(first, limitBytes - tailRoom)
       const head = first.toString('utf8', 0, headBytes)
@@ -109,8 +109,8 @@ export class SessionDirectory {
   }
 
   /**
-   * Removes it with all that is in it, also what a command locked, and ends the processes that wait for more
-   * commands of its session. On a thread of its own: there may be any number of files.
+   * Removes the directory with everything in it, including what a command locked, and ends the processes that wait for
+   * commands of the session. Runs on another thread, since there may be any number of files.
    */
   remove(): Promise<void> {
     return (this.#removed ??= this.#remove())
@@ -123,13 +123,13 @@ export class SessionDirectory {
     if (isShared(this.base)) this.#addon.removeAbandoned(this.base, SWEEP_MS)
   }
 
-  /** What goes with the session: the directory, and one around it that was made for it. */
+  /** The directory that goes with the session: its own, or the one around it if that was made for this session. */
   get outermost(): string {
     return isShared(this.base) ? this.path : this.base
   }
 }
 
-/** Whether the directory around is the one of all sessions, and not one that was made for this. */
+/** Whether a base directory is the one that all sessions share. */
 const isShared = (base: string): boolean => basename(base).startsWith('toolwright-sessions-')
 
 /** The beginning of a text, on the boundary of a character, with a last line that says what is missing. */
@@ -144,7 +144,7 @@ function fitText(text: string, limitBytes: number): Buffer {
 /** How many bytes at the beginning are the end of a character. */
 function brokenCharacter(bytes: Uint8Array): number {
   let at = 0
-  while (at < LONGEST_CHARACTER - 1 && isInside(bytes[at])) at += 1
+  while (at < MAX_CHARACTER_BYTES - 1 && isInside(bytes[at])) at += 1
   return isInside(bytes[at]) ? 0 : at
 }
 
@@ -162,7 +162,7 @@ async function part(file: FileHandle, offset: number, length: number): Promise<B
 const live = new Set<SessionDirectory>()
 let watching = false
 
-/** The rest of what there is no time for goes with a session of a later process. */
+/** A later process removes whatever there is no time for. */
 function watchExit(addon: Removing): void {
   if (watching) return
   watching = true
@@ -174,14 +174,14 @@ function watchExit(addon: Removing): void {
   })
 }
 
-/** Ids come from models and hosts; what is no plain name is told apart by its hash. */
+/** A file name for an id of a model or host. Ids with other characters are distinguished by their hash. */
 function plainName(callId: string): string {
   if (/^[A-Za-z0-9_-]{1,100}$/u.test(callId)) return callId
   const hash = createHash('sha256').update(callId).digest('hex').slice(0, 16)
   return `${callId.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, 60)}-${hash}`
 }
 
-/** A directory that only this user can look into; somebody else's, or a link, is not taken. */
+/** A directory that only this user can read. A link, or the directory of another user, is not used. */
 function baseDirectory(): string {
   const parent = realpathSync(tmpdir())
   const user = process.getuid?.() ?? 0
@@ -189,7 +189,7 @@ function baseDirectory(): string {
   try {
     mkdirSync(base, { mode: 0o700 })
   } catch {
-    // It is there already, or cannot be made: the next look says which.
+    // It exists already, or cannot be made. The check below finds out.
   }
   const found = lstatSync(base, { throwIfNoEntry: false })
   const isOurs = found?.isDirectory() === true && found.uid === user && (found.mode & 0o077) === 0

@@ -5,10 +5,10 @@ import { invalid } from '../../core/options.js'
 import { ContractFailure } from '../registry/codes.js'
 import type { ContractAddon } from '../permissions/session-policy.js'
 
-/** The shell of a session, for as long as it lasts. */
+/** The shell of a session. It does not change. */
 export interface SessionShell {
   readonly name: ShellName
-  /** Where bash is. `sh` is looked up for each command. */
+  /** The path of bash. `sh` is looked up for each command. */
   readonly path?: string | undefined
 }
 
@@ -16,24 +16,24 @@ export interface SessionShell {
 export const isShellName = (name: unknown): name is ShellName => name === 'bash' || name === 'sh'
 
 /**
- * The shell that was asked for, or the default: bash, where the PATH of this process has one.
+ * Finds the requested shell, or the default: bash if the PATH of this process has one.
  *
- * @param writable directories that commands may write: a bash in one of them may be anything by the next command.
- * @throws {ToolError} INVALID_INPUT where bash was asked for and is not there.
+ * @param writable directories that commands may write to. A command could replace a bash in one of them.
+ * @throws {ToolError} INVALID_INPUT if bash was requested and is missing.
  */
-export function findShell(wanted: ShellName | undefined, writable: readonly string[]): SessionShell {
-  if (wanted === 'sh') return { name: 'sh' }
+export function findShell(requested: ShellName | undefined, writable: readonly string[]): SessionShell {
+  if (requested === 'sh') return { name: 'sh' }
   const path = findBash(writable)
   if (path !== undefined) return { name: 'bash', path }
-  if (wanted === undefined) return { name: 'sh' }
+  if (requested === undefined) return { name: 'sh' }
   throw invalid(
     "shell: 'bash', and no directory of PATH has a bash (those that commands may write are passed over). Install bash, or leave the option out to run commands with sh.",
   )
 }
 
-/** What `exec` takes where there is no PATH. */
+/** The default of `exec` without a PATH. */
 const DEFAULT_PATH = '/bin:/usr/bin'
-/** Of the system, and so no bash of a command's making, also where all of `/` may be written. */
+/** Directories of the system. A bash there was not made by a command, even if all of `/` is writable. */
 const ofSystem: ReadonlySet<string> = new Set(['/bin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'])
 
 function findBash(writable: readonly string[]): string | undefined {
@@ -48,7 +48,7 @@ function findBash(writable: readonly string[]): string | undefined {
   return undefined
 }
 
-/** Where a bash really is; nothing for what is none, such as the applet of busybox, which reads lines as `sh` does. */
+/** The real path of a bash. `undefined` for other programs, such as the applet of busybox, which reads lines as `sh` does. */
 function realBash(path: string): string | undefined {
   try {
     const real = realpathSync(path)
@@ -60,7 +60,7 @@ function realBash(path: string): string | undefined {
 }
 
 /**
- * Refuses what `sh` reads otherwise than bash, in which models write: a failed command could count as a success.
+ * Refuses syntax that `sh` reads differently from bash. Models write bash, and a failed command could count as a success.
  *
  * @throws {ContractFailure} invalid_arguments
  */
@@ -74,5 +74,5 @@ export function checkShellSyntax(addon: ContractAddon, shell: SessionShell, line
   )
 }
 
-/** The name for the addon, which judges a line by the grammar of bash alone where it is known that bash reads it. */
+/** The grammar for the addon. It applies the grammar of bash alone only if bash is known to read the line. */
 export const grammarOf = ({ name }: SessionShell): 'bash' | undefined => (name === 'bash' ? name : undefined)

@@ -3,69 +3,69 @@ import { markFailed, warnOnce } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
 import type { NewToolCall, ToolCallKey, ToolCallRow } from '../../journal/journal-store.js'
 
-/** A task that was handed out in the background. */
+/** A background task. */
 export interface BackgroundTask {
   agent: string
   sessionId: string
 }
 
-/** How such a task has ended. */
+/** The outcome of a background task. */
 export type TaskEnd = { output: string } | { failure: string }
 
-/** What a journal keeps of one task. Neither rejects: what they tell has happened. */
+/** The record of one task. Its methods do not reject, since they report what has happened. */
 export interface RecordedTask {
-  /** It has ended. */
+  /** Records the outcome. */
   end(end: TaskEnd): Promise<void>
-  /** The parent knows how it has ended. */
-  told(): Promise<void>
+  /** Records that the parent got the outcome. */
+  markDelivered(): Promise<void>
 }
 
-/** A task whose end the parent was not told before the session was opened again. */
-export interface UntoldTask {
+/** A task of an earlier opening whose outcome the parent did not get. */
+export interface UndeliveredTask {
   task: BackgroundTask
   end: TaskEnd
   recorded: RecordedTask
 }
 
-/** Tasks whose end the parent was not told. */
-export interface UntoldTasks {
-  tasks: UntoldTask[]
-  /** When to look again, in milliseconds since 1970: one of them is at work where nobody can look from here. */
+/** Tasks whose outcome the parent did not get. */
+export interface UndeliveredTasks {
+  tasks: UndeliveredTask[]
+  /** When to look again, in milliseconds since 1970, if a task runs on another machine. */
   lookAgainAtMs: number | undefined
 }
 
-/** What is said of a task whose process died. */
+/** The failure of a task whose process died. */
 const HOST_DIED =
   'its process ended before it had finished, and how far it had come is not known. Look at what it changed before handing it out again.'
-/** What is said of a task whose process cannot be looked at. */
+/** The failure of a task on another machine that took too long. */
 const HOST_SILENT =
   'it was handed out on another machine, and has not ended in the time that a task may take; how far it has come is not known. Look at what it changed before handing it out again.'
-/** How much later than it should end a task of another machine is given up, in milliseconds: clocks differ. */
+/** Extra time for a task on another machine, since clocks differ. */
 const GRACE_MS = 60_000
 
 /**
- * The tasks of a session in the background, in a journal: a row for each under a node beside the session's own, and
- * one with the same numbers under another node when the parent has been told. So whoever opens the session again
- * knows what its parent still waits for.
+ * The background tasks of a session in a journal. Each has a row under a node beside the session's own, and a row with the
+ * same numbers under another node once the parent has its outcome. When the session is opened again, the difference
+ * between the two is still to be delivered.
  */
 export class BackgroundRecord {
   readonly #journal: Journal
   readonly #runId: string
-  readonly #nodes: { tasks: string; told: string }
+  readonly #nodes: { tasks: string; delivered: string }
   readonly #attempt: number
-  /** The numbers of those that `untold` has given. */
-  readonly #given = new Set<string>()
+  /** The numbers of the tasks that `undelivered` has returned. */
+  readonly #returned = new Set<string>()
   #seq = 0
 
   constructor(journal: Journal, { runId, nodeId }: { runId: string; nodeId: string }, attempt: number) {
     this.#journal = journal
     this.#runId = runId
-    // Nodes of children begin with a number.
-    this.#nodes = { tasks: `${nodeId}/background`, told: `${nodeId}/background-told` }
+    // Nodes of children begin with a number, so these names are free.
+    this.#nodes = { tasks: `${nodeId}/background`, delivered: `${nodeId}/background-told` }
     this.#attempt = attempt
   }
 
-  /** A task that is to begin. Rejects when it must not, because it cannot be recorded. */
+  /** Records a task before it begins. Rejects if the task must not begin because it cannot be recorded. */
   async begin(task: BackgroundTask): Promise<RecordedTask | undefined> {
     this.#seq += 1
     const at = { attempt: this.#attempt, seq: this.#seq }
@@ -81,10 +81,10 @@ export class BackgroundRecord {
   }
 
   /**
-   * What earlier openings of the session have left, each once. Tasks of a process that still runs are its own; one
-   * of another machine, where nobody can look, is given up when it has taken longer than `longestMs`.
+   * The tasks that earlier openings of the session left, each once. A process that still runs keeps its tasks. A task on
+   * another machine, whose processes cannot be checked, is given up after `longestMs`.
    */
-  async untold(longestMs: number): Promise<UntoldTasks> {
+  async undelivered(longestMs: number): Promise<UndeliveredTasks> {
     const nothing = { tasks: [], lookAgainAtMs: undefined }
     if (this.#attempt === 1) return nothing
     const list = (node: string): Promise<ToolCallRow[]> => this.#journal.listToolCalls(this.#runId, node, 0)
@@ -95,18 +95,18 @@ export class BackgroundRecord {
       rows = await list(this.#nodes.tasks)
     }
     if (rows.length === 0) return nothing
-    const told = new Set((await list(this.#nodes.told)).map(numbersOf))
-    const left = rows.filter((row) => row.attempt < this.#attempt && !told.has(numbersOf(row)) && !this.#given.has(numbersOf(row)))
+    const delivered = new Set((await list(this.#nodes.delivered)).map(numbersOf))
+    const left = rows.filter((row) => row.attempt < this.#attempt && !delivered.has(numbersOf(row)) && !this.#returned.has(numbersOf(row)))
     const dueAtMs = ({ startedAtMs }: ToolCallRow): number => (undecided === 0 ? Infinity : startedAtMs + longestMs + GRACE_MS)
     const now = Date.now()
     const tasks = left.flatMap((row) => {
       const end = endOf(row) ?? (dueAtMs(row) <= now ? { failure: HOST_SILENT } : undefined)
       if (end === undefined) return []
-      this.#given.add(numbersOf(row))
+      this.#returned.add(numbersOf(row))
       const task = taskOf(row)
       return [{ task, end, recorded: this.#recorded(task, row) }]
     })
-    const waiting = left.filter((row) => !this.#given.has(numbersOf(row))).map(dueAtMs)
+    const waiting = left.filter((row) => !this.#returned.has(numbersOf(row))).map(dueAtMs)
     const lookAgainAtMs = Math.min(Infinity, ...waiting)
     return { tasks, lookAgainAtMs: lookAgainAtMs === Infinity ? undefined : lookAgainAtMs }
   }
@@ -125,9 +125,9 @@ export class BackgroundRecord {
           ),
         )
       },
-      told: async () => {
+      markDelivered: async () => {
         await this.#never('recording that a task in the background was told of failed', () =>
-          this.#journal.insertToolCall({ ...row, nodeId: this.#nodes.told, status: 'success' }),
+          this.#journal.insertToolCall({ ...row, nodeId: this.#nodes.delivered, status: 'success' }),
         )
       },
     }
@@ -142,7 +142,7 @@ export class BackgroundRecord {
     try {
       await write()
     } catch (error) {
-      // Another process that has opened the session was faster.
+      // Another process that opened the session recorded it first.
       if (ToolError.isInstance(error) && error.code === 'JOURNAL_DUPLICATE_CALL') return
       markFailed(this.#journal)
       warnOnce(this.#journal, error, what)
@@ -152,7 +152,7 @@ export class BackgroundRecord {
 
 const numbersOf = ({ attempt, seq }: ToolCallRow): string => `${attempt}:${seq}`
 
-/** `undefined` for one that is still at work in another process. */
+/** `undefined` for a task that still runs in another process. */
 function endOf({ status, outputJson, errorJson }: ToolCallRow): TaskEnd | undefined {
   if (status === 'started') return undefined
   const { output } = objectOf(outputJson)

@@ -5,12 +5,12 @@ import { asJson, largeInput, type RecordedInput, textWithoutQuotes } from '../..
 import { type ContractCode, contractCodes } from '../registry/codes.js'
 import { type Envelope, errorEnvelope } from '../registry/envelope.js'
 
-/** The texts of files, by tool: a journal is not where they are kept. */
+/** Arguments that hold texts of files, by tool. A journal does not store these texts. */
 const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'], edit: ['old_string', 'new_string'] }
 
 /**
- * Arguments of a call, as its row shows them and as a replay knows them again. What is too large for a row is there by
- * its size and hash.
+ * The arguments of a call: as its row shows them, and as a replay compares them. Values that are too large for a row are
+ * replaced by their size and hash.
  */
 export function recordedArguments(tool: string, args: unknown): Awaitable<RecordedInput> {
   const names = texts[tool] ?? []
@@ -20,60 +20,60 @@ export function recordedArguments(tool: string, args: unknown): Awaitable<Record
 }
 
 async function largeArguments(args: object, names: readonly string[]): Promise<RecordedInput> {
-  const told: Record<string, unknown> = {}
+  const visible: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(args)) {
-    if (!names.includes(name) || typeof value !== 'string') told[name] = value
+    if (!names.includes(name) || typeof value !== 'string') visible[name] = value
     else {
       const { bytes, sha256 } = await textDigest(value)
-      Object.assign(told, { [`${name}_bytes`]: bytes, [`${name}_sha256`]: sha256 })
+      Object.assign(visible, { [`${name}_bytes`]: bytes, [`${name}_sha256`]: sha256 })
     }
   }
-  if (isLarge(told)) return largeInput(await largeValue(told))
-  const shown = asJson(told) ?? 'null'
+  if (isLarge(visible)) return largeInput(await largeValue(visible))
+  const shown = asJson(visible) ?? 'null'
   return { shown, identity: shown }
 }
 
 function withoutTexts(args: object, names: readonly string[]): object {
   if (names.length === 0) return args
-  const told: Record<string, unknown> = {}
+  const visible: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(args)) {
-    if (!names.includes(name) || typeof value !== 'string') told[name] = value
+    if (!names.includes(name) || typeof value !== 'string') visible[name] = value
     else {
-      told[`${name}_bytes`] = Buffer.byteLength(value)
-      told[`${name}_sha256`] = createHash('sha256').update(value).digest('hex')
+      visible[`${name}_bytes`] = Buffer.byteLength(value)
+      visible[`${name}_sha256`] = createHash('sha256').update(value).digest('hex')
     }
   }
-  return told
+  return visible
 }
 
 /**
- * When a call ran among the calls of its session: how many had ended when it began, and the how-manieth it was
- * to end. Clocks do not tell short calls apart.
+ * The position of a call among those of its session: how many had ended when it began, and its rank in completion order.
+ * Clocks cannot order short calls.
  */
 export type CallOrder = [beganAfter: number, ended: number]
 
-/** An envelope and when it came; what a row does not hold is `undefined`. */
-export interface KeptEnvelope {
+/** The envelope and the position that a row stores; `undefined` where the row lacks them. */
+export interface StoredEnvelope {
   envelope: Envelope | undefined
   order: CallOrder | undefined
 }
 
 /**
- * An envelope as a row keeps it: a success as it is, a failure with the names that rows give to errors, so
- * that whoever lists a journal reads it like any other.
+ * Serializes an envelope for a row: a success as it is, a failure under the names that all rows use for errors, so that
+ * every reader of a journal understands it.
  */
-export function recordedEnvelope(tool: string, envelope: Envelope, order: CallOrder): string {
+export function serializeEnvelope(tool: string, envelope: Envelope, order: CallOrder): string {
   if (envelope.type === 'output') return JSON.stringify({ ...envelope, order })
   const { error_text, metadata } = envelope
-  // As of a call that succeeds, its texts are not kept.
+  // As for a successful call, the texts of the file are not stored.
   const message = tool === 'edit' ? textWithoutQuotes(error_text) : error_text
   return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order })
 }
 
-/** What a row has kept. */
-export function keptEnvelope({ status, outputJson, errorJson, isCut }: ToolCallRow): KeptEnvelope {
-  const told = isCut ? undefined : parsed(status === 'success' ? outputJson : errorJson)
-  const { order: when, message, metadata, ...rest } = told ?? {}
+/** Reads what {@link serializeEnvelope} wrote. */
+export function storedEnvelope({ status, outputJson, errorJson, isCut }: ToolCallRow): StoredEnvelope {
+  const row = isCut ? undefined : parsed(status === 'success' ? outputJson : errorJson)
+  const { order: when, message, metadata, ...rest } = row ?? {}
   const order = isOrder(when) ? when : undefined
   if (!isMetadata(metadata)) return { envelope: interrupted(status), order }
   if (status !== 'success') return { envelope: { type: 'error', error_text: String(message), metadata }, order }
@@ -84,7 +84,7 @@ function isOrder(value: unknown): value is CallOrder {
   return Array.isArray(value) && value.length === 2 && value.every((one) => Number.isInteger(one))
 }
 
-/** What is said of a call whose process died: it is never made again by itself. */
+/** The envelope of a call whose process died. The call is not repeated. */
 function interrupted(status: ToolCallRow['status']): Envelope | undefined {
   if (status !== 'started' && status !== 'unknown') return undefined
   const text =

@@ -10,12 +10,12 @@ import { checkTool, type ContractTool } from '../registry/contract-tool.js'
 import type { Envelope } from '../registry/envelope.js'
 import { defaultLimits } from '../registry/limits.js'
 import { modelTools } from '../registry/model-tools.js'
-import { takeArguments } from '../registry/call-arguments.js'
-import { checkToolOption, ownTools, toolChoice, type ToolChoice } from '../registry/tool-choice.js'
-import { keptEnvelope, type KeptEnvelope, recordedArguments } from './recorded-call.js'
+import { snapshotArguments } from '../registry/call-arguments.js'
+import { checkToolOption, ownTools, chooseTools, type ToolChoice } from '../registry/tool-choice.js'
+import { storedEnvelope, type StoredEnvelope, recordedArguments } from './recorded-call.js'
 import { SESSION_NODE } from './session-recorder.js'
 
-/** How {@link replaySession} replays. */
+/** Options of {@link replaySession}. */
 export interface ReplaySessionOptions {
   /** The same as for `createSession`: own tools for their descriptions and schemas, and which ones there were. None of them runs. @default [] */
   tools?: readonly ContractTool[] | ToolChoice | undefined
@@ -33,23 +33,23 @@ export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
   readonly id: string
   /** Tools that give what was recorded, for the same agent. Those that the session found by `tool_search` come when it is replayed. */
   readonly tools: ToolSet
-  /** Aborted at the first call that is another one than was recorded: for the agent that is driven. */
+  /** Aborted at the first call that differs from the record. Pass it to the agent. */
   readonly signal: AbortSignal
   /**
    * The recorded envelope of a call.
    *
-   * @throws {ToolError} REPLAY_DIFFERS at the first call that is another one, and from then on; REPLAY_INCOMPLETE
-   * where the journal does not hold all of it.
+   * @throws {ToolError} REPLAY_DIFFERS at the first call that differs, and at every later one; REPLAY_INCOMPLETE if the
+   * journal does not hold the whole envelope.
    */
   call(id: string, args: unknown, options?: { callId?: string | undefined }): Promise<Envelope>
-  /** @throws {ToolError} REPLAY_DIFFERS when calls were left out or others were made. */
+  /** @throws {ToolError} REPLAY_DIFFERS if calls are missing or differ. */
   finish(): void
 }
 
 /**
- * Gives a recorded session again, byte for byte, durations included. Nothing runs, and nothing is recorded.
+ * Replays a recorded session, byte for byte, including durations. Nothing runs, and nothing is recorded.
  *
- * @throws {ToolError} INVALID_INPUT for a session that the journal does not know, and for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an unknown session and for invalid options.
  */
 export async function replaySession(journal: Journal, sessionId: string, options: ReplaySessionOptions = {}): Promise<SessionReplay> {
   const { tools = [] } = givenOptions('replaySession', options, ['tools'])
@@ -61,7 +61,7 @@ export async function replaySession(journal: Journal, sessionId: string, options
   })
   const all = [...builtInTools, ...ownTools(tools)]
   const isChosen = checked('replaySession', () =>
-    toolChoice(
+    chooseTools(
       tools,
       all.map((tool) => tool.id),
     ),
@@ -83,31 +83,31 @@ export async function replaySession(journal: Journal, sessionId: string, options
   )
 }
 
-/** The tools that a session offers only while something is behind them. */
+/** Tools that a session offers only if its host provides what they need. */
 const offeredBehind: ReadonlySet<string> = new Set(['task', 'skill', 'web_search', 'tool_search'])
 
-/** A recorded call with what its row has kept. */
-interface KeptCall extends KeptEnvelope {
+/** A recorded call with its envelope. */
+interface StoredCall extends StoredEnvelope {
   row: ToolCallRow
 }
 
 class RecordedSession implements SessionReplay {
   readonly id: string
   readonly tools: ToolSet
-  readonly #calls: readonly KeptCall[]
-  /** Those that no search has found yet. */
+  readonly #calls: readonly StoredCall[]
+  /** Tools that no search has found yet. */
   readonly #later: ToolSet
-  readonly #used = new Set<KeptCall>()
+  readonly #used = new Set<StoredCall>()
   readonly #stopped = new AbortController()
   #difference: ToolError | undefined
 
   constructor(id: string, rows: readonly ToolCallRow[], tools: readonly ContractTool[]) {
     this.id = id
-    this.#calls = rows.map((row) => ({ row, ...keptEnvelope(row) }))
+    this.#calls = rows.map((row) => ({ row, ...storedEnvelope(row) }))
     const offer = (some: readonly ContractTool[]): ToolSet =>
       modelTools(some, (tool, args, { callId }) => this.call(tool, args, { callId }))
-    const later = toolsFoundLater(tools, this.#calls)
-    // What had nothing behind it was not offered, and so not called either.
+    const later = toolsOfferedLater(tools, this.#calls)
+    // A tool that was not offered was not called either.
     const isCalled = (tool: string): boolean => rows.some(({ toolName }) => toolName === tool)
     const canFind = tools.some(({ extension }) => extension === true)
     const isOffered = (tool: string): boolean => !offeredBehind.has(tool) || isCalled(tool) || (tool === 'tool_search' && canFind)
@@ -120,8 +120,8 @@ class RecordedSession implements SessionReplay {
   }
 
   async call(id: string, args: unknown, { callId }: { callId?: string | undefined } = {}): Promise<Envelope> {
-    // As the session took them.
-    const taken = takeArguments(id, args, defaultLimits.textBytes)
+    // With the same snapshot as in the session.
+    const taken = snapshotArguments(id, args, defaultLimits.textBytes)
     const argsHash = await nativeArgsHash((await recordedArguments(id, taken.args)).identity)
     if (this.#difference !== undefined) throw this.#difference
     const found = this.#take(id, argsHash, callId)
@@ -148,19 +148,19 @@ class RecordedSession implements SessionReplay {
   }
 
   /**
-   * The next recorded call, if it is this one. Calls that ran at the same time may come in another order;
-   * among equal ones the id tells which is which.
+   * The next recorded call that equals this one. Calls that ran at the same time may come in another order; the id
+   * distinguishes equal ones.
    */
-  #take(tool: string, argsHash: string, callId: string | undefined): KeptCall | undefined {
+  #take(tool: string, argsHash: string, callId: string | undefined): StoredCall | undefined {
     const same = nextOf(this.#left()).filter(({ row }) => row.toolName === tool && row.argsHash === argsHash)
     return same.find(({ row }) => row.callToken === callId) ?? same[0]
   }
 
-  #left(): KeptCall[] {
+  #left(): StoredCall[] {
     return this.#calls.filter((one) => !this.#used.has(one))
   }
 
-  #envelope({ row, envelope }: KeptCall): Envelope {
+  #envelope({ row, envelope }: StoredCall): Envelope {
     if (envelope !== undefined) return envelope
     const summary = 'The recorded outcome is not complete'
     throw this.#stop(
@@ -180,7 +180,7 @@ class RecordedSession implements SessionReplay {
     return this.#difference
   }
 
-  #differs(expected: KeptCall | undefined, found: string | undefined): ToolError {
+  #differs(expected: StoredCall | undefined, found: string | undefined): ToolError {
     const summary = 'The replay differs from the recorded session'
     const index = expected === undefined ? this.#calls.length : this.#calls.indexOf(expected)
     const was = expected === undefined ? 'the session has ended' : `${expected.row.toolName} was recorded`
@@ -196,10 +196,10 @@ class RecordedSession implements SessionReplay {
 }
 
 /**
- * The calls that may come next: those that had begun before any other had ended. Of a session that was opened
- * again the earlier attempt comes first; a call that has left no order, since its process died, in its turn.
+ * The calls that may come next: those that began before any other remaining call ended. Earlier attempts come first. A
+ * call without a position, since its process died, comes in the order of its row.
  */
-function nextOf(left: readonly KeptCall[]): KeptCall[] {
+function nextOf(left: readonly StoredCall[]): StoredCall[] {
   const [first] = left
   if (first === undefined) return []
   const attempt = left.filter(({ row }) => row.attempt === first.row.attempt)
@@ -207,15 +207,14 @@ function nextOf(left: readonly KeptCall[]): KeptCall[] {
   return attempt.filter((one) => one === first || (one.order !== undefined && one.order[0] < firstEnd))
 }
 
-/** A recorded call, as far as it says which tools were offered. */
-type RecordedCall = KeptEnvelope & { row: Pick<ToolCallRow, 'attempt' | 'toolName'> }
+/** A recorded call, as evidence of which tools were offered. */
+type RecordedCall = StoredEnvelope & { row: Pick<ToolCallRow, 'attempt' | 'toolName'> }
 
 /**
- * The tools that a recorded session offered only after a search had found them: a call that came before has left
- * no row, since the AI SDK refuses what it was not offered. One that was called without being found was offered
- * from the start.
+ * The tools that a recorded session offered only after a search had found them. A tool that was called without such a
+ * search was offered from the start, since the AI SDK refuses calls of other tools.
  */
-export function toolsFoundLater(tools: readonly ContractTool[], calls: readonly RecordedCall[]): Set<string> {
+export function toolsOfferedLater(tools: readonly ContractTool[], calls: readonly RecordedCall[]): Set<string> {
   const later = new Set<string>()
   for (const { id, extension } of tools) {
     if (extension !== true) continue
@@ -226,7 +225,7 @@ export function toolsFoundLater(tools: readonly ContractTool[], calls: readonly 
   return later
 }
 
-/** The ids that a call of `tool_search` found; of any other call none. */
+/** The ids that a call of `tool_search` found; none for any other call. */
 export function foundBy({ row, envelope }: RecordedCall): string[] {
   if (row.toolName !== 'tool_search' || envelope?.type !== 'output') return []
   const { matches } = (envelope.data ?? {}) as { matches?: unknown }
@@ -235,7 +234,7 @@ export function foundBy({ row, envelope }: RecordedCall): string[] {
     : []
 }
 
-/** Whether it was more than a call of a tool that was not to be called. */
+/** Whether the tool could be called. */
 const isAnswered = ({ envelope }: RecordedCall): boolean => envelope?.metadata.code !== 'unknown_tool'
 
 /** Whether one call had ended when another began. */

@@ -10,14 +10,14 @@ import type { Envelope } from '../registry/envelope.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import { steadyNow } from '../../core/clock.js'
 import { BackgroundRecord } from './background-record.js'
-import { recordedArguments, recordedEnvelope } from './recorded-call.js'
+import { recordedArguments, serializeEnvelope } from './recorded-call.js'
 
-/** The task under which a session's calls stand in a journal; the run is the session. */
+/** The journal's node of a session's calls. The run is the session. */
 export const SESSION_NODE = 'contract'
 
 /**
- * What a host's own store is told of a call, first when it begins and then when it is over. All of it is a copy, which
- * the store may change. Of arguments that the call could not be made with there is a text, `{ refused: … }`.
+ * A record for the host's own store: one when a call begins, one when it is over. It is a copy, which the store may change.
+ * Refused arguments are replaced by `{ refused: … }`.
  */
 export type RecordPart =
   | { type: 'call'; session_id: string; call_id: string; tool: string; args: unknown }
@@ -29,23 +29,23 @@ export interface RecordedCall {
   tool: string
   /** Frozen. */
   args: unknown
-  /** Whether it is recorded before it is made, too. */
+  /** Whether the call is also recorded before it is made. */
   effect: boolean
 }
 
 /** The record of one call. */
 export interface CallRecord {
-  /** Tells the host's own store that there is a call. Rejects as `begin`. */
+  /** Announces the call to the host's own store. Rejects as `begin` does. */
   announce(): Promise<void>
-  /** Before the tool runs. Rejects when the call must not be made, because it cannot be recorded. */
+  /** Records the call before the tool runs. Rejects if the call must not be made because it cannot be recorded. */
   begin(): Promise<void>
-  /** Before anybody sees the envelope. Never rejects: the call has been made. */
+  /** Records the outcome before the caller gets it. Does not reject, since the call has been made. */
   end(envelope: Envelope, acted: boolean): Promise<void>
 }
 
 /** Records a session's calls: in a journal, in the host's own store, or both. */
 export class SessionRecorder {
-  /** The tasks in the background. Without a journal nobody could open the session again. */
+  /** The background tasks. Without a journal the session cannot be opened again, and needs no record of them. */
   readonly background: BackgroundRecord | undefined
   readonly #sessionId: string
   readonly #place: { runId: string; nodeId: string }
@@ -73,7 +73,7 @@ export class SessionRecorder {
     this.background = journal === undefined ? undefined : new BackgroundRecord(journal, place, attempt)
   }
 
-  /** A session that is opened again goes on as another attempt of the same run. */
+  /** A session that is opened again continues as another attempt of the same run. */
   static async open(
     sessionId: string,
     journal: Journal | undefined,
@@ -86,7 +86,7 @@ export class SessionRecorder {
     return new SessionRecorder(sessionId, place, journal, onRecord, keys, (last?.attempt ?? 0) + 1)
   }
 
-  /** The record of a call that comes now. */
+  /** The record of a new call. */
   open({ callId, tool, args, effect }: RecordedCall): CallRecord {
     this.#seq += 1
     const journal = this.#journal
@@ -103,7 +103,7 @@ export class SessionRecorder {
       end: async (envelope, acted) => {
         this.#ended += 1
         if (row !== undefined) {
-          const kept = recordedEnvelope(tool, envelope, [beganAfter, this.#ended])
+          const kept = serializeEnvelope(tool, envelope, [beganAfter, this.#ended])
           await (await row).end({ ...endOf(envelope, kept, acted && effect), acted })
         }
         try {
@@ -138,9 +138,9 @@ export class SessionRecorder {
   }
 }
 
-/** `hasActed` is for effects: how far one had come that was stopped in the middle, nobody knows. */
-function endOf(envelope: Envelope, kept: string, hasActed: boolean): ToolCallEnd {
-  if (envelope.type === 'output') return { status: 'success', outputJson: kept, whole: true }
+/** A call with a side effect that was stopped midway has an unknown outcome. */
+function endOf(envelope: Envelope, json: string, hasActed: boolean): ToolCallEnd {
+  if (envelope.type === 'output') return { status: 'success', outputJson: json, whole: true }
   const isUnknown = hasActed && contractCodes[envelope.metadata.code] === 'stopped'
-  return { status: isUnknown ? 'unknown' : 'error', errorJson: kept, whole: true }
+  return { status: isUnknown ? 'unknown' : 'error', errorJson: json, whole: true }
 }

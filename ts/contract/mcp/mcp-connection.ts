@@ -12,7 +12,7 @@ export interface ServerTool {
   inputSchema: Record<string, unknown>
 }
 
-/** What the client of the AI SDK does for us. */
+/** The part of the AI SDK's client that is used here. */
 interface Client {
   listTools(request: {
     params?: { cursor: string }
@@ -27,15 +27,15 @@ interface RequestOptions {
   timeout: number
 }
 
-/** Told by a connection. */
+/** Events of a connection. */
 export interface ConnectionEvents {
-  /** It is over, without having been closed from here. */
+  /** The connection ended without having been closed from here. */
   onDown(): void
-  /** The server said something unasked: its list may be another one. */
+  /** The server sent a notification: its list may have changed. */
   onNotice(): void
 }
 
-/** The most pages of a list, and tools of a server. */
+/** The maximum numbers of pages of a list, and of tools of a server. */
 const MAX_PAGES = 50
 const MAX_TOOLS = 2_000
 /** How long a server's process may take to end before it is killed. */
@@ -71,7 +71,7 @@ export class McpConnection {
         transport: transport as never,
         clientName: 'toolwright',
         initializationOptions: { timeout: timeoutMs, signal },
-        // Notices come this way too. What it says may hold credentials, and is not kept.
+        // Notifications come this way too. The text may hold credentials, and is dropped.
         onUncaughtError: () => events.onNotice(),
       })
       if ('start' in transport) whenClosed(transport, () => events.onDown())
@@ -118,7 +118,7 @@ interface Transport {
   onclose?: (() => void) | undefined
 }
 
-/** What a process has written. */
+/** The output of a server's process. */
 interface ServerOutput {
   isTooLong: boolean
 }
@@ -134,7 +134,7 @@ const loadStdioTransport = async () =>
 async function transportOf(server: McpServerConfig, output: ServerOutput): Promise<{ transport: Transport; end: () => void }> {
   if ('url' in server) {
     const { url, headers = {} } = server
-    // Another address is another server: what it may not have must not follow there.
+    // Another address is another server, which must not get the credentials.
     return { transport: { type: 'http', url, headers, redirect: 'error', fetch: limitedFetch } as Transport, end: () => undefined }
   }
   const { StdioMCPTransport } = await loadStdioTransport()
@@ -146,7 +146,7 @@ async function transportOf(server: McpServerConfig, output: ServerOutput): Promi
     const started = start()
     // The transport asks its process to end, and does not look whether it does.
     child = (transport as unknown as { process?: ChildProcess }).process
-    // An abort is told by an error event that may come when nobody listens any more.
+    // After an abort the error event may come when no other listener is left.
     child?.on('error', () => undefined)
     const { stdout } = child ?? {}
     if (stdout) {

@@ -5,7 +5,7 @@ import { MAX_MESSAGE_BYTES } from './message-limit.js'
 import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
 
-/** After how long a server that is down is tried again; the last one repeats. */
+/** The delays before a server that is down is tried again. The last one repeats. */
 export const backOffMs: readonly number[] = [1_000, 2_000, 5_000, 15_000, 60_000]
 
 /** How old a list may be before it is asked for again, where the server does not say that it changed. */
@@ -14,10 +14,10 @@ const LIST_MS = 60_000
 /** One server of a session: connected when it is first needed, and tried again later when it is down. */
 export class McpServer {
   readonly name: string
-  /** What it offered when it was last asked. */
+  /** The tools of its last list. */
   tools: readonly ServerTool[] = []
   /** Why it could not be connected, for the host. It names no address and no value. */
-  trouble: string | undefined
+  connectError: string | undefined
   readonly #config: McpServerConfig
   readonly #secrets: readonly string[]
   readonly #delays: readonly number[]
@@ -63,7 +63,7 @@ export class McpServer {
    * @throws {ContractFailure} unavailable where it is down, also when it goes down meanwhile; timeout; tool_failed.
    */
   async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
-    // It was ended for what it sent, and not for being down.
+    // A server that is restarted because of a too long message is not down.
     if (this.#restarting !== undefined) await unlessAborted(this.#restarting, signal)
     const connection = this.#connection
     if (connection === undefined) throw this.#unavailable()
@@ -75,7 +75,7 @@ export class McpServer {
       result = await withinTime((either) => connection.callTool(tool, args, either()), limitMs, signal, late)
       if (connection.wasTooLong) {
         this.#down(connection)
-        throw tooLong(this.name)
+        throw tooLongFailure(this.name)
       }
     } catch (error) {
       signal.throwIfAborted()
@@ -118,9 +118,9 @@ export class McpServer {
       this.#listed = Date.now()
       this.#isStale = false
       this.#failures = 0
-      this.trouble = undefined
+      this.connectError = undefined
     } catch (error) {
-      this.trouble = connectionTrouble(this.name, this.#config, error)
+      this.connectError = describeConnectError(this.name, this.#config, error)
       void connection?.close()
       this.#tryLater()
     }
@@ -136,7 +136,7 @@ export class McpServer {
     }
   }
 
-  /** What it offers. It knows its credentials, and may tell them. */
+  /** Its tools, without credentials: the server knows them, and may repeat them. */
   async #toolsOf(connection: McpConnection): Promise<ServerTool[]> {
     const tools = await connection.listTools(this.#closing.signal)
     const secrets = this.#secrets
@@ -152,7 +152,7 @@ export class McpServer {
     // A server that answers with an error is there.
     if (!isAnswer(error)) {
       this.#down(connection)
-      return connection.wasTooLong ? tooLong(this.name) : this.#unavailable()
+      return connection.wasTooLong ? tooLongFailure(this.name) : this.#unavailable()
     }
     const text = withoutSecrets(error instanceof Error ? error.message : 'it gave no reason', this.#secrets)
     return new ContractFailure('tool_failed', `mcp server ${this.name} refused the call: ${text.slice(0, 2_000)}`)
@@ -182,22 +182,22 @@ export class McpServer {
   }
 }
 
-function tooLong(name: string): ContractFailure {
+function tooLongFailure(name: string): ContractFailure {
   const text = `mcp server ${name} sent more than ${MAX_MESSAGE_BYTES} bytes at once and was started anew. Ask for less at once. What this call did there is unknown.`
   return new ContractFailure('too_large', text)
 }
 
-/** Whether the server itself said no, by the protocol: such errors have its number. */
+/** Whether the server itself refused: errors of the protocol have a number. */
 function isAnswer(error: unknown): boolean {
   const { code, statusCode } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
   return typeof code === 'number' && statusCode === undefined
 }
 
 /**
- * One line on why a server could not be connected, and the next move. Of the error only what no server and no
- * configuration has written: its message may hold an address with a token, or what a server says of one.
+ * Describes in one line why a server could not be connected, with the next move. It takes from the error only parts that
+ * neither the server nor the configuration wrote, since the message may hold an address with a token.
  */
-export function connectionTrouble(name: string, server: McpServerConfig, error: unknown): string {
+export function describeConnectError(name: string, server: McpServerConfig, error: unknown): string {
   const { code, statusCode } = factsOf(error)
   if (code === 'ERR_MODULE_NOT_FOUND') {
     return `mcp server ${name} cannot be connected: the package @ai-sdk/mcp is not installed. Install it with npm install @ai-sdk/mcp.`
@@ -207,7 +207,7 @@ export function connectionTrouble(name: string, server: McpServerConfig, error: 
   return `mcp server ${name} cannot be connected${why === undefined ? '' : ` (${why})`}, and is tried again. Check its ${check}.`
 }
 
-/** The name of a failure of the system, and the status of an answer, of an error or of those behind it. */
+/** The code of a system error, or the status of an HTTP answer, of an error or its causes. */
 function factsOf(error: unknown): { code?: string | undefined; statusCode?: number | undefined } {
   for (let one: unknown = error, depth = 0; depth < 5 && typeof one === 'object' && one !== null; depth += 1) {
     const { code, statusCode, cause } = one as Record<string, unknown>

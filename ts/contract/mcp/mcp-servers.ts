@@ -39,8 +39,8 @@ export class McpServers {
       this.#built.set(server.name, { from: server.tools, made })
       return made
     })
-    const troubles = [...this.#servers.values()].flatMap(({ trouble }) => trouble ?? [])
-    return { tools: parts.flatMap(({ tools }) => tools), warnings: [...troubles, ...parts.flatMap(({ warnings }) => warnings)] }
+    const errors = [...this.#servers.values()].flatMap(({ connectError }) => connectError ?? [])
+    return { tools: parts.flatMap(({ tools }) => tools), warnings: [...errors, ...parts.flatMap(({ warnings }) => warnings)] }
   }
 
   /** Calls a tool of one of them. */

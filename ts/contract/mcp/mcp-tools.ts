@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto'
-import { checkTool, type ContractTool, frozenTool } from '../registry/contract-tool.js'
+import { checkTool, type ContractTool, freezeTool } from '../registry/contract-tool.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import type { ServerTool } from './mcp-connection.js'
 
-/** The most of a server's description that is shown. */
+/** Longer descriptions of a server are cut. */
 const MAX_DESCRIPTION = 200
 const MAX_ID = 64
 const MAX_NAME = 200
-/** The most of a schema: every step of the agent pays for it. */
+/** The maximum size of a schema, since every step of the agent pays for it. */
 const MAX_SCHEMA_BYTES = 100_000
 
 /** The capability of a server. */
 export const mcpCapability = (server: string): string => `mcp:${server}`
 
-/** What permission rules see of a server's tool: `mcp:<server>:<tool>`. */
+/** A server's tool as permission rules see it: `mcp:<server>:<tool>`. */
 export const mcpResource = (server: string, tool: string): string => `mcp:${server}:${tool}`
 
-/** Names that a prompt, a rule or a terminal would show as something else, or not at all. */
+/** Characters that a prompt, a rule or a terminal would show wrongly, or not at all. */
 const unshowable = /[\p{C}\p{Zl}\p{Zp}]/u
 
-/** Which tools have ids, for the whole of a session: what a model knows by an id never becomes another tool. */
+/** The ids of a session's tools. An id never changes its tool during a session. */
 export class McpToolIds {
   readonly #owners = new Map<string, string>()
 
@@ -41,7 +41,7 @@ export class McpToolIds {
   }
 }
 
-/** A server's tools as tools of the session. What is no tool is told and left out. */
+/** Converts a server's tools to tools of the session. Invalid ones are left out with a warning. */
 export function mcpTools(server: string, listed: readonly ServerTool[], ids: McpToolIds): { tools: ContractTool[]; warnings: string[] } {
   const tools = new Map<string, ContractTool>()
   const warnings: string[] = []
@@ -54,7 +54,7 @@ export function mcpTools(server: string, listed: readonly ServerTool[], ids: Mcp
       const tool = contractTool(server, one, ids.of(server, one.name))
       checkTool(tool)
       if (tools.has(tool.id)) throw new Error('it is listed twice')
-      tools.set(tool.id, frozenTool(tool))
+      tools.set(tool.id, freezeTool(tool))
     } catch (error) {
       const name = one.name.slice(0, 100).replace(new RegExp(unshowable, 'gu'), '�')
       warnings.push(`The tool ${name} of mcp server ${server} is left out: ${(error as Error).message}`)
@@ -79,7 +79,7 @@ function contractTool(server: string, { name, description = '', inputSchema }: S
   }
 }
 
-/** Without what would move a terminal's cursor or turn the direction of a text. */
+/** Removes characters that move a terminal's cursor or turn the direction of a text. */
 const oneLine = (text: string): string => text.replace(/[\p{C}\s]+/gu, ' ').trim()
 
 function clip(text: string): string {

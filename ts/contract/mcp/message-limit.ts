@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 import { ContractFailure } from '../registry/codes.js'
 
-/** The most that one answer, or one message, of a server may have: the client reads it whole into memory. */
+/** The maximum size of an answer or message of a server, since the client reads all of it into memory. */
 export const MAX_MESSAGE_BYTES = 10_000_000
 
-/** `fetch` with answers that end with an error where they are longer. */
+/** `fetch` whose answers fail when they exceed the limit. */
 export async function limitedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request)
   if (response.body === null) return response
@@ -20,7 +20,7 @@ export async function limitedFetch(...request: Parameters<typeof fetch>): Promis
   return new Response(response.body.pipeThrough(counted), { status, statusText, headers })
 }
 
-/** Tells of an output of lines in which one is longer, before anybody else sees the end of it. */
+/** Calls a listener when a line of an output exceeds the limit, before other listeners get the end of it. */
 export function whenLineTooLong(output: Readable, listener: () => void): void {
   let bytes = 0
   output.prependListener('data', (chunk: Buffer) => {

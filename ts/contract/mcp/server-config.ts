@@ -1,10 +1,10 @@
 import { invalid } from '../../core/options.js'
 
-/** A server of the Model Context Protocol. That it is configured does not connect it: the host enables it. */
+/** A server of the Model Context Protocol. Configuring a server does not connect it: the host enables it. */
 export type McpServerConfig = McpStdioServer | McpHttpServer
 
 interface McpServerCommon {
-  /** How long connecting, listing and every call may take. @default 30000 */
+  /** The time limit for connecting, listing and every call. @default 30000 */
   timeout_ms?: number | undefined
 }
 
@@ -26,7 +26,7 @@ export interface McpHttpServer extends McpServerCommon {
   headers?: Record<string, string> | undefined
 }
 
-/** How long a server may take that says nothing else. */
+/** The default time limit of a server. */
 export const MCP_TIMEOUT_MS = 30_000
 
 const keys = new Set(['command', 'args', 'env', 'cwd', 'url', 'headers', 'timeout_ms'])
@@ -67,7 +67,7 @@ function httpProblem(url: unknown, headers: unknown): string | undefined {
   return isLocal || Object.keys(headers).length === 0 ? undefined : 'headers go over https only, but to this machine'
 }
 
-/** What must not come back in a text: the values of headers and variables. */
+/** The values of headers and variables, which must not come back in a text. */
 export function secretsOf(server: McpServerConfig): string[] {
   const values = Object.values(('url' in server ? server.headers : server.env) ?? {})
   const words = values.flatMap((value) => [value, ...value.split(/\s+/u)])

@@ -1,13 +1,13 @@
 import { ContractFailure } from '../registry/codes.js'
 
-/** One part of what a tool of a server gave. */
+/** One part of the result of a server's tool. */
 export type McpPart =
   | { type: 'text'; text: string }
   /** Bytes are named and not shown. */
   | { type: 'binary'; mime_type: string; bytes: number; uri?: string }
   | { type: 'link'; uri: string; name?: string }
 
-/** What a tool of a server gave. */
+/** The result of a server's tool. */
 export interface McpOutput {
   content: McpPart[]
   structured_content?: unknown
@@ -16,7 +16,7 @@ export interface McpOutput {
 /**
  * The result of a call in our own shape, without the server's credentials.
  *
- * @throws {ContractFailure} tool_failed where the server says that it failed.
+ * @throws {ContractFailure} tool_failed if the server reports a failure.
  */
 export function toolOutput(server: string, result: unknown, secrets: readonly string[]): McpOutput {
   const clean = cleaned(result, secrets) as Record<string, unknown> | undefined
@@ -51,12 +51,12 @@ function binary(mimeType: unknown, base64: string): McpPart & { type: 'binary' }
   return { type: 'binary', mime_type: typeof mimeType === 'string' ? mimeType : 'application/octet-stream', bytes }
 }
 
-/** A text without these words. */
+/** Replaces secrets in a text. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text)
 }
 
-/** A schema whose descriptions are without these words. What arguments are compared with stays: not every word of a header is secret. */
+/** Removes secrets from the descriptions of a schema. The parts that validate arguments stay, since not every word of a header is secret. */
 export function schemaWithoutSecrets(schema: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
   const isText = (key: string, value: unknown): value is string => (key === 'description' || key === 'title') && typeof value === 'string'
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>

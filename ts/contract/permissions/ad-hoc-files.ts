@@ -4,39 +4,38 @@ import { invalid } from '../../core/options.js'
 import { realDirectory } from './workspace-roots.js'
 
 /**
- * What `{ad-hoc}` stands for: the directories that a session was given, those of the files that are open in it, and
- * those of its parent. They are looked up when a file is opened, and not again.
+ * The directories behind `{ad-hoc}`: those of the options, those of the files that the user has open, and those of the
+ * parent session. A directory is resolved once, when its file is opened.
  */
 export class AdHocFiles {
-  readonly #given: readonly string[]
+  readonly #initial: readonly string[]
   readonly #parent: AdHocFiles | undefined
-  /** By the absolute path of the file: its directory, and how often it is open. */
+  /** Directory and number of openings, by the absolute path of the file. */
   readonly #open = new Map<string, { directory: string; count: number }>()
   #directories: readonly string[] = []
-  /** What the parent had when they were put together; `undefined` when they have to be again. */
+  /** The parent's directories at the time of the last update; `undefined` if an update is due. */
   #above: readonly string[] | undefined
 
   constructor(given: readonly string[], parent?: AdHocFiles) {
-    this.#given = given
+    this.#initial = given
     this.#parent = parent
   }
 
-  /** Each once. The same array until something changes. */
+  /** Without duplicates. The array stays the same until a directory changes. */
   get directories(): readonly string[] {
     const above = this.#parent?.directories ?? none
     if (this.#above !== above) {
       const own = [...this.#open.values()].map(({ directory }) => directory)
-      this.#directories = Object.freeze([...new Set([...above, ...this.#given, ...own])])
+      this.#directories = Object.freeze([...new Set([...above, ...this.#initial, ...own])])
       this.#above = above
     }
     return this.#directories
   }
 
   /**
-   * A file is opened by the user; it need not exist yet. Its own link, if it is one, is not followed: whoever made
-   * the link would choose the directory.
+   * The user opens a file, which need not exist yet. A link is not followed: its author would choose the directory.
    *
-   * @throws {ToolError} INVALID_INPUT where there is no such directory.
+   * @throws {ToolError} INVALID_INPUT if the directory does not exist.
    */
   open(path: string): void {
     const file = resolve(path)
@@ -54,9 +53,9 @@ export class AdHocFiles {
   }
 
   /**
-   * A file is closed as often as it was opened.
+   * The user closes a file, as often as it was opened.
    *
-   * @throws {ToolError} INVALID_INPUT for one that is not open.
+   * @throws {ToolError} INVALID_INPUT for a file that is not open.
    */
   close(path: string): void {
     const file = resolve(path)

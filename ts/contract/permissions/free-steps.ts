@@ -12,27 +12,27 @@ export interface Ground {
   hasSearchPath: boolean
 }
 
-/** So many places are followed: what leads to more is judged like any other command. */
-const MOST_PLACES = 32
+/** Lines that can reach more directories are judged as any other command. */
+const MAX_DIRECTORIES = 32
 
 /**
- * The commands of a line that go to another directory of the workspace, as rules compare them: they change nothing, and
- * what runs there is judged by itself. Only what is known beforehand counts. A directory that is not there yet, one behind
- * a link, `cd` alone and `cd -` lead who knows where.
+ * The commands of a line that only go to another directory of the workspace, as rules compare them. They change nothing,
+ * and the commands that run there are judged by themselves. A step counts only if its target is known beforehand: a
+ * missing directory, a link, `cd` alone and `cd -` do not.
  */
 export function freeSteps(line: string, commands: readonly ParsedCommand[], ground: Ground): string[] {
   if (commands.some(({ text }) => /CDPATH|^(?:alias|function|pushd|popd)\b/u.test(text))) return []
   const steps = commands.filter(({ argv, restricted }) => argv?.[0] === 'cd' && restricted === undefined)
   const targets = steps.map(({ argv = [] }) => targetOf(argv, ground.hasSearchPath))
-  // One that leads out, or nobody knows where, changes what the others mean.
+  // A step that leads out, or to an unknown place, changes the meaning of the others.
   if (targets.length === 0 || targets.includes(undefined) || commands.some((one) => !steps.includes(one) && /^'?cd\b/u.test(one.text)))
     return []
   return leadOut(targets as string[], orderOf(line, steps.length), ground) ? [] : steps.map(({ text }) => text)
 }
 
 /**
- * How the steps of a line follow each other: `chain`, each made when those before were, `order`, each made or not, but once and
- * in its turn, or `any`. Loops, functions and words that are put together make it `any`.
+ * How the steps of a line follow each other. `chain`: each runs only after all before it. `order`: each runs at most once,
+ * in order. `any`: everything else, such as loops, functions and computed words.
  */
 type Order = 'chain' | 'order' | 'any'
 
@@ -42,16 +42,16 @@ function orderOf(line: string, steps: number): Order {
   return /[;|\n]|(?<![&>])&(?!&)/u.test(line) ? 'order' : 'chain'
 }
 
-/** Where it goes, if its words say so. */
+/** The target of a step, if its words name one. */
 function targetOf([, ...args]: readonly string[], hasSearchPath: boolean): string | undefined {
   const [target, ...rest] = args[0] === '--' || args[0] === '-L' || args[0] === '-P' ? args.slice(1) : args
   if (target === undefined || target === '' || rest.length > 0 || /^[-~]/u.test(target)) return undefined
-  // Behind a name `..` leads elsewhere when that is a link.
+  // After a name that is a link, `..` leads elsewhere.
   if (/(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/(?:.*\/)?\.\.(?:\/|$)/u.test(target)) return undefined
   return hasSearchPath && !/^(?:\/|\.{1,2}(?:\/|$))/u.test(target) ? undefined : target
 }
 
-/** Whether these steps can lead out of the workspace. A step that leads nowhere is taken for one that does. */
+/** Whether these steps can lead out of the workspace. A step to a missing directory counts as one that does. */
 function leadOut(targets: readonly string[], order: Order, { workdir, roots }: Ground): boolean {
   const places = new Set([workdir])
   const reached = new Set<string>()
@@ -60,7 +60,7 @@ function leadOut(targets: readonly string[], order: Order, { workdir, roots }: G
     before = order === 'any' ? places.size : Infinity
     for (const target of targets) {
       const next = [...places].map((place) => resolve(place, target)).filter((path) => kindOf(path, roots) !== 'missing')
-      if (places.size > MOST_PLACES || next.some((path) => kindOf(path, roots) === 'outside')) return true
+      if (places.size > MAX_DIRECTORIES || next.some((path) => kindOf(path, roots) === 'outside')) return true
       if (next.length > 0) reached.add(target)
       if (order === 'chain') places.clear()
       for (const path of next) places.add(path)

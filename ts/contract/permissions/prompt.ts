@@ -1,43 +1,43 @@
 import { ContractFailure } from '../registry/codes.js'
 import type { Rule, RuleSource } from './rule.js'
 
-/** What a user can say to a call that has to be asked for. */
+/** A decision of the user about a call. */
 export type PromptDecision = 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
 
 /** A user's answer. */
 export interface PromptAnswer {
   decision: PromptDecision
-  /** For which scope an `always` is kept. @default 'session' */
+  /** The scope in which an `always` is recorded. @default 'session' */
   scope?: Exclude<RuleSource, 'manifest'> | undefined
-  /** What an `always` is kept for, instead of the rules of the request. */
+  /** The rules that an `always` records, instead of those of the request. */
   rules?: Pick<Rule, 'permission' | 'pattern'>[] | undefined
 }
 
-/** A call that somebody has to agree to. */
+/** A call that the user has to agree to. */
 export interface PromptRequest {
   readonly session_id: string
   readonly call_id: string
   readonly tool: string
   readonly args: unknown
-  /** What the call touches, and so what has to be agreed to. */
+  /** What the call touches. The user agrees to all of it. */
   readonly subjects: readonly { capability: string; resource: string; why?: string | undefined }[]
-  /** What the watchdog says. */
+  /** The reason of the watchdog. */
   readonly reason?: string | undefined
-  /** What an `always` would be kept for; empty where nothing safe can be said, and it is for once. */
+  /** The rules that an `always` would record. Empty if no safe rule exists: then the answer holds once. */
   readonly rules: readonly Pick<Rule, 'permission' | 'pattern'>[]
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal
 }
 
-/** Shows a call to the user. */
+/** Shows a call to the user, and resolves to the answer. */
 export type Prompt = (request: PromptRequest) => PromptAnswer | PromptDecision | PromiseLike<PromptAnswer | PromptDecision>
 
 const decisions: readonly unknown[] = ['allow_once', 'allow_always', 'reject_once', 'reject_always']
 
-/** @throws {ContractFailure} permission_rejected for what is no answer: nobody has agreed. */
+/** @throws {ContractFailure} permission_rejected for an invalid answer. */
 export function checkAnswer(answer: unknown): PromptAnswer & { scope: 'session' | 'project' } {
-  const told = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
-  const { decision, scope = 'session', rules } = told ?? {}
+  const given = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
+  const { decision, scope = 'session', rules } = given ?? {}
   if (!decisions.includes(decision) || (scope !== 'session' && scope !== 'project')) {
     throw new ContractFailure('permission_rejected', 'The host gave no valid answer to the permission prompt, which refuses the call.')
   }

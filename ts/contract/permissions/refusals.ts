@@ -2,8 +2,8 @@ import { ContractFailure } from '../registry/codes.js'
 import type { PermissionRules, Subject, SubjectVerdict } from './rule-store.js'
 
 /**
- * Why a command is not allowed by a rule that would allow its words alone: it redirects its output, sets a variable. Nothing
- * where that makes no difference.
+ * Why a rule that would allow the words of a command does not allow the command: it redirects its output, or sets a
+ * variable. `undefined` if that makes no difference.
  */
 export function whyRestricted(
   rules: PermissionRules,
@@ -17,7 +17,7 @@ export function whyRestricted(
   return alone.action === 'allow' ? restricted : undefined
 }
 
-/** The refusal of a rule, with the rule, since the model may find a way within it. */
+/** The refusal by a rule. It names the rule, so that the model can find another way. */
 export function deniedByRule(verdict: SubjectVerdict | undefined, tool: string, why?: string): ContractFailure {
   const { rule, final, capability, resource } = verdict ?? {}
   const what = resource === undefined || resource === '' ? tool : `${capability} of \`${resource}\``
@@ -28,7 +28,7 @@ export function deniedByRule(verdict: SubjectVerdict | undefined, tool: string, 
   return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}. ${next}`)
 }
 
-/** The refusal of what would have to be asked for, where nobody is. */
+/** The refusal of a call that needs agreement when no user is attached. */
 export function deniedUnattended(
   open: SubjectVerdict | undefined,
   tool: string,
@@ -45,12 +45,12 @@ export function deniedUnattended(
   return new ContractFailure('permission_unattended', text)
 }
 
-/** The refusal of the user. */
+/** The refusal by the user. */
 export function rejectedByUser(tool: string): ContractFailure {
   return new ContractFailure('permission_rejected', `The user rejected this call of ${tool}. Do not repeat it; ask what to do instead.`)
 }
 
-/** The refusal after a prompt that nobody answered. */
+/** The refusal after a prompt without an answer. */
 export function unanswered(tool: string, limitMs: number): ContractFailure {
   return new ContractFailure(
     'permission_timeout',

@@ -3,13 +3,13 @@ import { unwrap } from '../../core/native.js'
 import type { ContractAddon } from './session-policy.js'
 import { type PermissionAction, type Rule, type RuleSource, type StoredRule, storedRule, storedRules } from './rule.js'
 
-/** What a call touches: one for each capability and resource. */
+/** One capability, used on one resource. */
 export type Subject = ContractSubject & {
-  /** Whether it is a search, which goes through all that lies below. */
+  /** Whether it is a search, which covers everything below the path. */
   below?: boolean
 }
 
-/** What the rules say of one subject. */
+/** The verdict of the rules on one subject. */
 export interface SubjectVerdict {
   capability: string
   /** The path, host or text; of a command line, one of its simple commands. */
@@ -17,20 +17,20 @@ export interface SubjectVerdict {
   action: PermissionAction
   /** The rule that decided; `undefined` when none matched. */
   rule: StoredRule | undefined
-  /** Whether nobody can overrule it: a deny of the manifest. */
+  /** Whether no other rule can overrule it: a deny of the manifest. */
   final: boolean
-  /** Why only a rule for everything may allow it, for a command that is not known before it runs. */
+  /** Why only a rule for everything may allow it: the command is not fully known before it runs. */
   restricted: string | undefined
 }
 
-/** What the rules say of a call: the strictest of what they say of its subjects. */
+/** The verdict of the rules on a call: the strictest of the verdicts on its subjects. */
 export interface PermissionVerdict {
   action: PermissionAction
   /** Whether any rule matched. */
   matched: boolean
   /** Whether rules of the session and the project alone allow all of it. */
   userAllowed: boolean
-  /** What decided. */
+  /** The subject that decided. */
   decisive: SubjectVerdict | undefined
   subjects: SubjectVerdict[]
 }
@@ -41,17 +41,17 @@ export interface RuleList {
   stored: readonly StoredRule[]
 }
 
-/** What a session asks of its rules. */
+/** The rules of a session. */
 export interface PermissionRules {
   /** The rules of the session, then those of the sessions above it. */
   readonly chain: readonly RuleList[]
   /** The rules of one scope. */
   rules(source: RuleSource): readonly StoredRule[]
-  /** What the rules say of a call. A tool that requires nothing needs no rule while it touches nothing. */
+  /** Evaluates a call. A tool that requires nothing needs no rule while it touches nothing. */
   evaluate(toolId: string, subjects: Subject[], requiresNothing?: boolean): PermissionVerdict
   /** Adds a rule; one with the same permission and pattern in that scope gives way. */
   record(rule: Rule, source: 'session' | 'project'): StoredRule
-  /** The same rules, with their variables as they are now; rules that are added later count in it. */
+  /** The same rules with the current values of their variables. Rules added later still count. */
   now(): PermissionRules
 }
 
@@ -59,17 +59,17 @@ export interface PermissionRules {
 export class RuleStore implements PermissionRules {
   readonly #addon: ContractAddon
   readonly #variables: () => ContractVariables
-  /** What errors call the list of the manifest's rules. */
+  /** The name of the manifest's list in errors. */
   readonly #manifestList: string
   readonly #above: PermissionRules | undefined
   readonly #manifest: readonly StoredRule[]
   readonly #session: StoredRule[]
   readonly #project: StoredRule[]
   #stored: readonly StoredRule[] = []
-  /** The rules, compiled for what variables stand for: now, and when calls that run began. */
+  /** The compiled rules by the values of the variables: the current ones, and those of running calls. */
   #compiled = new WeakMap<ContractVariables, ContractRules>()
 
-  /** @throws {ToolError} CONTRACT_RULE_INVALID with the place of what is wrong. */
+  /** @throws {ToolError} CONTRACT_RULE_INVALID with the place of the problem. */
   constructor(
     addon: ContractAddon,
     variables: ContractVariables | (() => ContractVariables),
@@ -88,7 +88,7 @@ export class RuleStore implements PermissionRules {
     this.#compiledFor(this.#variables())
   }
 
-  /** @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID with the place of what is wrong. */
+  /** @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID with the place of the problem. */
   static check(addon: ContractAddon, variables: ContractVariables, rules: unknown, list: string): void {
     const store = new RuleStore(addon, variables, { manifest: rules }, list)
     store.now()
@@ -118,7 +118,7 @@ export class RuleStore implements PermissionRules {
     return view
   }
 
-  /** Its own; of those above, what closes or asks. */
+  /** The own rules, and those of the sessions above that deny or ask. */
   rules(source: RuleSource): readonly StoredRule[] {
     const own = source === 'manifest' ? this.#manifest : source === 'session' ? this.#session : this.#project
     return [...(this.#above?.rules(source) ?? []).filter(({ action }) => action !== 'allow'), ...own]
@@ -149,7 +149,7 @@ export class RuleStore implements PermissionRules {
     return { action, matched, userAllowed, decisive: decisive === undefined ? undefined : verdicts[decisive], subjects: verdicts }
   }
 
-  /** A rule of a child is none of its parent's: an agreement with the one is none with the other. */
+  /** Records a rule of this session alone: agreement with a child is not agreement with its parent. */
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
     const stored = storedRule({ added_at: new Date().toISOString(), ...rule }, source, 'rule')
     const scope = source === 'session' ? this.#session : this.#project
@@ -188,7 +188,7 @@ export class RuleStore implements PermissionRules {
   }
 }
 
-/** What a child without rules of its own has of its parent's: all but what the user agreed to for that session. */
+/** The rules that a child without own rules takes from its parent: all except those that the user agreed to for the parent's session. */
 export function delegatedRules(above: PermissionRules): Record<RuleSource, StoredRule[]> {
   return {
     manifest: [...above.rules('manifest')],

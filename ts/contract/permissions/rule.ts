@@ -1,6 +1,6 @@
 import { checkNames, invalid } from '../../core/options.js'
 
-/** What a rule, or a watchdog, decides. */
+/** The decision of a rule or a watchdog. */
 export type PermissionAction = 'allow' | 'deny' | 'ask'
 
 /** Where a rule comes from. */
@@ -10,32 +10,32 @@ export type RuleSource = 'manifest' | 'session' | 'project'
 export interface Rule {
   /** A tool's id, a capability (`fs.read`, `fs.write`, `shell.run`, `net.fetch`, a name), or `*`. */
   permission: string
-  /** What it applies to: a path, a command, a host. Globs, and a beginning by a `*` at the end. */
+  /** The paths, commands or hosts that the rule applies to: a glob, or a prefix with `*` at the end. */
   pattern: string
   /** @default 'ask' */
   action?: PermissionAction | undefined
-  /** Set by the session that holds the rule. */
+  /** The scope of the rule. The session sets it. */
   source?: RuleSource | undefined
   /** When the user made it, in ISO 8601. */
   added_at?: string | undefined
 }
 
-/** A rule with every field that decides. */
+/** A rule with all fields that matter for decisions. */
 export type StoredRule = Rule & { action: PermissionAction; source: RuleSource }
 
 const actions: readonly unknown[] = ['allow', 'deny', 'ask']
 
-/** @throws {ToolError} INVALID_INPUT for what is no list of rules. */
+/** @throws {ToolError} INVALID_INPUT for an invalid list of rules. */
 export function storedRules(rules: unknown, source: RuleSource, where: string): StoredRule[] {
   if (rules === undefined) return []
   if (!Array.isArray(rules)) throw invalid(`${where} must be an array of rules.`)
   return (rules as unknown[]).map((rule, index) => storedRule(rule, source, `${where}[${index}]`))
 }
 
-/** @throws {ToolError} INVALID_INPUT for what is no rule. */
+/** @throws {ToolError} INVALID_INPUT for an invalid rule. */
 export function storedRule(rule: unknown, source: RuleSource, where: string): StoredRule {
   if (typeof rule !== 'object' || rule === null) throw invalid(`${where} must be a rule.`)
-  // A misspelt action would be the default one.
+  // A misspelt `action` would mean the default.
   checkNames(`${where}.`, rule, ['permission', 'pattern', 'action', 'source', 'added_at'])
   const { permission, pattern, action = 'ask', added_at } = rule as Record<string, unknown>
   if (typeof permission !== 'string' || permission === '') throw invalid(`${where}.permission must be a name or "*".`)
@@ -46,7 +46,7 @@ export function storedRule(rule: unknown, source: RuleSource, where: string): St
   return Object.freeze(added_at === undefined ? stored : { ...stored, added_at })
 }
 
-/** Rules that a session is opened with, by their scope. */
+/** The rules that a session begins with, by scope. */
 export interface ScopedRules {
   session?: readonly Rule[] | undefined
   project?: readonly Rule[] | undefined
@@ -57,7 +57,7 @@ export const ruleLists = (given: readonly Rule[] | ScopedRules): ScopedRules => 
 
 const isList = (given: readonly Rule[] | ScopedRules): given is readonly Rule[] => Array.isArray(given)
 
-/** @throws {ToolError} INVALID_INPUT for what are no lists of rules. */
+/** @throws {ToolError} INVALID_INPUT for invalid lists of rules. */
 export function checkRuleLists(given: unknown): void {
   if (Array.isArray(given)) return
   if (typeof given !== 'object' || given === null) throw invalid('permissions must be an array of rules, or { session, project }.')

@@ -2,28 +2,28 @@ import type { ContractPolicyRequest, ContractVariables } from '../../../index.js
 import type { AdHocFiles } from './ad-hoc-files.js'
 import { type ContractAddon, SessionPolicy } from './session-policy.js'
 
-/** What the capabilities of a session are compiled from. */
+/** The source of a session's capabilities. */
 export interface CapabilitySource {
   addon: ContractAddon
   /** The roots of the workspace, without links. */
   roots: readonly string[]
   adHoc: AdHocFiles
   userData: string | undefined
-  /** Who has to allow it too. */
+  /** The parent session, which has to allow every access too. */
   parent: SessionCapabilities | undefined
-  /** What does not change. */
+  /** The part that stays the same. */
   request: Omit<ContractPolicyRequest, 'variables'>
 }
 
 /**
- * What a session may do. Files are opened and closed while it runs, so this changes: a call takes the policy of the
- * moment at which it begins, and keeps it.
+ * The capabilities of a session. They change when the user opens and closes files; a call keeps the policy of the moment
+ * at which it begins.
  */
 export class SessionCapabilities {
   readonly #source: CapabilitySource
   #variables: ContractVariables
   #policy: SessionPolicy
-  /** What these were made of. */
+  /** The sources of the current policy. */
   #directories: readonly string[]
   #above: SessionPolicy | undefined
 
@@ -36,13 +36,13 @@ export class SessionCapabilities {
     this.#policy = new SessionPolicy(source.addon, { ...source.request, variables: this.#variables }, this.#above)
   }
 
-  /** What variables stand for now; the same object until that changes. */
+  /** The current values of the variables. The object stays the same until one changes. */
   get variables(): ContractVariables {
     this.#renew()
     return this.#variables
   }
 
-  /** What may be done now; the same object until that changes. */
+  /** The current policy. The object stays the same until it changes. */
   get policy(): SessionPolicy {
     this.#renew()
     return this.#policy

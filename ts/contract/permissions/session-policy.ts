@@ -1,4 +1,4 @@
-/** What the addon does for a session: capabilities, opened targets, command lines. */
+/** The capabilities of a session, which the addon enforces. */
 import type * as Addon from '../../../index.js'
 import type {
   ContractBashOutcome,
@@ -15,7 +15,7 @@ import { call, type CallLimits, isUnfinished, nativeAddon, tryNowait, unwrap } f
 import type { FileAccess } from '../registry/contract-tool.js'
 import type { RequirementSet } from '../registry/requirements.js'
 
-/** What a session takes of the addon. */
+/** The functions of the addon that sessions use. */
 export type ContractAddon = Pick<
   typeof Addon,
   | 'compilePolicy'
@@ -52,26 +52,26 @@ function refuse(error: NativeError | null): void {
   if (error) unwrap({ error })
 }
 
-/** A deadline for what never waits for anybody: opening, and checking what was opened. */
+/** The time limit for opening a target and checking it. */
 const OPEN_MS = 30_000
 
-/** The capabilities of a session, compiled. */
+/** The compiled capabilities of a session. */
 export class SessionPolicy {
   readonly addon: ContractAddon
   readonly #native: ContractPolicy
   #grants: ContractGrants | undefined
 
   /**
-   * Compiles what is asked for, and no more than the parent has.
+   * Compiles the requested capabilities, within those of the parent.
    *
-   * @throws {ToolError} TOOL_ROOT_CHANGED, and CONTRACT_MANIFEST_INVALID with the place of what is wrong.
+   * @throws {ToolError} TOOL_ROOT_CHANGED, and CONTRACT_MANIFEST_INVALID with the place of the problem.
    */
   constructor(addon: ContractAddon, request: ContractPolicyRequest | ContractPolicy, parent?: SessionPolicy) {
     this.addon = addon
     this.#native = 'variables' in request ? unwrap(addon.compilePolicy(request, parent && parent.#native)) : request
   }
 
-  /** The same for other directories of `{ad-hoc}`. Nothing else is looked up again. */
+  /** The same policy with other directories for `{ad-hoc}`. Nothing else is resolved again. */
   withAdHoc(directories: readonly string[], parent: SessionPolicy | undefined): SessionPolicy {
     return new SessionPolicy(this.addon, unwrap(this.#native.withAdHoc([...directories], parent && parent.#native)))
   }
@@ -81,7 +81,7 @@ export class SessionPolicy {
     return this.#native.expanded() as RequirementSet[]
   }
 
-  /** What a process of the session may do. */
+  /** The grants for processes of the session. */
   get grants(): ContractGrants {
     return (this.#grants ??= this.#native.processGrants())
   }
@@ -102,7 +102,7 @@ export class SessionPolicy {
   }
 
   /**
-   * Opens a path, and checks what was opened.
+   * Opens a path, and checks the opened file.
    *
    * @throws {ToolError} CAPABILITY_DENIED, TOOL_FILE_NOT_FOUND and others.
    */
@@ -121,7 +121,7 @@ export class SessionPolicy {
     })
   }
 
-  /** Runs a command line in a directory that was opened. */
+  /** Runs a command line in an opened directory. */
   bash(workdir: OpenedTarget, request: ContractBashRequest, limits: CallLimits): Promise<Omit<ContractBashOutcome, 'cancelled' | 'error'>> {
     return call(limits, (_, cancel) => this.addon.contractBash(workdir, request, cancel))
   }

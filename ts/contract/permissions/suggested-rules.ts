@@ -3,7 +3,7 @@ import type { ContractAddon } from './session-policy.js'
 import type { Rule } from './rule.js'
 import type { Subject } from './rule-store.js'
 
-/** What an "always" for these subjects would be kept for: as narrow as can be said. */
+/** The rules that an `always` for these subjects would record: as narrow as possible. */
 export function suggestedRules(
   addon: ContractAddon,
   toolId: string,
@@ -20,13 +20,13 @@ function patternsOf(addon: ContractAddon, { kind, resource, below, shell }: Subj
     const pattern = pathPattern(resource, roots)
     return below === true && pattern !== '**' ? [pattern, `${pattern}/**`] : [pattern]
   }
-  // The pattern of a host is no glob.
+  // The pattern of a host is not a glob.
   if (kind === 'host') return [resource]
-  // A tool that touches nothing has nothing else to be told apart by.
+  // A tool that touches nothing has no resource to name.
   return [resource === '' ? '*' : escapeGlob(resource)]
 }
 
-/** The path itself, relative to its root where it has one: such a rule means the same in another checkout. */
+/** The path, relative to its root if it has one, so that the rule means the same in another checkout. */
 function pathPattern(path: string, roots: readonly string[]): string {
   const [root] = roots
   const below = root === undefined ? path : relative(root, path)
@@ -34,5 +34,5 @@ function pathPattern(path: string, roots: readonly string[]): string {
   return escapeGlob(below.startsWith('..') || isAbsolute(below) ? path : below)
 }
 
-/** A text as a pattern that matches it and nothing else. */
+/** A pattern that matches only this text. */
 export const escapeGlob = (text: string): string => text.replace(/[*?[\]{}\\]/gu, '\\$&')

@@ -1,10 +1,10 @@
-/** The directories of a session: what its host gave, and what its manifest declares within that. */
+/** The directories of a session: those of its host, and those that its manifest declares within them. */
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 
-/** A directory without links in its path, so that what is opened below it can be compared with it. */
+/** Resolves the links in the path of a directory, so that real paths below it can be compared with it. */
 export function realDirectory(option: string, path: string): string {
   const absolute = resolve(path)
   let real: string
@@ -17,7 +17,7 @@ export function realDirectory(option: string, path: string): string {
   return real
 }
 
-/** The directory as it is, or as it was written where there is none: for manifests that are looked at elsewhere. */
+/** The real path of a directory, or the path as written if there is none: for manifests checked on another machine. */
 export function directoryOrPath(_option: string, path: string): string {
   try {
     return realpathSync(path)
@@ -26,22 +26,22 @@ export function directoryOrPath(_option: string, path: string): string {
   }
 }
 
-/** Roots that a manifest declares, and what it may declare them in. */
+/** Roots that a manifest declares, and the directories in which it may do so. */
 export interface DeclaredRoots {
-  /** Where they stand, for messages: `manifest.workspace`. */
+  /** The name of the list, for messages: `manifest.workspace`. */
   source: string
   /** Absolute, or relative to the first root. */
   declared: readonly string[] | undefined
-  /** What there is already, without links. */
+  /** The roots of the host, without links. */
   roots: readonly string[]
-  /** Where further roots may lie besides, without links. */
+  /** Further directories in which roots may lie, without links. */
   within: readonly string[]
 }
 
 /**
- * All roots of a workspace: those there are, then the declared ones.
+ * All roots of a workspace: those of the host, then the declared ones.
  *
- * @throws {ToolError} CONTRACT_MANIFEST_INVALID for a root that is no directory, or lies where the host has given none.
+ * @throws {ToolError} CONTRACT_MANIFEST_INVALID for a root that is not a directory, or lies outside of the host's directories.
  */
 export function withDeclaredRoots({ source, declared = [], roots, within }: DeclaredRoots, directory: typeof realDirectory): string[] {
   const all = [...roots]

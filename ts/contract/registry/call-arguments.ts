@@ -1,27 +1,27 @@
 import { type ArgumentLimits, ArgumentProblem, jsonCopy } from '../../core/argument-copy.js'
 import { ContractFailure } from './codes.js'
 
-/** The arguments of a call as they were when it came: nobody can change them any more. */
-export interface TakenArguments {
+/** The arguments of a call at the moment it was made. Later changes by the caller do not reach them. */
+export interface ArgumentSnapshot {
   /** Frozen; `undefined` where there are none. */
   readonly args: unknown
-  /** How many values there are in them. */
+  /** The number of values in them. */
   readonly values: number
-  /** How much text. */
+  /** The length of all texts in them. */
   readonly characters: number
-  /** Why the call cannot be made with them. What {@link args} holds then is only for records. */
+  /** Why the call cannot be made with these arguments. In this case {@link args} serves only records. */
   readonly refusal: ContractFailure | undefined
 }
 
-/** A model cannot write as many; a check of as many takes a few hundredths of a second. */
-const MOST_VALUES = 20_000
-const DEEPEST = 100
+/** More than a model writes. Checking this many values takes some tens of milliseconds. */
+const MAX_VALUES = 20_000
+const MAX_DEPTH = 100
 
-/** Two texts of the host's limit fit, for `edit`, and what goes with them. */
-const limitsFor = (textBytes: number): ArgumentLimits => ({ values: MOST_VALUES, depth: DEEPEST, characters: 2 * textBytes + 1_000_000 })
+/** Room for the two texts of `edit` at the host's limit, and for the other arguments. */
+const limitsFor = (textBytes: number): ArgumentLimits => ({ values: MAX_VALUES, depth: MAX_DEPTH, characters: 2 * textBytes + 1_000_000 })
 
-/** Copies the arguments of a call, once, before anybody looks at them. */
-export function takeArguments(tool: string, given: unknown, textBytes: number): TakenArguments {
+/** Copies the arguments of a call once, before any check. */
+export function snapshotArguments(tool: string, given: unknown, textBytes: number): ArgumentSnapshot {
   try {
     const { value: args, values, characters } = jsonCopy(given, limitsFor(textBytes))
     return { args, values, characters, refusal: undefined }

@@ -1,18 +1,18 @@
 import { checked, checkNames, invalid, isPlain } from '../../core/options.js'
 import { type AcpToolKind, acpToolKinds, isLockedToolId } from './tool-ids.js'
-import { isEmptySet, requirementProblem, type RequirementSet } from './requirements.js'
-import { schemaProblem } from './schema-problem.js'
+import { isEmptySet, findRequirementProblem, type RequirementSet } from './requirements.js'
+import { findSchemaProblem } from './schema-problem.js'
 import type { ToolRuntime } from './tool-runtime.js'
 
 /** A JSON Schema of an object: draft-07 unless `$schema` says 2019-09 or 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What is done with a path. */
+/** What a call does with a path. */
 export type FileAccess = 'read' | 'write' | 'edit' | 'search'
 
 /**
- * What a call will touch, as far as its arguments say: opened, checked and held open before the
- * permission rules, the watchdog and the user are asked, so that what they judge is what is used.
+ * What a call will touch, according to its arguments. It is opened and checked before the permission rules, the watchdog
+ * and the user are asked, and stays open, so that they judge what is really used.
  */
 export type CallTarget =
   | {
@@ -28,7 +28,7 @@ export type CallTarget =
       everywhere?: boolean | undefined
     }
   | { kind: 'command'; command: string; workdir?: string | undefined }
-  /** Something else that a capability which the tool requires by name is used on, as permission rules see it. */
+  /** A resource on which the tool uses a capability that it requires by name, as permission rules see it. */
   | { kind: 'capability'; name: string; resource: string }
   /** A host of the web: of a URL, or of a service. */
   | { kind: 'host'; host: string; port: number }
@@ -44,31 +44,31 @@ export interface ContractTool<ARGS = any, DATA = unknown> {
   readonly parameters: JsonSchema
   /** What it reaches. */
   readonly requires: RequirementSet
-  /** Does it. What it returns, as JSON, is the envelope's `data`; what it throws, its `error_text`. */
+  /** Runs the call. Its result, as JSON, becomes the envelope's `data`; its error becomes `error_text`. */
   readonly execute: (args: ARGS, runtime: ToolRuntime) => DATA | PromiseLike<DATA>
   /**
-   * What the call will touch. What a tool touches without saying so before is judged when it does.
+   * What the call will touch. Anything else that a tool touches is judged at that moment.
    * @default nothing
    */
   readonly targets?: ((args: ARGS) => readonly CallTarget[]) | undefined
   /** How clients of the Agent Client Protocol show it. @default 'other' */
   readonly kind?: AcpToolKind | undefined
   /**
-   * Whether it changes anything outside of the session: such a call is recorded before it is made.
+   * Whether a call changes anything outside of the session. Such a call is recorded before it is made.
    * @default whether it requires more than to read files
    */
   readonly sideEffect?: boolean | undefined
   /**
-   * Whether an extension brought it: where there are many tools, such a one is hidden until `tool_search` finds it.
+   * Whether an extension brings the tool. Among many tools, it is hidden until `tool_search` finds it.
    * @default false
    */
   readonly extension?: boolean | undefined
 }
 
 /**
- * Checks a tool and gives it back, frozen, with the types of its arguments.
+ * Checks a tool and returns it, frozen, with the types of its arguments.
  *
- * @throws {ToolError} INVALID_INPUT when a field is missing or makes no sense, and for a locked id.
+ * @throws {ToolError} INVALID_INPUT for a missing or invalid field, and for a locked id.
  */
 export function defineContractTool<ARGS, DATA>(tool: ContractTool<ARGS, DATA>): ContractTool<ARGS, DATA> {
   return checked('defineContractTool', () => {
@@ -83,10 +83,10 @@ export function lockedId(id: string): Error {
   return invalid(`The tool id ${id} is locked: it means the same in every host. Offer the tool under another id.`)
 }
 
-/** @throws {ToolError} INVALID_INPUT for what is no tool. */
+/** @throws {ToolError} INVALID_INPUT for an invalid tool. */
 export function checkTool(tool: unknown): asserts tool is ContractTool {
   if (typeof tool !== 'object' || tool === null) throw invalid('A tool must be an object.')
-  // An object of a class may have a state of its own.
+  // An instance of a class may have fields of its own.
   if (isPlain(tool)) checkNames('tool.', tool, toolNames)
   const { id, description, parameters, requires, execute, targets, kind, sideEffect, extension } = tool as Record<string, unknown>
   if (typeof id !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(id)) {
@@ -95,10 +95,10 @@ export function checkTool(tool: unknown): asserts tool is ContractTool {
   if (id in Object.prototype) throw invalid(`The tool id ${id} is a name that every object has. Take another one.`)
   const missing = (what: string): Error => invalid(`The tool ${id} needs ${what}.`)
   if (typeof description !== 'string' || description.trim() === '') throw missing('a description')
-  const problem = schemaProblem(parameters)
+  const problem = findSchemaProblem(parameters)
   if (problem !== undefined) throw missing(`parameters that are a JSON Schema: ${problem}`)
   if (requires === undefined) throw missing('requires ({} for a tool that reaches nothing)')
-  const wrong = requirementProblem(requires)
+  const wrong = findRequirementProblem(requires)
   if (wrong !== undefined) throw missing(`a requirement set: ${wrong}`)
   if (typeof execute !== 'function') throw missing('a function execute')
   if (targets !== undefined && typeof targets !== 'function') throw missing('targets that are a function')
@@ -110,8 +110,8 @@ export function checkTool(tool: unknown): asserts tool is ContractTool {
 
 const toolNames = ['id', 'description', 'parameters', 'requires', 'execute', 'targets', 'kind', 'sideEffect', 'extension']
 
-/** A copy of a tool that nobody can change any more. */
-export function frozenTool(tool: ContractTool): ContractTool {
+/** An immutable copy of a tool. */
+export function freezeTool(tool: ContractTool): ContractTool {
   const { id, description, parameters, requires, kind, sideEffect, extension } = tool
   const targets = tool.targets?.bind(tool)
   return Object.freeze({
@@ -127,7 +127,7 @@ export function frozenTool(tool: ContractTool): ContractTool {
   })
 }
 
-/** Whether a call of it is recorded before it is made. */
-export function hasEffect({ sideEffect, requires }: ContractTool): boolean {
+/** Whether calls of a tool are recorded before they are made. */
+export function hasSideEffect({ sideEffect, requires }: ContractTool): boolean {
   return sideEffect ?? !isEmptySet({ ...requires, fs: { write: requires.fs?.write } })
 }

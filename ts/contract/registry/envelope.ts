@@ -2,24 +2,24 @@ import { type ContractCode, contractCodeOf, contractCodes } from '../../core/cod
 import { ToolError } from '../../core/errors.js'
 import { ContractFailure } from './codes.js'
 
-/** What an envelope says besides its data. */
+/** The metadata of an envelope. */
 export interface Metadata {
-  /** How long the call took, in whole milliseconds. */
+  /** The duration of the call, in whole milliseconds. */
   duration_ms: number
-  /** `ok`, or what went wrong: one of `contractCodes`. */
+  /** `ok`, or the code of the failure: one of `contractCodes`. */
   code: ContractCode
-  /** Whether `data` holds the beginning only. */
+  /** Whether `data` is incomplete. */
   truncated?: boolean
-  /** Where all of it is, for `read`. */
+  /** The path of the whole output, for `read`. */
   output_path?: string
   /**
-   * What there is to know besides the data: where the whole of a long output is, what the sandbox refused, what was
-   * stopped. Absent where there is nothing to tell.
+   * Notes besides the data: where the whole of a long output is, what the sandbox refused, what was stopped. Absent if
+   * there are none.
    */
   notes?: string[]
 }
 
-/** What comes back from every call, whatever became of it. */
+/** The outcome of every call. */
 export type Envelope<T = unknown> =
   | { type: 'output'; data: T; metadata: Metadata }
   | { type: 'error'; error_text: string; metadata: Metadata }
@@ -43,7 +43,7 @@ export function errorEnvelope(code: ContractCode, text: string, duration: number
 
 const wholeMs = (duration: number): number => Math.max(0, Math.round(duration))
 
-/** What was thrown, as a code and a text for the model. */
+/** The code, and the text for the model, of a thrown value. */
 export function failureOf(error: unknown): { code: ContractCode; text: string } {
   if (ContractFailure.isInstance(error)) {
     const code = Object.hasOwn(contractCodes, error.code) && error.code !== 'ok' ? error.code : 'tool_failed'
@@ -53,7 +53,7 @@ export function failureOf(error: unknown): { code: ContractCode; text: string } 
   return { code: 'tool_failed', text: thrownText(error) }
 }
 
-/** What was thrown in words; anything can be thrown, also what cannot be turned into a string. */
+/** The text of a thrown value, which can be anything, even a value that cannot be converted to a string. */
 export function thrownText(error: unknown): string {
   try {
     const text = error instanceof Error ? error.message || error.name : String(error)

@@ -1,7 +1,7 @@
 import { type Outcome, thrownText } from './envelope.js'
 import { ContractFailure } from './codes.js'
 
-/** What a tool returns that has kept to its own limit. */
+/** The result of a tool that keeps to its own limit. */
 export class LimitedOutput {
   readonly data: unknown
   readonly outcome: Outcome
@@ -12,22 +12,22 @@ export class LimitedOutput {
   }
 }
 
-/** Where all of an output is that was cut, for a model. */
+/** Tells a model where the whole of a cut output is. */
 export const wholeIn = (path: string): string => `All of it is in ${path}: \`read\` takes that path (offset and limit count bytes).`
 
-/** The last place at or before `end` where a character begins; `end` for what is no text. */
+/** The last place at or before `end` where a character begins; `end` if the bytes are not text. */
 export function characterBoundary(bytes: Uint8Array, end: number): number {
   const last = Math.min(end, bytes.length)
   let at = last
-  while (at > 0 && at < bytes.length && last - at < LONGEST_CHARACTER - 1 && isInside(bytes[at])) at -= 1
+  while (at > 0 && at < bytes.length && last - at < MAX_CHARACTER_BYTES - 1 && isInside(bytes[at])) at -= 1
   return isInside(bytes[at]) ? last : at
 }
 
-export const LONGEST_CHARACTER = 4
-/** Whether a byte stands in a character, and begins none. */
+export const MAX_CHARACTER_BYTES = 4
+/** Whether a byte continues a character. */
 export const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** Keeps what is too long for an envelope. */
+/** Stores outputs that are too long for an envelope. */
 export interface OutputDirectory {
   /** @returns the path of a new file with at most `limitBytes` of the text. */
   write(tool: string, callId: string, text: string, limitBytes: number): Promise<string>
@@ -41,9 +41,9 @@ export function headOf(text: string, limitBytes: number): string {
 }
 
 /**
- * What a tool returned, as the data of an envelope: whole, or its beginning and the file that has all.
+ * Makes the data of an envelope from the result of a tool: the whole result, or its beginning and a file with all of it.
  *
- * @throws {ContractFailure} invalid_output for what JSON cannot hold.
+ * @throws {ContractFailure} invalid_output for a result that JSON cannot hold.
  */
 export async function fitOutput(
   returned: unknown,
@@ -55,7 +55,7 @@ export async function fitOutput(
   if (json === undefined) return { data: null, outcome: {} }
   const text = typeof returned === 'string' ? returned : json
   if (text.length * 3 <= limits.outputBytes || Buffer.byteLength(text) <= limits.outputBytes) {
-    // What the model, the journal and the caller see is the same: a date is its text for all of them.
+    // The model, the journal and the caller see the same: a date, for example, is its text.
     return { data: typeof returned === 'string' ? returned : (JSON.parse(json) as unknown), outcome: {} }
   }
   const { directory, tool, callId } = sidecar
@@ -64,12 +64,12 @@ export async function fitOutput(
     const path = await directory.write(tool, callId, text, limits.sidecarBytes)
     return { data: { head }, outcome: { truncated: true, output_path: path, notes: [`The beginning is shown. ${wholeIn(path)}`] } }
   } catch (error) {
-    // The tool has done its work: told as a failure, it would be done again.
+    // The tool has done its work. If the call failed, the model would repeat it.
     return { data: { head: `${head}\n[The rest is lost: ${thrownText(error)}]` }, outcome: { truncated: true } }
   }
 }
 
-/** The text of a failure, cut like an output; it says so. */
+/** The text of a failure, cut as an output is, with a note that says so. */
 export function fitError(text: string, limitBytes: number): string {
   if (text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes) return text
   return `${headOf(text, limitBytes)}\n[The rest of the ${text.length} characters is left out.]`

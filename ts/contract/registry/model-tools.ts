@@ -3,7 +3,7 @@ import type { ContractTool, JsonSchema } from './contract-tool.js'
 import type { Envelope } from './envelope.js'
 import { isLockedToolId } from './tool-ids.js'
 
-/** What the AI SDK hands to a tool besides its arguments. */
+/** The options that the AI SDK passes to a tool. */
 export interface SdkCallOptions {
   toolCallId?: string | undefined
   abortSignal?: AbortSignal | undefined
@@ -16,7 +16,7 @@ export type CallTool = (
   options: { callId?: string | undefined; signal?: AbortSignal | undefined },
 ) => Promise<Envelope>
 
-/** Tools as the AI SDK takes them: each gives the envelope, and the model sees it as text. */
+/** Tools for the AI SDK. Each returns the envelope, and the model sees it as text. */
 export function modelTools(tools: readonly ContractTool[], call: CallTool): ToolSet {
   return Object.fromEntries(tools.map((tool) => [tool.id, modelTool(tool, call)]))
 }
@@ -24,7 +24,7 @@ export function modelTools(tools: readonly ContractTool[], call: CallTool): Tool
 function modelTool({ id, description, parameters }: ContractTool, call: CallTool): Tool {
   const tool = {
     description,
-    inputSchema: uncheckedSchema(offeredSchema(id, parameters)),
+    inputSchema: uncheckedSchema(withoutUnsupportedKeywords(id, parameters)),
     execute: (args: unknown, { toolCallId, abortSignal }: SdkCallOptions = {}) =>
       call(id, args, { callId: toolCallId, signal: abortSignal }),
     toModelOutput: ({ input, output }: { input?: unknown; output: unknown }) => modelOutput(forModel(id, input, output as Envelope)),
@@ -32,29 +32,29 @@ function modelTool({ id, description, parameters }: ContractTool, call: CallTool
   return tool as unknown as Tool
 }
 
-/** The envelope as the model sees it: as JSON text. */
+/** The envelope for the model, as JSON text. */
 export function modelOutput(envelope: ReturnType<typeof forModel>): { type: 'text' | 'error-text'; value: string } {
   return { type: envelope.type === 'error' ? 'error-text' : 'text', value: JSON.stringify(envelope) }
 }
 
 /**
- * A schema of the SDK that leaves the checking to the session, so that what is wrong comes back in an
- * envelope like everything else. Made by its mark, since importing the SDK takes longer than the rest.
+ * A schema of the SDK without validation. The session checks the arguments, so that problems come back in an envelope. The
+ * schema is made by its symbol, since importing the SDK takes longer than everything else.
  */
 function uncheckedSchema(jsonSchema: JsonSchema): object {
   return { [Symbol.for('vercel.ai.schema')]: true, _type: undefined, validate: undefined, jsonSchema }
 }
 
-/** The keywords that hold other schemas by name: a property there may be called anything. */
+/** Keywords that hold schemas by name. The names can be anything. */
 const byName = new Set(['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas'])
-/** And those that hold values, which are no schemas. */
+/** Keywords that hold values instead of schemas. */
 const values = new Set(['const', 'default', 'enum', 'examples'])
 
 /**
- * The schema of a tool as a model is offered it. Ours go without `pattern`: servers that make a grammar of a schema take
- * few regular expressions and refuse the whole request for another one. Calls are checked with the pattern all the same.
+ * The schema of a tool for the model. Built-in schemas are offered without `pattern`: servers that compile a schema to a
+ * grammar support few regular expressions, and refuse the whole request for another one. Calls are checked with it.
  */
-export function offeredSchema(id: string, parameters: JsonSchema): JsonSchema {
+export function withoutUnsupportedKeywords(id: string, parameters: JsonSchema): JsonSchema {
   return isLockedToolId(id) ? (withoutPatterns(parameters) as JsonSchema) : parameters
 }
 
@@ -75,18 +75,17 @@ function mapped(schemas: unknown): unknown {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]: [string, unknown]) => [name, withoutPatterns(schema)]))
 }
 
-/** A part of a file that is no longer was probably meant in lines. */
+/** A model that asks for at most this many bytes probably means lines. */
 const LIKELY_LINES = 2_000
 
 /**
- * An envelope as its reader, a model, needs it: what is missed in the data is said in `metadata.notes`. Programs have the
- * data as it is.
+ * An envelope for a model, with notes about what a reader would miss in the data. Programs get the envelope without them.
  */
 export function forModel(tool: string, args: unknown, envelope: Envelope): Envelope | NotedEnvelope {
   return tool === 'read' && envelope.type === 'output' ? readForModel(recordOf(args), envelope) : envelope
 }
 
-/** An envelope with a word for the model. */
+/** An envelope with notes for the model. */
 interface NotedEnvelope {
   type: 'output'
   data: unknown
@@ -97,7 +96,7 @@ function readForModel({ limit }: Record<string, unknown>, envelope: Extract<Enve
   const { content, head, offset = 0, next_offset: next } = recordOf(envelope.data)
   const { output_path: _same, notes = [], ...metadata }: Envelope['metadata'] & { notes?: string[] } = envelope.metadata
   const noted = (note: string): NotedEnvelope => ({ ...envelope, metadata: { ...metadata, notes: [...notes, note] } })
-  // The rest is in the file that was read: one way to it is enough.
+  // The rest is in the file itself, so the path need not be repeated.
   if (typeof head === 'string') return noted(`The file goes on: read it with offset ${String(next)}.`)
   if (content === '' && next === undefined) return noted(offset === 0 ? 'The file is empty.' : `end of file at ${String(offset)}`)
   const isShort = next !== undefined && typeof limit === 'number' && limit <= LIKELY_LINES

@@ -5,18 +5,18 @@ export type HostPattern = string
 /** A capability that the other fields do not cover. */
 export type CapabilityName = string
 
-/** What one argument of a program has to be: this text, anything, or a text that begins so. */
+/** A pattern for one argument of a program: a text, any text, or a prefix. */
 export type ArgPattern = string | { wildcard: true } | { prefix: string }
 
-/** A program that may be run. */
+/** A program that commands may run. */
 export interface ShellRunRequirement {
   /** The program's name; `*` for any. */
   cmd: string
-  /** Its arguments, as many as there are patterns. @default any */
+  /** One pattern for each argument. @default any arguments */
   args?: ArgPattern[] | undefined
 }
 
-/** What a tool, or a session, reaches. What is left out is reached by nobody. */
+/** What a tool, or a session, may reach. Anything left out is closed. */
 export interface RequirementSet {
   fs?: { read?: PathPattern[] | undefined; write?: PathPattern[] | undefined } | undefined
   net?: { hosts?: HostPattern[] | undefined } | undefined
@@ -24,9 +24,9 @@ export interface RequirementSet {
   capabilities?: CapabilityName[] | undefined
 }
 
-/** What the variables of patterns stand for. */
+/** The values of the variables in patterns. */
 export interface RequirementVariables {
-  /** `{workspace}`: the roots of the workspace, absolute. None: what depends on it reaches nothing. */
+  /** `{workspace}`: the roots of the workspace, absolute. Without roots, patterns with it match nothing. */
   workspace: string[]
   /** `{ad-hoc}`: the directories of files opened one by one. */
   adHoc: string[]
@@ -34,25 +34,25 @@ export interface RequirementVariables {
   userData?: string | undefined
 }
 
-/** What a session was asked for, and what it may do. */
+/** The requirements of a session, and what it may do. */
 export interface SessionRequirements {
   /** The union of what the manifest and every tool require. */
   declared: RequirementSet
-  /** What the host lets it do at most. */
+  /** The upper bound set by the host. */
   ceiling?: RequirementSet | undefined
-  /** What holds: an access needs every one of these sets. */
+  /** The sets that hold. An access needs all of them. */
   effective: RequirementSet[]
 }
 
-/** Whether it reaches nothing: such a tool needs no permission. */
+/** Whether a set reaches nothing. A tool with such a set needs no permission. */
 export function isEmptySet(set: RequirementSet): boolean {
   const { fs, net, shell, capabilities } = set
   const lists: (readonly unknown[] | undefined)[] = [fs?.read, fs?.write, net?.hosts, shell, capabilities]
   return lists.every((list) => list === undefined || list.length === 0)
 }
 
-/** Everything that one of the sets has, each once. */
-export function unionOf(sets: readonly RequirementSet[]): RequirementSet {
+/** The union of sets, without duplicates. */
+export function uniteRequirements(sets: readonly RequirementSet[]): RequirementSet {
   const all = <T>(pick: (set: RequirementSet) => readonly T[] | undefined): T[] => {
     const byText = new Map<string, T>()
     for (const item of sets.flatMap((set) => pick(set) ?? [])) byText.set(JSON.stringify(item), item)
@@ -66,8 +66,8 @@ export function unionOf(sets: readonly RequirementSet[]): RequirementSet {
   }
 }
 
-/** Why a value is no requirement set; `undefined` when it is one. What patterns mean is looked at later. */
-export function requirementProblem(value: unknown): string | undefined {
+/** The problem of a value that is not a requirement set; `undefined` if it is one. Patterns are checked later. */
+export function findRequirementProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'requires must be an object'
   const unknown = Object.keys(value).find((key) => !['fs', 'net', 'shell', 'capabilities'].includes(key))
   if (unknown !== undefined) return `requires.${unknown} is not known; it has fs, net, shell and capabilities`

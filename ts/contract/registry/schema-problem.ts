@@ -1,4 +1,4 @@
-/** The keywords whose values are schemas, by how they hold them. */
+/** Keywords whose values are schemas, by their form. */
 const oneSchema = ['additionalProperties', 'additionalItems', 'contains', 'propertyNames', 'not', 'if', 'then', 'else']
 const listOfSchemas = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const mapOfSchemas = ['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas']
@@ -8,14 +8,14 @@ const types = new Set(['null', 'boolean', 'object', 'array', 'number', 'string',
 const counts = ['maxLength', 'minLength', 'maxItems', 'minItems', 'maxProperties', 'minProperties', 'minContains', 'maxContains']
 const numbers = ['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']
 
-/** How deep schemas are looked into. */
-const DEEPEST = 64
+/** The maximum depth of a schema. */
+const MAX_DEPTH = 64
 
 /**
- * Why a value is no JSON Schema for the arguments of a tool; `undefined` when it is one. A validator
- * takes a misspelt type for one that nothing has, and every call would fail.
+ * The problem of a value that is not a JSON Schema for arguments; `undefined` if it is one. With a misspelt type, for
+ * example, the validator would refuse every call.
  */
-export function schemaProblem(value: unknown): string | undefined {
+export function findSchemaProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is no object'
   if (value['type'] !== undefined && value['type'] !== 'object') return 'the type of the arguments must be object'
   return problemAt(value, '', 0)
@@ -24,7 +24,7 @@ export function schemaProblem(value: unknown): string | undefined {
 function problemAt(schema: unknown, at: string, depth: number): string | undefined {
   if (typeof schema === 'boolean') return undefined
   if (!isRecord(schema)) return `${at || '/'} is neither an object nor a boolean`
-  if (depth > DEEPEST) return `${at} is nested too deeply`
+  if (depth > MAX_DEPTH) return `${at} is nested too deeply`
   return typeProblem(schema, at) ?? valueProblem(schema, at) ?? innerProblem(schema, at, depth)
 }
 

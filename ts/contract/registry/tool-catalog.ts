@@ -2,12 +2,12 @@ import type { ToolMatch } from './tool-runtime.js'
 import type { ContractTool } from './contract-tool.js'
 import { invalid } from '../../core/options.js'
 
-/** Which tools of a session can be called: those of servers and extensions are hidden where there are many. */
+/** Decides which tools of a session can be called. Those of servers and extensions are hidden if there are many tools. */
 export class ToolCatalog {
   readonly #options: ReturnType<typeof resolveToolSearch>
   readonly #found = new Set<string>()
   #tools: readonly ContractTool[]
-  /** As it was when the step began: what is found within a step is for the next one. */
+  /** The tools that can be called in this step. Tools found during a step can be called from the next one on. */
   #open: ReadonlySet<string> = new Set()
   #rank: Promise<RankTools> | undefined
 
@@ -17,7 +17,7 @@ export class ToolCatalog {
     this.#settle()
   }
 
-  /** Whether there are more tools than are listed all, and a way to find them. */
+  /** Whether there are too many tools to list them all, and a way to find the others. */
   get isHiding(): boolean {
     const canSearch = this.#tools.some(({ id }) => id === 'tool_search')
     return canSearch && this.#options.enabled && this.#tools.length > this.#options.threshold
@@ -33,7 +33,7 @@ export class ToolCatalog {
     return this.#tools.filter(({ id }) => this.#open.has(id))
   }
 
-  /** Whether a tool is there that can only be called after it was found. */
+  /** Whether a tool exists that can only be called after a search has found it. */
   isHidden(id: string): boolean {
     return !this.#open.has(id) && this.#tools.some((tool) => tool.id === id)
   }
@@ -66,7 +66,7 @@ export class ToolCatalog {
 }
 
 /** Ranks tools for a query: by words of their ids, descriptions and arguments. */
-export type RankTools = (query: string, most: number) => ContractTool[]
+export type RankTools = (query: string, max: number) => ContractTool[]
 
 /** Makes the index of these tools. The library is loaded here, since most sessions never search. */
 export async function indexTools(tools: readonly ContractTool[]): Promise<RankTools> {
@@ -82,11 +82,11 @@ export async function indexTools(tools: readonly ContractTool[]): Promise<RankTo
   })
   const byId = new Map(tools.map((tool) => [tool.id, tool]))
   index.addAll(tools.map(({ id, description, parameters }) => ({ id, description, parameters: argumentsOf(parameters) })))
-  return (query, most) => {
-    // Whoever knows the id means that one.
+  return (query, max) => {
+    // The exact id comes first.
     const exact = byId.get(query.trim())
     const found = index.search(query).flatMap(({ id }) => byId.get(String(id)) ?? [])
-    return [...new Set(exact === undefined ? found : [exact, ...found])].slice(0, most)
+    return [...new Set(exact === undefined ? found : [exact, ...found])].slice(0, max)
   }
 }
 
@@ -107,26 +107,27 @@ function argumentsOf({ properties }: ContractTool['parameters']): string {
     .slice(0, 10_000)
 }
 
-/** When tools of servers and extensions are hidden, and how many a search gives. */
+/** When tools of servers and extensions are hidden, and how many a search returns. */
 export interface ToolSearchOptions {
-  /** Whether any is ever hidden. @default true */
+  /** Whether tools are hidden at all. @default true */
   enabled?: boolean | undefined
-  /** The most tools that are listed all. @default 20 */
+  /** Up to this number, all tools are listed. @default 20 */
   threshold?: number | undefined
-  /** The most matches of one search, at most 10. @default 10 */
+  /** The maximum number of matches of one search, at most 10. @default 10 */
   maxMatches?: number | undefined
 }
 
-const MOST = 10
+const MAX_MATCHES = 10
 
 /** @throws {ToolError} INVALID_INPUT */
 export function resolveToolSearch(given: unknown): Required<{ [K in keyof ToolSearchOptions]: Exclude<ToolSearchOptions[K], undefined> }> {
   if (typeof given !== 'object' || given === null) throw invalid('toolSearch must be an object.')
-  const { enabled = true, threshold = 20, maxMatches = MOST, ...rest } = given as ToolSearchOptions
+  const { enabled = true, threshold = 20, maxMatches = MAX_MATCHES, ...rest } = given as ToolSearchOptions
   const [unknown] = Object.keys(rest)
   if (unknown !== undefined) throw invalid(`toolSearch.${unknown} is not known; there are enabled, threshold and maxMatches.`)
   if (typeof enabled !== 'boolean') throw invalid('toolSearch.enabled must be true or false.')
   if (!Number.isSafeInteger(threshold) || threshold < 0) throw invalid('toolSearch.threshold must be a whole number.')
-  if (!Number.isSafeInteger(maxMatches) || maxMatches < 1 || maxMatches > MOST) throw invalid(`toolSearch.maxMatches must be 1 to ${MOST}.`)
+  if (!Number.isSafeInteger(maxMatches) || maxMatches < 1 || maxMatches > MAX_MATCHES)
+    throw invalid(`toolSearch.maxMatches must be 1 to ${MAX_MATCHES}.`)
   return { enabled, threshold, maxMatches }
 }

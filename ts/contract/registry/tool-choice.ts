@@ -19,7 +19,7 @@ export type ToolChoice = {
     }
 )
 
-/** @throws {ToolError} INVALID_INPUT for what are neither tools nor a choice of them. Whether the ids exist is seen later. */
+/** @throws {ToolError} INVALID_INPUT for neither tools nor a choice of them. Ids are checked later. */
 export function checkToolOption(tools: unknown): void {
   if (Array.isArray(tools)) return
   if (typeof tools !== 'object' || tools === null)
@@ -34,18 +34,18 @@ export function checkToolOption(tools: unknown): void {
   }
 }
 
-/** The tools that are given besides the built-in ones. */
+/** The tools of the options, without the built-in ones. */
 export const ownTools = (tools: readonly ContractTool[] | ToolChoice): readonly ContractTool[] =>
   isChoice(tools) ? (tools.own ?? []) : tools
 
 /**
- * Whether a tool is one that the host wants.
+ * Makes the test of whether the host wants a tool.
  *
- * @param ids of the tools that there are.
- * @param servers whose tools come later.
- * @throws {ToolError} INVALID_INPUT for an id that no tool has, with those there are in `details.tools`.
+ * @param ids the ids of the known tools.
+ * @param servers servers whose tools come later.
+ * @throws {ToolError} INVALID_INPUT for an unknown id, with the known ones in `details.tools`.
  */
-export function toolChoice(
+export function chooseTools(
   tools: readonly ContractTool[] | ToolChoice,
   ids: readonly string[],
   servers: readonly string[] = [],

@@ -45,10 +45,10 @@ export interface ToolMatch {
   description: string
 }
 
-/** A part of a file, as text. */
+/** A part of a text file. */
 export interface FileText {
   content: string
-  /** Where the part begins, in bytes: where the character begins that the wanted place is in. */
+  /** Where the part begins, in bytes: at the first byte of the character at the requested offset. */
   offset: number
   /** The size of the whole file. */
   bytes: number
@@ -65,13 +65,13 @@ export interface FileWritten {
   created: boolean
 }
 
-/** Entries, and whether there are more. */
+/** The first entries, and where the others are. */
 export interface Listing<T> {
   /** At most as many as the limit says. */
   items: T[]
-  /** Where all of them are, when there are more. */
+  /** The path of a file with all of them, if there are more. */
   output_path?: string | undefined
-  /** What could not be looked into, or not to its end: `path: why`. Absent where there is nothing like that. */
+  /** Files and directories that could not be searched completely, as `path: why`. Absent if there are none. */
   not_searched?: string[] | undefined
 }
 

@@ -21,7 +21,7 @@ export interface AgentRunner {
   model: LanguageModel | undefined
 }
 
-/** How long a child may take to give up after an abort. */
+/** How long a child may take to end after an abort. */
 const END_MS = 3_000
 
 /** The children of a session. */
@@ -56,7 +56,7 @@ export class AgentTeam {
       throw new ContractFailure('unavailable', `${limits.agents} agents are running already. Wait until one of them has ended.`)
     }
     tree.running += 1
-    // A child never outlives its parent, in the background neither.
+    // A child never outlives its parent, even in the background.
     const ended = abortedByParent(AbortSignal.any([signal, this.#closing.signal]))
     let child: Session | undefined
     const transcript: TranscriptEntry[] = []
@@ -93,7 +93,7 @@ export class AgentTeam {
     await this.background.close()
   }
 
-  /** What `close` waits for. */
+  /** Adds work that `close` waits for. */
   #wait(work: Promise<unknown>): void {
     this.#running.add(work)
     const over = (): void => void this.#running.delete(work)
@@ -119,9 +119,9 @@ export class AgentTeam {
       .join('\n\n')
     const late = (): Error => new ContractFailure('timeout', `The agent ${agent.name} did not finish within ${limits.taskMs} ms.`)
     try {
-      const given = (either: () => AbortSignal): PromiseLike<string> | string =>
+      const run = (either: () => AbortSignal): PromiseLike<string> | string =>
         spawn({ agent, prompt, instructions, session, depth: depth + 1, metadata, signal: either() })
-      const output: unknown = await withinTime(given, limits.taskMs, signal, late)
+      const output: unknown = await withinTime(run, limits.taskMs, signal, late)
       if (typeof output !== 'string') throw new ContractFailure('invalid_output', `The agent ${agent.name} gave no text.`)
       return output
     } catch (error) {
@@ -173,7 +173,7 @@ export class AgentTeam {
   }
 }
 
-/** A signal with the reason that children are told. */
+/** A signal with the reason that children see. */
 function abortedByParent(signal: AbortSignal): AbortSignal {
   const controller = new AbortController()
   const abort = (): void => controller.abort(new ContractFailure('aborted', 'The call was aborted by the parent.'))

@@ -6,13 +6,13 @@ import { headOf } from '../registry/limited-output.js'
 /** The end of a task in the background, as a message. */
 interface Delivery {
   message: ModelMessage & { role: 'assistant'; content: string }
-  /** Before which message it stands, once it has been put in. */
+  /** The index of its message, once it has been inserted. */
   at: number | undefined
-  /** What is still to be recorded when the parent knows of it. */
+  /** The record to update once the parent has the message. */
   recorded: RecordedTask | undefined
 }
 
-/** What tasks in the background gave, until the parent's next step. */
+/** The outcomes of background tasks, which the parent gets at its next step. */
 export class BackgroundMessages {
   readonly #all: Delivery[] = []
   readonly #limitBytes: number
@@ -30,18 +30,20 @@ export class BackgroundMessages {
     this.#record = record
   }
 
-  /** Takes up the tasks that an earlier opening of the session has left. */
-  async takeUp(): Promise<void> {
+  /** Resumes the tasks that an earlier opening of the session left. */
+  async resume(): Promise<void> {
     if (this.#record === undefined) return
-    const { tasks, lookAgainAtMs } = await this.#record.untold(this.#taskMs)
+    const { tasks, lookAgainAtMs } = await this.#record.undelivered(this.#taskMs)
     this.#lookAgainAtMs = lookAgainAtMs
     for (const { task, end, recorded } of tasks) this.#add(task, end, recorded)
   }
 
   /**
-   * A task is about to begin. What is returned is to be called when it has ended.
+   * Records a task that is about to begin.
    *
-   * @throws what the journal throws: then it must not begin.
+   * @returns a function to call with the outcome.
+   *
+   * @throws the error of the journal, and then the task must not begin.
    */
   async begin(task: BackgroundTask): Promise<(end: TaskEnd) => Promise<void>> {
     const recorded = await this.#record?.begin(task)
@@ -51,12 +53,12 @@ export class BackgroundMessages {
     }
   }
 
-  /** The messages of a step with these in them; `undefined` where there is nothing to add. */
+  /** Inserts the outcomes into the messages of a step; `undefined` if there are none. */
   async into(messages: readonly ModelMessage[]): Promise<ModelMessage[] | undefined> {
-    if (this.#lookAgainAtMs !== undefined && Date.now() >= this.#lookAgainAtMs) await this.takeUp()
-    // Hosts and versions of the SDK differ in whether what was put in once is still there.
+    if (this.#lookAgainAtMs !== undefined && Date.now() >= this.#lookAgainAtMs) await this.resume()
+    // Some hosts and versions of the SDK keep inserted messages, and others do not.
     const missing = this.#all.filter(({ message }) => !messages.some((one) => one.role === 'assistant' && one.content === message.content))
-    await this.#told((delivery) => delivery.at !== undefined || !missing.includes(delivery))
+    await this.#markDelivered((delivery) => delivery.at !== undefined || !missing.includes(delivery))
     if (missing.length === 0) return undefined
     const all = [...messages]
     for (const delivery of missing) {
@@ -66,17 +68,17 @@ export class BackgroundMessages {
     return all
   }
 
-  /** No more steps will come. */
+  /** Called when there are no more steps. */
   async close(): Promise<void> {
-    await this.#told(({ at }) => at !== undefined)
+    await this.#markDelivered(({ at }) => at !== undefined)
   }
 
-  /** Told is what a step had that is over: of one that was killed in it, the next opening is told again. */
-  async #told(is: (delivery: Delivery) => boolean): Promise<void> {
+  /** A message counts as delivered once the step that carried it has ended; otherwise it is delivered again. */
+  async #markDelivered(is: (delivery: Delivery) => boolean): Promise<void> {
     const now = this.#all.filter((delivery) => delivery.recorded !== undefined && is(delivery))
     const ends = now.map(({ recorded }) => recorded)
     for (const delivery of now) delivery.recorded = undefined
-    for (const recorded of ends) await recorded?.told()
+    for (const recorded of ends) await recorded?.markDelivered()
   }
 
   #add({ agent, sessionId }: BackgroundTask, end: TaskEnd, recorded: RecordedTask | undefined): void {

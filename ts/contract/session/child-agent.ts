@@ -4,7 +4,7 @@ import { ContractFailure } from '../registry/codes.js'
 import type { Session } from './session.js'
 import type { AgentDefinition } from '../agents/manifest.js'
 
-/** A subagent that is to be run: with a session of its own, which is closed when it is done. */
+/** A subagent to run, with a session of its own, which is closed afterwards. */
 export interface ChildAgent {
   readonly agent: AgentDefinition
   readonly prompt: string
@@ -18,15 +18,15 @@ export interface ChildAgent {
   readonly signal: AbortSignal
 }
 
-/** Runs a subagent, and gives its final answer. */
+/** Runs a subagent, and resolves to its final answer. */
 export type SpawnAgent = (child: ChildAgent) => string | PromiseLike<string>
 
-/** The line that an agent with `caller: 'agent'` is told. */
+/** The line in the system prompt of an agent with `caller: 'agent'`. */
 export const CALLER_IS_AGENT = 'You were called by another agent, not by a person. Your final answer is all that it sees.'
 
 const MAX_STEPS = 50
 
-/** @throws {ToolError} INVALID_INPUT for what is no model. */
+/** @throws {ToolError} INVALID_INPUT for an invalid model. */
 export function checkModel(name: string, model: unknown): void {
   const isId = typeof model === 'string' && model !== ''
   const isModel = checked(name, () => typeof (model as { doGenerate?: unknown } | null | undefined)?.doGenerate === 'function')
@@ -36,7 +36,7 @@ export function checkModel(name: string, model: unknown): void {
 /**
  * Runs a subagent as a `ToolLoopAgent` of the AI SDK.
  *
- * @throws {ToolError} INVALID_INPUT for what is no model.
+ * @throws {ToolError} INVALID_INPUT for an invalid model.
  */
 export function loopAgent(model: LanguageModel): SpawnAgent {
   checkModel('loopAgent: model', model)

@@ -55,7 +55,7 @@ export function childOptions(options: SessionOptions, { id, agent }: Lineage, no
     ...same,
     id,
     manifest,
-    // What the host leaves out its parent does not have.
+    // The parent has only the tools that the host chose, and a child chooses among those.
     tools: ownTools(tools),
     host: hostOfAgents,
     ...(ceiling === undefined ? {} : { ceiling }),

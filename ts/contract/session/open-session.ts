@@ -34,7 +34,7 @@ export async function openSession(given: SessionOptions, lineage?: Lineage): Pro
     const recorder = await SessionRecorder.open(id, journal, onRecord, plan.self.place)
     if (recorder.background !== undefined) background.recordIn(recorder.background)
     // A subagent begins afresh, also where an earlier one had the same id.
-    if (lineage === undefined) await background.takeUp()
+    if (lineage === undefined) await background.resume()
     return new ContractSession(plan, recorder)
   } catch (error) {
     await plan.directory.remove()
@@ -130,10 +130,10 @@ class ContractSession implements Session {
   }
 
   call<ID extends string>(id: ID, args: unknown, options: CallOptions = {}): Promise<Envelope<ToolData<ID>>> {
-    return this.#made(id, args, options) as Promise<Envelope<ToolData<ID>>>
+    return this.#callTracked(id, args, options) as Promise<Envelope<ToolData<ID>>>
   }
 
-  async #made(id: string, args: unknown, options: CallOptions): Promise<Envelope> {
+  async #callTracked(id: string, args: unknown, options: CallOptions): Promise<Envelope> {
     if (this.#closed !== undefined) return errorEnvelope('session_closed', closedText, 0)
     let given: CallOptions
     try {
@@ -144,7 +144,7 @@ class ContractSession implements Session {
       return errorEnvelope(code, text, 0)
     }
     const { callId = uuidV7(), signal } = given
-    const work = this.#call(typeof id === 'string' ? id : typeof id, args, callIdOf(callId), signal)
+    const work = this.#run(typeof id === 'string' ? id : typeof id, args, callIdOf(callId), signal)
     this.#running.add(work)
     try {
       return await work
@@ -153,7 +153,7 @@ class ContractSession implements Session {
     }
   }
 
-  async #call(id: string, args: unknown, callId: string, signal: AbortSignal | undefined): Promise<Envelope> {
+  async #run(id: string, args: unknown, callId: string, signal: AbortSignal | undefined): Promise<Envelope> {
     const registered = this.#tools.get(id)
     const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
     return runCall(this.#scope, this.#recorder, { id: callId, registered, args, signal: either })
@@ -166,10 +166,10 @@ class ContractSession implements Session {
   async #close(): Promise<void> {
     this.#closing.abort(new ContractFailure('aborted', 'The call was aborted: the session has been closed.'))
     const { team, mcp } = this.#plan
-    // Again when all calls have ended: one of them may just have been beginning a task.
+    // Close the team again after all calls: one of them may have begun a task meanwhile.
     const all = Promise.allSettled([...this.#running, team.close(), mcp.close()]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
-    // What is too much to be removed in that time is removed behind it.
+    // The removal of a large directory continues in the background.
     await unlessAborted(this.#plan.directory.remove(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
   }
 

@@ -11,7 +11,7 @@ import type { ContractAddon, SessionPolicy } from '../permissions/session-policy
 import { realDirectory, withDeclaredRoots } from '../permissions/workspace-roots.js'
 import type { Access } from '../call/scope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
-import { type RequirementSet, type SessionRequirements, unionOf } from '../registry/requirements.js'
+import { type RequirementSet, type SessionRequirements, uniteRequirements } from '../registry/requirements.js'
 import type { Lineage } from './lineage.js'
 import type { SessionOptions } from './session-options.js'
 
@@ -112,7 +112,7 @@ function linkedNames({ workspace, adHoc = [], userData }: SessionOptions): NonNu
 /** What the session was asked for, and what holds. */
 export function requirementsOf(policy: SessionPolicy, tools: readonly ContractTool[], options: SessionOptions): SessionRequirements {
   const { ceiling, manifest } = options
-  const declared = unionOf([manifest.requires ?? {}, ...tools.map(({ requires }) => requires)])
-  const effective: RequirementSet[] = policy.expanded().map((set) => unionOf([set]))
+  const declared = uniteRequirements([manifest.requires ?? {}, ...tools.map(({ requires }) => requires)])
+  const effective: RequirementSet[] = policy.expanded().map((set) => uniteRequirements([set]))
   return Object.freeze(ceiling === undefined ? { declared, effective } : { declared, ceiling, effective })
 }

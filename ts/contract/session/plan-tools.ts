@@ -1,8 +1,8 @@
 import { checked, invalid } from '../../core/options.js'
 import { loadArgumentChecks, type MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
-import { checkTool, type ContractTool, frozenTool, hasEffect, lockedId } from '../registry/contract-tool.js'
-import { ownTools, toolChoice } from '../registry/tool-choice.js'
+import { checkTool, type ContractTool, freezeTool, hasSideEffect, lockedId } from '../registry/contract-tool.js'
+import { ownTools, chooseTools } from '../registry/tool-choice.js'
 import type { ShellName } from '../registry/tool-runtime.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import { bashDescription } from '../tools/bash.js'
@@ -39,7 +39,7 @@ export async function makeRegistry(
   const makeCheck = await loadArgumentChecks()
   const entries = tools.map((tool): [string, RegisteredTool] => {
     const builtIn = isLockedToolId(tool.id)
-    return [tool.id, { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasEffect(tool), builtIn }]
+    return [tool.id, { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasSideEffect(tool), builtIn }]
   })
   return { registry: new Map(entries), makeCheck }
 }
@@ -51,9 +51,9 @@ function registerTools({ tools = [], manifest }: SessionOptions): ToolPlan {
     checkTool(tool)
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)
     if (byId.has(tool.id)) throw invalid(`Two tools have the id ${tool.id}. Rename one of them.`)
-    byId.set(tool.id, frozenTool(tool))
+    byId.set(tool.id, freezeTool(tool))
   }
-  const isChosen = toolChoice(tools, [...byId.keys()], Object.keys(manifest.mcpServers ?? {}))
+  const isChosen = chooseTools(tools, [...byId.keys()], Object.keys(manifest.mcpServers ?? {}))
   return { tools: [...byId.values()].filter(({ id }) => isChosen(id)), isChosen }
 }
 

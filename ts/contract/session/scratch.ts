@@ -7,9 +7,8 @@ import { invalid } from '../../core/options.js'
 import type { SessionDirectory } from '../call/session-directory.js'
 
 /**
- * A session's directory for files that are not part of the workspace: notes, downloads, what a command
- * leaves. Its tools and the processes of its commands use it without being asked for; no other session can. It
- * goes with the session, and what is to stay is promoted by the host.
+ * The session's directory for files outside of the workspace: notes, downloads, files of commands. Its tools and processes
+ * use it without agreement, and no other session can. It is removed with the session, except for what the host promotes.
  */
 export class Scratch {
   /** Absolute, without links. */
@@ -20,7 +19,7 @@ export class Scratch {
     mkdirSync(this.path, { mode: 0o700 })
   }
 
-  /** What a system prompt says of it. */
+  /** The text about it for a system prompt. */
   prompt(): string {
     return (
       `Files that are not part of the project belong in ${this.path}. ` +
@@ -32,7 +31,7 @@ export class Scratch {
    * Copies a file to where it stays. Missing directories are made, and nothing is overwritten.
    *
    * @returns the absolute path of the copy.
-   * @throws {ToolError} INVALID_INPUT for what is no file of the scratch directory, or for a place that is taken.
+   * @throws {ToolError} INVALID_INPUT if the file is not in the scratch directory, or the destination exists.
    */
   async promote(path: string, destination: string): Promise<string> {
     const from = await this.#open(path)
@@ -40,7 +39,7 @@ export class Scratch {
       const to = resolve(destination)
       await mkdir(dirname(to), { recursive: true })
       await using copy = await open(to, 'wx').catch((cause: unknown) => {
-        throw taken(path, destination, cause)
+        throw destinationError(path, destination, cause)
       })
       await pipeline(from.createReadStream({ autoClose: false }), copy.createWriteStream())
       return to
@@ -49,35 +48,35 @@ export class Scratch {
     }
   }
 
-  /** Opened first, and then asked where it is: a link that is put into the path meanwhile leads to a refusal. */
+  /** Opens the file first, and then checks where it is, so that a link swapped into the path leads to a refusal. */
   async #open(path: string): Promise<FileHandle> {
     const refused = (cause?: unknown): ToolError =>
       invalid(`\`${path}\` is no file of the scratch directory.`, { path, cause: String(cause) })
-    const wanted = resolve(this.path, path)
+    const requested = resolve(this.path, path)
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-    const file = await open(wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
+    const file = await open(requested, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
       throw refused(cause)
     })
     try {
       const isFile = (await file.stat()).isFile()
-      if (isFile && (await placeOf(file, wanted)).startsWith(`${this.path}/`)) return file
+      if (isFile && (await pathOfFile(file, requested)).startsWith(`${this.path}/`)) return file
     } catch {
-      // What cannot be told is refused.
+      // A file whose place is unknown is refused.
     }
     await file.close()
     throw refused()
   }
 }
 
-/** Where an open file is; where the system has no word for it, where its path leads, if that is it. */
-async function placeOf(file: FileHandle, path: string): Promise<string> {
+/** The path of an open file. If the system cannot name it, the real path of `path`, if that is the same file. */
+async function pathOfFile(file: FileHandle, path: string): Promise<string> {
   if (process.platform === 'linux') return readlink(`/proc/self/fd/${file.fd}`)
   const real = await realpath(path)
   const [opened, found] = [await file.stat(), await lstat(real)]
   return opened.ino === found.ino && opened.dev === found.dev ? real : ''
 }
 
-function taken(path: string, destination: string, cause: unknown): unknown {
+function destinationError(path: string, destination: string, cause: unknown): unknown {
   if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') return cause
   return new ToolError({
     code: 'INVALID_INPUT',

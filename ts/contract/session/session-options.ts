@@ -10,7 +10,7 @@ import type { RecordPart } from '../journal/session-recorder.js'
 import { defaultLimits, type Limits } from '../registry/limits.js'
 import { type AgentManifest, checkManifest } from '../agents/manifest.js'
 import { checkRuleLists, type Rule, type ScopedRules } from '../permissions/rule.js'
-import { requirementProblem, type RequirementSet } from '../registry/requirements.js'
+import { findRequirementProblem, type RequirementSet } from '../registry/requirements.js'
 import type { AskUser, SessionSandbox } from '../call/scope.js'
 import type { Prompt } from '../permissions/prompt.js'
 import type { WebRequest, WebResponse } from '../web/dial.js'
@@ -23,21 +23,21 @@ import { checkToolOption, type ToolChoice } from '../registry/tool-choice.js'
 import { resolveToolSearch, type ToolSearchOptions } from '../registry/tool-catalog.js'
 import type { Watchdog } from '../watchdogs/watchdog.js'
 
-/** What a host does for its sessions. Each is told when nobody waits for its answer any more. */
+/** What a host provides to its sessions. Each function gets a signal that aborts when its answer is no longer needed. */
 export interface SessionHost {
-  /** Shows a call that needs the agreement of the user. Without it the session has no user. */
+  /** Shows a call that needs agreement to the user. Without it, the session has no user. */
   prompt?: Prompt | undefined
-  /** Shows questions, and gives an array of answers for each. Without it `question` is unavailable. */
+  /** Shows questions, and resolves to an array of answers for each. Without it, `question` is unavailable. */
   question?: AskUser | undefined
   /** Runs subagents. @default a `ToolLoopAgent` with the session's model */
   spawn?: SpawnAgent | undefined
   /** Search services; a session keeps to one of them. Without any, `web_search` is unavailable. */
   webSearch?: readonly WebSearchProvider[] | undefined
-  /** Looks names up for `web_fetch`. What it gives is checked. @default the system's resolver */
+  /** Resolves names for `web_fetch`. The addresses are checked. @default the system's resolver */
   lookup?: HostLookup | undefined
   /**
-   * Makes one request of `web_fetch`, to one of the addresses given and without following redirects: each of
-   * them is checked and asked for anew.
+   * Makes one request of `web_fetch`, to one of the given addresses and without following redirects, which are checked
+   * one by one.
    * @default a connection of its own to these addresses
    */
   fetch?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
@@ -70,15 +70,15 @@ export interface SessionOptions {
    * @default []
    */
   permissions?: readonly Rule[] | ScopedRules | undefined
-  /** Told of every rule that the user makes, to keep it. */
+  /** Called with every rule that the user makes, to store it. */
   onRule?: ((rule: Rule) => void) | undefined
   /** Looks at every call that is within the capabilities, and can refuse it. */
   watchdog?: Watchdog | undefined
-  /** What the host does. */
+  /** What the host provides. */
   host?: SessionHost | undefined
-  /** Whether nobody is there to agree or to answer. @default whether the host has no prompt */
+  /** Whether no user can agree to calls or answer questions. @default whether the host has no prompt */
   headless?: boolean | undefined
-  /** What the session may do at most, whatever its manifest and tools require. @default no bound */
+  /** The upper bound of its access, whatever its manifest and tools require. @default no bound */
   ceiling?: RequirementSet | undefined
   limits?: Partial<Limits> | undefined
   /** How skills are found. @default in the workspace, around it, and in the user's home */
@@ -87,21 +87,21 @@ export interface SessionOptions {
   toolSearch?: ToolSearchOptions | undefined
   /** The servers of `manifest.mcpServers` that the user wants. @default [] */
   enabledMcpServers?: string[] | undefined
-  /** What subagents run on that have no model of their own, where the host does not `spawn` them. */
+  /** The model of subagents without their own, unless the host spawns them. */
   model?: LanguageModel | undefined
-  /** How the processes of `bash` are held besides what the capabilities say. */
+  /** Restrictions on the processes of `bash` besides the capabilities. */
   sandbox?: SessionSandbox | undefined
   /**
    * Which shell runs the command lines of `bash`, and so by which grammar they are judged. bash is looked up once,
    * when the session is opened, in this process's PATH; it reads no startup file. With `sh`, what only bash has is
    * refused as `invalid_arguments`, with what to write instead. Subagents have the shell of their parent.
    * @default 'bash' where PATH has one, else 'sh'
-   * @throws {ToolError} INVALID_INPUT for `'bash'` where there is none.
+   * @throws {ToolError} INVALID_INPUT for `'bash'` if there is none.
    */
   shell?: ShellName | undefined
-  /** Where calls are recorded: what `openJournal` gave. */
+  /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
-  /** Told of every call when it begins and when it is over, before the model is. */
+  /** Called when a call begins, and again when it is over, before the model gets the outcome. */
   onRecord?: ((part: RecordPart) => unknown) | undefined
 }
 
@@ -112,7 +112,7 @@ export const sessionOptionNames =
 const ofSession = ['watchdog', 'onRule', 'onRecord']
 const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
 
-/** @throws {ToolError} INVALID_INPUT: a misspelt option must not open what it was to close. */
+/** @throws {ToolError} INVALID_INPUT for invalid and for misspelt options: a misspelt option must not leave open what it was to close. */
 export function checkSessionOptions(options: SessionOptions): void {
   const { id, workspace, adHoc = [], manifestRoots = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
@@ -127,14 +127,14 @@ export function checkSessionOptions(options: SessionOptions): void {
   checkEnabled(options.enabledMcpServers ?? [], manifest.mcpServers ?? {})
   checkToolOption(tools)
   if (headless !== undefined && typeof headless !== 'boolean') throw invalid('headless must be true or false.')
-  const problem = ceiling === undefined ? undefined : requirementProblem(ceiling)
+  const problem = ceiling === undefined ? undefined : findRequirementProblem(ceiling)
   if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
   if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
-  // A host may have a state and functions of its own, but there these would see nothing.
+  // A host may have other functions, but these would never be called there.
   const misplaced = ofSession.find((name) => name in host)
   if (misplaced !== undefined)
     throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
-  // An object of a class may have names of its own.
+  // An instance of a class may have fields of its own.
   if (isPlain(host)) checkNames('host.', host, ofHost)
   checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
   checkProviders(host.webSearch)

@@ -1,7 +1,7 @@
 import type { ToolSet } from 'ai'
 import { agentList, agentsForTasks } from '../agents/manifest.js'
 import { ContractFailure } from '../registry/codes.js'
-import { type ContractTool, hasEffect } from '../registry/contract-tool.js'
+import { type ContractTool, hasSideEffect } from '../registry/contract-tool.js'
 import { type CallTool, modelTools } from '../registry/model-tools.js'
 import type { RegisteredTool } from '../call/run-call.js'
 import type { ToolMatch } from '../registry/tool-runtime.js'
@@ -71,7 +71,12 @@ export class SessionTools {
     const registry = new Map(fixed)
     for (const tool of tools.filter(({ id }) => isChosen(id))) {
       const known = this.#registry.get(tool.id)
-      const fresh = (): RegisteredTool => ({ tool, check: makeCheck(tool.id, tool.parameters), effect: hasEffect(tool), builtIn: false })
+      const fresh = (): RegisteredTool => ({
+        tool,
+        check: makeCheck(tool.id, tool.parameters),
+        effect: hasSideEffect(tool),
+        builtIn: false,
+      })
       registry.set(tool.id, known?.tool === tool ? known : fresh())
     }
     const isSame = registry.size === this.#registry.size && [...registry].every(([id, one]) => this.#registry.get(id) === one)

@@ -21,41 +21,41 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Tools with what they may do, for one run of an agent. Closed by `close()` or by `await using`. */
+/** Tools and their access, for one run of an agent. Close it with `close()` or `await using`. */
 export interface Session extends AsyncDisposable {
   readonly id: string
   /**
-   * The tools as the AI SDK takes them: `new ToolLoopAgent({ tools: session.tools })`. `task`, `skill`, `web_search` and
+   * The tools for the AI SDK: `new ToolLoopAgent({ tools: session.tools })`. `task`, `skill`, `web_search` and
    * `tool_search` are among them while there are agents, skills, a provider, and servers or extensions.
    */
   readonly tools: SessionToolSet
   /** The tools as they were registered. */
   readonly registered: readonly ContractTool[]
-  /** What was asked for, and what holds. */
+  /** The declared requirements, and those that hold. */
   readonly requirements: SessionRequirements
-  /** Whether nobody is there to agree or to answer. */
+  /** Whether no user can agree to calls or answer questions. */
   readonly headless: boolean
   /** The skills that were found when it began. */
   readonly skills: readonly SkillEntry[]
   /**
-   * What was left out, and why: skills and tools that are none, and servers that cannot be connected. Rules about
+   * What was left out, and why: invalid skills and tools, and servers that cannot be connected. Rules about
    * tools and capabilities that do not exist.
    */
   readonly warnings: readonly string[]
   /**
    * Goes between the steps of an agent: `new ToolLoopAgent({ tools: session.tools, prepareStep: session.prepareStep })`.
-   * It connects servers, offers tools that were found, and hands in what tasks in the background gave.
+   * It connects servers, offers tools that searches found, and delivers the outcomes of background tasks.
    */
   readonly prepareStep: PrepareStep
   /** The directory for files that are not part of the workspace: absolute, its own, and removed by `close()`. */
   readonly scratch: string
-  /** What a system prompt says of the scratch directory. */
+  /** The text about the scratch directory for a system prompt. */
   scratchPrompt(): string
   /**
    * Keeps a file of the scratch directory: copies it to `destination`, which must not exist yet.
    *
    * @returns the absolute path of the copy.
-   * @throws {ToolError} INVALID_INPUT for what is no file of the scratch directory, or for a place that is taken.
+   * @throws {ToolError} INVALID_INPUT if the file is not in the scratch directory, or the destination exists.
    */
   promote(path: string, destination: string): Promise<string>
   /**
@@ -71,12 +71,12 @@ export interface Session extends AsyncDisposable {
    * @throws {ToolError} INVALID_INPUT for a file that is not open, and in a closed session.
    */
   closeFile(path: string): void
-  /** What a system prompt says of the skills. Empty where there are none. */
+  /** The text about the skills for a system prompt. Empty without skills. */
   skillsPrompt(): string
-  /** What the project wants every agent to know: `AGENTS.md` and others around the workspace, the nearest last. */
+  /** The instructions of the project for every agent: `AGENTS.md` and others around the workspace, the nearest last. */
   projectInstructions(): Promise<string>
   /** Calls a tool. Every failure, an unknown tool and a closed session too, is an envelope. */
   call<ID extends string>(id: ID, args: unknown, options?: CallOptions): Promise<Envelope<ToolData<ID>>>
-  /** Stops what runs, and removes the files of the session. Closing again does nothing. */
+  /** Stops running calls, and removes the files of the session. Closing again does nothing. */
   close(): Promise<void>
 }

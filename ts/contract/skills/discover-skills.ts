@@ -10,23 +10,23 @@ export interface FoundSkill {
   description: string
   /** Its file, without links, or its address. */
   from: string
-  /** Its body, read again: what was swapped since then is noticed. */
+  /** Reads its body again, with the same checks as before. */
   load: () => Promise<string>
 }
 
-/** Where skills are looked for. */
+/** The places that skills are searched in. */
 export interface SkillPlaces extends SkillOptions {
   roots: readonly string[]
   sources?: readonly SkillSource[] | undefined
-  /** Where remote skills are kept. */
+  /** The directory in which remote skills are cached. */
   userData?: string | undefined
 }
 
 const folders = ['.agents/skills', '.claude/skills']
-/** The most skills of one directory. */
+/** The maximum number of skills in one directory. */
 const MAX_SKILLS = 500
 
-/** Finds skills in their order: the first of a name wins. What is no skill is told and left out. */
+/** Finds skills in order of precedence: the first one of a name wins. Invalid skills are left out with a warning. */
 export async function discoverSkills(places: SkillPlaces): Promise<{ skills: FoundSkill[]; warnings: string[] }> {
   const skills = new Map<string, FoundSkill>()
   const warnings: string[] = []
@@ -48,7 +48,7 @@ export async function discoverSkills(places: SkillPlaces): Promise<{ skills: Fou
   return { skills: [...skills.values()], warnings }
 }
 
-/** In the order of precedence; the nearest of the project first. Those of the user and the host were chosen; others were met. */
+/** Directories in order of precedence, the nearest of the project first. Those of the user and the host are chosen ones. */
 function directoriesOf({ roots, project = true, home = homedir(), sources = [] }: SkillPlaces): { directory: string; isChosen: boolean }[] {
   const userHome = home === false || home === '' ? undefined : resolve(home)
   const around = project ? roots.flatMap((root) => upward(root, userHome)) : []
@@ -67,7 +67,7 @@ function directoriesOf({ roots, project = true, home = homedir(), sources = [] }
   return [...all].map(([directory, isChosen]) => ({ directory, isChosen }))
 }
 
-/** A directory and all around it. The user's home is no part of a project. */
+/** A directory and all those around it, except for the user's home, which is not part of a project. */
 export function upward(root: string, home: string | undefined): string[] {
   const all: string[] = []
   for (let at = resolve(root); ; at = dirname(at)) {
@@ -86,7 +86,7 @@ async function skillsIn(path: string, isChosen: boolean, trusted: TrustedOwners,
       return []
     }
     directory = await realpath(path)
-    // On the way to a directory that was chosen it is the user's own; in a project it is anybody's.
+    // The user made the links to a chosen directory. In a project anyone may have made them.
     if (!isChosen && directory !== path) {
       warnings.push(`The skills in ${path} are left out: a link leads to them.`)
       return []
@@ -103,12 +103,12 @@ async function skillsIn(path: string, isChosen: boolean, trusted: TrustedOwners,
     return { skill: await skillAt(join(directory, name, 'SKILL.md'), owners, own), own }
   })
   const found = await Promise.all(looks)
-  // In the order of the names, whichever was read first.
+  // In the order of the names.
   warnings.push(...found.flatMap(({ own }) => own))
   return found.flatMap(({ skill }) => skill ?? [])
 }
 
-/** `/tmp/.agents/skills` is not to tell the agent what to do, neither by what it is nor by where a link in it leads. */
+/** Whether the owners of a directory, and of links to it, are trusted. `/tmp/.agents/skills`, for example, must not instruct the agent. */
 async function isTrusted(directory: string, owners: TrustedOwners): Promise<boolean> {
   if (owners === undefined) return true
   const looks = [dirname(directory), directory].flatMap((path) => [stat(path), lstat(path)])
@@ -121,7 +121,7 @@ async function skillAt(path: string, owners: TrustedOwners, warnings: string[]):
     return { name, description, from: path, load: async () => (await parseSkill(await readPlainFile(path, owners))).body }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Files beside the skills, and folders of something else, are none.
+    // Other files and folders are not skills.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     warnings.push(`The skill ${path} is left out: ${code === 'ELOOP' ? 'it is a link' : (error as Error).message}.`)
     return undefined

@@ -3,28 +3,28 @@ import { homedir } from 'node:os'
 import { headOf } from '../registry/limited-output.js'
 import type { TrustedOwners } from './skill-file.js'
 
-/** The first of them that a directory has counts. */
+/** The first existing name in a directory counts. */
 const names = ['AGENTS.md', 'CLAUDE.md', 'CONTEXT.md']
 /** About 8,000 tokens of four bytes. */
 const MAX_BYTES = 32_000
 
-/** What the project wants every agent to know: the files around the workspace, the nearest last. */
+/** The instructions of the project for every agent: the files around the workspace, the nearest last. */
 export async function projectInstructions(roots: readonly string[], home: string | false = homedir()): Promise<string> {
   const [{ upward }, { ownersOf }] = await Promise.all([import('./discover-skills.js'), import('./skill-file.js')])
   const around = roots.flatMap((root) => upward(root, home === false ? undefined : home))
   const places = [...new Set(around.toReversed())]
   const owners = await ownersOf(roots)
   const texts = (await Promise.all(places.map((place) => instructionsIn(place, owners)))).filter((text) => text !== undefined)
-  // What is nearest matters most, and stays.
+  // The nearest instructions matter most, and stay.
   let room = MAX_BYTES
-  const kept: string[] = []
+  const parts: string[] = []
   for (const text of texts.toReversed()) {
     if (room <= 0) break
     const part = headOf(text, room)
     room -= Buffer.byteLength(part) + 2
-    kept.unshift(part)
+    parts.unshift(part)
   }
-  return kept.join('\n\n')
+  return parts.join('\n\n')
 }
 
 async function instructionsIn(directory: string, owners: TrustedOwners): Promise<string | undefined> {

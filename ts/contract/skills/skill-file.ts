@@ -3,15 +3,15 @@ import { type FileHandle, lstat, open, readlink, realpath, stat, mkdir, rename, 
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 
-/** The most that a skill, or a file of instructions, may have. */
+/** The maximum size of a skill or a file of instructions. */
 export const MAX_TEXT_BYTES = 1_000_000
 
-/** The users whose files may tell an agent what to do; without it, everybody. */
+/** The users whose files may instruct an agent; `undefined` for all users. */
 export type TrustedOwners = ReadonlySet<number> | undefined
 
 /**
- * Whom to trust in the directories around a workspace, which may be anybody's, as `/tmp` is: root, the user of this
- * process, and those to whom the workspace itself belongs.
+ * The owners to trust in the directories around a workspace, which may belong to anyone, as `/tmp` does: root, the user of
+ * this process, and the owners of the workspace.
  */
 export async function ownersOf(roots: readonly string[]): Promise<TrustedOwners> {
   const own = process.getuid?.()
@@ -21,11 +21,11 @@ export async function ownersOf(roots: readonly string[]): Promise<TrustedOwners>
 }
 
 /**
- * The text of a file that has to be where its path says, with no link on the way. It is opened first, and
- * what was opened is looked at: what is swapped in between is not read.
+ * Reads a file whose path has no links. The file is opened first and checked afterwards, so that a file swapped in
+ * meanwhile is not read.
  *
  * @param path Absolute and without links.
- * @throws {Error} in words, for what is no such file.
+ * @throws {Error} with a message for the user, if there is no such file.
  */
 export async function readPlainFile(path: string, owners?: TrustedOwners): Promise<string> {
   const limitBytes = MAX_TEXT_BYTES
@@ -37,7 +37,7 @@ export async function readPlainFile(path: string, owners?: TrustedOwners): Promi
     if (owners?.has(stats.uid) === false) throw new Error('it belongs to another user')
     if (stats.size > limitBytes) throw new Error(`it has ${stats.size} bytes, and ${limitBytes} are the most`)
     if ((await openedPath(file, path, stats)) !== path) throw new Error('a link leads to it')
-    // One byte more shows a file that grows while it is read.
+    // One more byte detects a file that grows while it is read.
     const bytes = Buffer.alloc(Math.min(limitBytes, stats.size) + 1)
     let length = 0
     while (length < bytes.length) {
@@ -51,7 +51,7 @@ export async function readPlainFile(path: string, owners?: TrustedOwners): Promi
   }
 }
 
-/** Where the opened file is; elsewhere than on Linux, by a second look that must find the same file. */
+/** The path of an opened file. Systems other than Linux need a second look, which must find the same file. */
 async function openedPath(file: FileHandle, path: string, opened: Stats): Promise<string | undefined> {
   if (process.platform === 'linux') return readlink(`/proc/self/fd/${file.fd}`)
   const [real, found] = await Promise.all([realpath(path), lstat(path)])
@@ -66,17 +66,17 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** A skill as its file says. */
+/** The parts of a skill's file. */
 export interface ParsedSkill {
   name: string
   description: string
-  /** What follows the frontmatter. */
+  /** The text after the frontmatter. */
   body: string
 }
 
-/** The most that is between the two lines of dashes. */
+/** The maximum length of the frontmatter. */
 const MAX_FRONTMATTER = 16_384
-/** The most of a description that goes into a prompt. */
+/** The maximum length of a description, which goes into prompts. */
 const MAX_DESCRIPTION = 1_024
 
 const frontmatter = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/u
@@ -84,7 +84,7 @@ const frontmatter = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/u
 /**
  * The parts of a `SKILL.md`.
  *
- * @throws {Error} in words, for what is no skill.
+ * @throws {Error} with a message for the user, for an invalid skill.
  */
 export async function parseSkill(text: string): Promise<ParsedSkill> {
   const found = frontmatter.exec(text)
@@ -115,11 +115,11 @@ async function parseHeader(header: string): Promise<Record<string, unknown>> {
   return value as Record<string, unknown>
 }
 
-/** How long a remote skill may take to arrive. */
+/** The time limit for fetching a remote skill. */
 const FETCH_MS = 10_000
 
 /**
- * The text of a remote skill: as it was kept, else as it is fetched now.
+ * Reads a remote skill from the cache, or else fetches it.
  *
  * @throws {Error} in words.
  */

@@ -7,7 +7,7 @@ export interface SkillEntry {
   readonly description: string
 }
 
-/** The skills of a session: which there are is settled when it begins, bodies come on demand. */
+/** The skills of a session. They are found when it begins, and their bodies are loaded on demand. */
 export class SkillIndex {
   readonly warnings: readonly string[]
   readonly #skills: ReadonlyMap<string, FoundSkill>
@@ -20,7 +20,7 @@ export class SkillIndex {
 
   /** Looks for skills. */
   static async find(places: SkillPlaces): Promise<SkillIndex> {
-    // Importing the package is not to load what looks for files.
+    // Importing the package must not load the modules that search files.
     const { discoverSkills } = await import('./discover-skills.js')
     const { skills, warnings } = await discoverSkills(places)
     return new SkillIndex(skills, warnings)
@@ -31,7 +31,7 @@ export class SkillIndex {
     return [...this.#skills.values()].map(({ name, description }) => ({ name, description }))
   }
 
-  /** What a system prompt says of the skills: names and descriptions, nothing of their bodies. Empty without skills. */
+  /** The text about the skills for a system prompt: names and descriptions. Empty without skills. */
   prompt(): string {
     if (this.#skills.size === 0) return ''
     const lines = this.entries.map(({ name, description }) => `- ${name}: ${description.replace(/</gu, '&lt;')}`)
@@ -39,7 +39,7 @@ export class SkillIndex {
   }
 
   /**
-   * The body of a skill, wrapped; from the second time on as it was the first time.
+   * The body of a skill between its markers. It is loaded once.
    *
    * @throws {ContractFailure} invalid_arguments for an unknown name, with those there are; unavailable.
    */
@@ -70,7 +70,7 @@ export class SkillIndex {
   }
 }
 
-/** A body between its markers; what looks like one within is no marker. */
+/** Puts a body between markers, and escapes markers within it. */
 export function wrapSkill(name: string, body: string): string {
   return `<skill_content name="${name}">\n${body.replace(/<(?=\s*\/?\s*skill_content)/giu, '&lt;')}\n</skill_content>`
 }

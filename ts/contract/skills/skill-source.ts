@@ -1,12 +1,12 @@
 import { invalid } from '../../core/options.js'
 
-/** Where skills come from besides the workspace and the user's home. */
+/** A source of skills besides the workspace and the user's home. */
 export type SkillSource =
   /** A directory of skills that the host brings along. */
   | { bundled: string }
-  /** A directory of skills that somebody configured. */
+  /** A configured directory of skills. */
   | { path: string }
-  /** One `SKILL.md` by https, or by http on this machine. It is kept below `userData`, where there is one. */
+  /** One `SKILL.md` by https, or by http on this machine. It is cached below `userData`, if there is one. */
   | { url: string }
 
 /** How skills are found. */
@@ -17,7 +17,7 @@ export interface SkillOptions {
   home?: string | false | undefined
 }
 
-/** @throws {ToolError} INVALID_INPUT for what is no list of sources. */
+/** @throws {ToolError} INVALID_INPUT for an invalid list of sources. */
 export function checkSkillSources(sources: unknown): asserts sources is SkillSource[] {
   if (!Array.isArray(sources)) throw invalid('manifest.skills must be an array.')
   for (const [index, source] of (sources as unknown[]).entries()) {

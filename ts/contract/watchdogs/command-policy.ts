@@ -3,13 +3,13 @@ import { givenOptions, invalid, isNames } from '../../core/options.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/programs.js'
 import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from './watchdog.js'
 
-/** Programs that look and change nothing, whatever their arguments are. */
+/** Programs that only inspect, whatever their arguments are. */
 const inspectors = new Set(
   `basename cat cmp column comm cut df diff dirname du echo expr false file fmt fold grep egrep fgrep head hexdump id join
    ls md5sum nl nproc od paste printf pwd readlink realpath rev rg seq sha1sum sha256sum sleep stat strings tac tail test
    tr true uname uniq wc which whoami [`.split(/\s+/u),
 )
-/** Subcommands of git that look, as long as no option makes them write. */
+/** Subcommands of git that only inspect, unless an option makes them write. */
 const gitInspectors = new Set([
   'blame',
   'cat-file',
@@ -23,9 +23,9 @@ const gitInspectors = new Set([
   'show',
   'status',
 ])
-/** Programs that take other rights. */
+/** Programs that change privileges. */
 const privilege = new Set(['sudo', 'su', 'doas', 'pkexec', 'runuser', 'setpriv', 'chroot', 'nsenter', 'unshare'])
-/** Programs that unmake what cannot be made again. */
+/** Programs that destroy what cannot be restored. */
 const destructive = new Set(['mkfs', 'fdisk', 'parted', 'wipefs', 'shutdown', 'reboot', 'poweroff', 'halt'])
 /** Programs that write to the paths they are given. */
 const writers = new Set([
@@ -63,7 +63,7 @@ const mayWrite = new Set([
   'zip',
   'zstd',
 ])
-/** What makes find do more than look. */
+/** Options that make find write or run something. */
 const findWrites = /^-(?:delete|exec|execdir|ok|okdir|fls|fprint0?|fprintf)$/u
 /** Programs that write to the files they are given with `-i`. */
 const inPlace = new Set(['sed', 'gsed', 'perl', 'ruby'])
@@ -81,11 +81,11 @@ export interface CommandWatchdogOptions {
 }
 
 /**
- * A reference policy for `bash`: inspectors are allowed; writes outside of the workspace (also by
- * redirections), downloads and other rights are asked for; what destroys the system is refused, always. What it does not know it leaves to the
- * permission rules.
+ * A reference policy for `bash`. It allows programs that only inspect, asks about writes outside of the workspace (also by
+ * redirections), downloads and changes of privileges, and always refuses what destroys the system. It leaves everything
+ * else to the permission rules.
  *
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog {
   const { workspace = [] } = givenOptions('commandWatchdog', options, ['workspace'])
@@ -94,7 +94,7 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
     if (tool !== 'bash') return { action: 'allow' }
     const { workdir } = args as { workdir?: unknown }
     const isOut = (path: string): boolean => isOutside(path, workspace)
-    // Behind `cd ..` any relative path is outside.
+    // After `cd ..` any relative path is outside.
     const hasLeft = (typeof workdir === 'string' && isOut(workdir)) || commands.some((command) => leaves(command, isOut))
     const verdicts = commands.map((command) => judge(command, (path) => isOut(path) || (hasLeft && !isAbsolute(path))))
     return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? { action: 'allow' }
@@ -126,7 +126,7 @@ function wordsOf({ argv, text }: WatchedCommand): { name: string; args: string[]
   return { name: programName(program), args }
 }
 
-/** Whether what follows is done elsewhere. `cd` alone leads home, and `cd -` nobody knows where. */
+/** Whether a command leaves the workspace. `cd` alone leads home, and the target of `cd -` is unknown. */
 function leaves(command: WatchedCommand, isOut: (path: string) => boolean): boolean {
   const { name, args } = wordsOf(command)
   if (name !== 'cd' && name !== 'pushd') return false
@@ -139,7 +139,7 @@ function redirectReason({ operator, path }: WatchedRedirect): string {
   return `\`${operator}\` would write to \`${path}\`, outside of the workspace.`
 }
 
-/** Arguments that programs write to which otherwise only read. */
+/** Arguments to which programs write that otherwise only read. */
 function writtenByOption(name: string, args: string[]): string[] {
   const operands = args.filter((arg) => !arg.startsWith('-'))
   if (name === 'uniq') return operands.slice(1)

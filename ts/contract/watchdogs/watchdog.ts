@@ -4,10 +4,10 @@ import { thrownText } from '../registry/envelope.js'
 import type { AgentManifest } from '../agents/manifest.js'
 import { withinTime } from '../../core/abort.js'
 
-/** What a watchdog says of a call. */
+/** The verdict of a watchdog on a call. */
 export interface Verdict {
   action: 'allow' | 'deny' | 'ask'
-  /** Of a deny, what the model is told, word for word; of an ask, what the user is shown. */
+  /** For a deny, the text for the model, word for word; for an ask, the text for the user. */
   reason?: string | undefined
 }
 
@@ -19,7 +19,7 @@ export interface WatchedCall {
   readonly manifest: AgentManifest
   readonly session_id: string
   readonly call_id: string
-  /** Of a command line, what would run, each as its words; `undefined` for words that nobody knows before. */
+  /** The commands of a command line, each as its words; `undefined` if the words are not known beforehand. */
   readonly commands?: readonly WatchedCommand[] | undefined
   /** Aborted with the call, and when the time for the answer is over. */
   readonly signal: AbortSignal
@@ -29,23 +29,23 @@ export interface WatchedCall {
 export interface WatchedCommand {
   readonly text: string
   readonly argv: readonly string[] | undefined
-  /** The files that it reads from or writes to by redirections, its own and those of what stands around it. */
+  /** The files of redirections, its own and those of the constructs around it. */
   readonly redirects?: readonly WatchedRedirect[] | undefined
-  /** Why it is not fully known before it runs. */
+  /** Why the command is not fully known before it runs. */
   readonly restricted?: string | undefined
 }
 
 /** A redirection from or to a file, as `> path`. Those between descriptors, as `2>&1`, and texts, as `<<E`, are none. */
 export interface WatchedRedirect {
   readonly operator: '<' | '>' | '>>' | '>|' | '<>' | '>&' | '<&' | '&>' | '&>>'
-  /** As the shell makes it out, not resolved; `null` where it is not known before the line runs. */
+  /** The word as the shell expands it, not resolved; `null` if it is not known before the line runs. */
   readonly path: string | null
 }
 
-/** Looks at every call that is within the session's capabilities, and can only refuse. */
+/** Judges every call that is within the session's capabilities. It can only refuse. */
 export type Watchdog = (call: WatchedCall) => Verdict | PromiseLike<Verdict>
 
-/** What a watchdog says; one that fails or does not answer says no. */
+/** Asks a watchdog. A failure, or no answer in time, is a refusal. */
 export async function askWatchdog(
   watchdog: Watchdog,
   call: Omit<WatchedCall, 'signal'>,
@@ -81,7 +81,7 @@ export function watchdogRefusal({ reason }: Verdict): ContractFailure {
 /**
  * Several watchdogs as one: the strictest answer counts, and a deny ends the round.
  *
- * @throws {ToolError} INVALID_INPUT for what is no function.
+ * @throws {ToolError} INVALID_INPUT for a value that is not a function.
  */
 export function allWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
   for (const watchdog of watchdogs) checked('allWatchdogs', () => checkFunction('A watchdog', watchdog))

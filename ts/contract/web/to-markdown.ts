@@ -3,7 +3,7 @@ import { unlessAborted } from '../../core/abort.js'
 import { ContractFailure } from '../registry/codes.js'
 
 /** How many pages are converted at once: each takes a thread and its memory. */
-const AT_ONCE = 2
+const MAX_CONCURRENT = 2
 /** What a thread may take; a page within the limit of a download takes a fraction of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 64 }
 
@@ -28,7 +28,7 @@ export async function toMarkdown(html: string, url: string, signal: AbortSignal)
 
 /** Waits until a thread may be started, and takes its place, which the one before hands over. */
 async function turn(signal: AbortSignal): Promise<void> {
-  if (running < AT_ONCE) {
+  if (running < MAX_CONCURRENT) {
     running += 1
     return
   }

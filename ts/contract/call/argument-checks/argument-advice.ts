@@ -2,19 +2,19 @@ import { nearestName } from '../../../core/nearest-name.js'
 import { isNames } from '../../../core/options.js'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
-/** What is wrong with arguments, and what to do about it. */
+/** The problems of arguments, and what to do about them. */
 export interface ArgumentAdvice {
   problems: string[]
   /** What arguments that the tool does not have are called here. */
   moves: string[]
 }
 
-/** Names of arguments are shown up to here. */
-const LONGEST_NAME = 100
-/** So many unknown arguments are named. */
-const MOST_NAMED = 10
+/** Longer names of arguments are cut. */
+const MAX_NAME_LENGTH = 100
+/** How many unknown arguments are named. */
+const MAX_NAMED = 10
 
-/** Turns what a validator says into what helps whoever wrote the arguments: what there is instead of what there is not. */
+/** Turns the output of the validator into advice for the author of the arguments: which arguments exist, and how to write them. */
 export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, found: readonly string[]): ArgumentAdvice {
   const unknown = new Map<string, string[]>()
   const missing: { at: string; name: string }[] = []
@@ -31,14 +31,14 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
   const problems: string[] = []
   for (const [at, names] of unknown) {
     const known = propertiesAt(schema, at)
-    for (const name of names.slice(0, MOST_NAMED)) {
+    for (const name of names.slice(0, MAX_NAMED)) {
       const move = moveFor(tool, name, known)
       if (move?.to !== undefined) renamed.add(`${at}/${move.to}`)
       if (move !== undefined && !moves.includes(move.text)) moves.push(move.text)
     }
     problems.push(noSuch(tool, at, names, known))
   }
-  // A name that was only misspelt is not missing besides.
+  // A misspelt name is not reported as missing too.
   const left = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
   problems.push(...left.map(({ at, name }) => `${at === '' ? '/' : at}: \`${name}\` is missing`), ...others)
   return { problems, moves }
@@ -46,14 +46,14 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
 
 function noSuch(tool: string, at: string, names: readonly string[], known: readonly string[]): string {
   const shown = names
-    .slice(0, MOST_NAMED)
-    .map((name) => `\`${at}/${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}\``)
-  const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
+    .slice(0, MAX_NAMED)
+    .map((name) => `\`${at}/${name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name}\``)
+  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
   const has = known.length === 0 ? 'no arguments' : known.map((name) => `\`${name}\``).join(', ')
   return `there is no ${shown.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
 }
 
-/** What an argument that does not exist is called here, or how to do without it. */
+/** The name that an unknown argument has here, or how to do without it. */
 function moveFor(tool: string, name: string, known: readonly string[]): { text: string; to?: string } | undefined {
   const habit = argumentHabits(tool, name)
   const plain = plainName(name)
@@ -67,7 +67,7 @@ function moveFor(tool: string, name: string, known: readonly string[]): { text: 
 /** `caseInsensitive`, `case-insensitive` and `case_insensitive` are one name. */
 const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').toLowerCase()
 
-/** One problem in other words, where those of the validator do not say what to do. */
+/** Rewords a problem if the words of the validator do not say what to do. */
 function plainProblem(tool: string, schema: JsonSchema, problem: string, args: unknown): string {
   const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
   const name = at.slice(1)
@@ -78,7 +78,7 @@ function plainProblem(tool: string, schema: JsonSchema, problem: string, args: u
   return advice === undefined ? problem : `${problem}: give ${advice}`
 }
 
-/** What to give in place of a text. */
+/** What to give instead of a text. */
 function adviceForText(wanted: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
   const { required } = schemaAt(schema, at)
   const isOfMany = /\/\d+$/u.test(at)
@@ -89,7 +89,7 @@ function adviceForText(wanted: string, at: string, schema: JsonSchema, args: unk
   return `\`${name}\` without quotes, as ${wanted === 'boolean' ? 'true or false' : 'a number'}`
 }
 
-/** The names that the schema has at a place, where that can be told. */
+/** The property names of the schema at a place, if they are known. */
 const propertiesAt = (schema: JsonSchema, at: string): string[] => Object.keys(recordOf(schemaAt(schema, at)['properties']))
 
 function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
@@ -105,7 +105,7 @@ function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
 const recordOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
-/** A name as a JSON pointer writes it. */
+/** Decodes a step of a JSON pointer. */
 const unescaped = (step: string): string => step.replace(/~1/gu, '/').replace(/~0/gu, '~')
 
 /** What models that were trained on other tools call things, and what these are called here. */
@@ -240,7 +240,7 @@ const habits: Readonly<Record<string, Habits>> = {
   },
 }
 
-/** What an argument that a tool does not have is called there, or a sentence about how to do without. */
+/** The name that an unknown argument has in the tool, or a sentence about how to do without it. */
 export const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
 
 const empty: Readonly<Record<string, Habits>> = {
@@ -250,7 +250,7 @@ const empty: Readonly<Record<string, Habits>> = {
   },
 }
 
-/** What is said of an argument that is empty, behind that. */
+/** Advice for an empty argument. */
 export const emptyArguments = (tool: string, name: string): string | undefined => own(empty, tool, name)
 
 const unlikely: Readonly<Record<string, Habits>> = {
@@ -258,7 +258,7 @@ const unlikely: Readonly<Record<string, Habits>> = {
   web_search: { query: 'is empty' },
 }
 
-/** What is said of an argument that is no text of its kind. */
+/** The problem of a text that does not match its pattern. */
 export function unlikelyText(tool: string, name: string): string | undefined {
   if (Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')) return 'holds a NUL character, which no path can'
   return own(unlikely, tool, name)

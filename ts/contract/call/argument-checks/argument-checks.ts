@@ -6,20 +6,20 @@ import type { JsonSchema } from '../../registry/contract-tool.js'
 import { Worker } from 'node:worker_threads'
 import { unlessAborted } from '../../../core/abort.js'
 
-/** Checks the arguments of one tool; throws what the model is told. */
+/** Checks the arguments of one tool. Throws the failure for the model. */
 export type CheckArguments = (args: unknown, size: ArgumentSize, signal: AbortSignal) => void | Promise<void>
 
-/** Makes the check of a tool's schema. Our own schemas take no longer than their arguments are long. */
+/** Makes the check of a tool's schema. A built-in schema takes time in proportion to the arguments. */
 export type MakeCheck = (toolId: string, schema: JsonSchema, isOurs?: boolean) => CheckArguments
 
-/** How many things that are wrong are told at once, and how much of each. */
-const MOST_TOLD = 5
-const MOST_OF_ONE = 2_000
+/** How many problems a failure lists, and how much of each. */
+const MAX_PROBLEMS = 5
+const MAX_PROBLEM_LENGTH = 2_000
 
-/** What is compared on the host's own thread, about a fiftieth of a second: a plain schema with all that arguments may hold. */
-const MOST_COST = 25_000
+/** The maximum cost of a check on the host's own thread: about 20 ms, enough for a plain schema and the largest arguments. */
+const MAX_COST = 25_000
 
-/** Loads the validator; gives what makes a check of a tool's schema. */
+/** Loads the validator. */
 export async function loadArgumentChecks(): Promise<MakeCheck> {
   const { problemFinder } = await import('./schema-problems.js')
   return (toolId, schema, isOurs = false) => {
@@ -29,7 +29,7 @@ export async function loadArgumentChecks(): Promise<MakeCheck> {
       if (args === undefined) return refuse(toolId, schema, args, ['the arguments are missing'])
       if (!isOurs) {
         cost ??= schemaCost(schema)
-        if (cost(size) > MOST_COST) return problemsOnThread(schema, args, signal).then((problems) => refuse(toolId, schema, args, problems))
+        if (cost(size) > MAX_COST) return problemsOnThread(schema, args, signal).then((problems) => refuse(toolId, schema, args, problems))
       }
       find ??= problemFinder(schema)
       refuse(toolId, schema, args, find(args))
@@ -40,29 +40,31 @@ export async function loadArgumentChecks(): Promise<MakeCheck> {
 function refuse(toolId: string, schema: JsonSchema, args: unknown, found: readonly string[]): void {
   if (found.length === 0) return
   const { problems, moves } = argumentAdvice(toolId, schema, args, found)
-  const more = problems.length > MOST_TOLD ? `; and ${problems.length - MOST_TOLD} more` : ''
-  const told = problems.slice(0, MOST_TOLD).map((problem) => (problem.length > MOST_OF_ONE ? `${problem.slice(0, MOST_OF_ONE)}…` : problem))
-  const next = [...moves.slice(0, MOST_TOLD), 'Correct them and call again.'].join(' ')
-  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${told.join('; ')}${more}. ${next}`)
+  const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : ''
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => (problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem))
+  const next = [...moves.slice(0, MAX_PROBLEMS), 'Correct them and call again.'].join(' ')
+  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${shown.join('; ')}${more}. ${next}`)
 }
 
-/** How long arguments may be compared with a schema. */
+/** The time limit of a comparison. */
 const CHECK_MS = 500
-/** How long the thread may take to begin, on a machine that does much else. */
+/** The time limit for the start of the thread, on a busy machine. */
 const START_MS = 30_000
-/** How long it is kept for the next ones. */
+/** How long an idle thread stays. */
 const IDLE_MS = 10_000
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 
-/** One at a time: the thread that one of them stops is not that of another. */
+/** One comparison at a time, so that stopping the thread ends no other one. */
 let turn: Promise<unknown> = Promise.resolve()
 let thread: CheckThread | undefined
 
 /**
- * Compares arguments with a schema on a thread of its own: a schema can hold a regular expression, or references, that
- * take longer than anybody waits, and the host's thread stays free.
+ * Compares arguments with a schema on a thread of its own. A regular expression or a reference in the schema can take very
+ * long, and must not block the host's thread.
  *
- * @throws {ContractFailure} invalid_arguments where it takes too long; the reason of the signal.
+ * @throws {ContractFailure} invalid_arguments if it takes too long; the reason of the signal.
  */
 export function problemsOnThread(schema: JsonSchema, args: unknown, signal: AbortSignal): Promise<string[]> {
   const mine = turn.then(() => {
@@ -129,7 +131,7 @@ class CheckThread {
     }
   }
 
-  /** Nobody waits for it: where its engine cannot be stopped, it ends when the engine gives up. */
+  /** Does not wait. An engine that cannot be interrupted ends by itself later. */
   #end(): void {
     clearTimeout(this.#idle)
     if (thread === this) thread = undefined

@@ -1,4 +1,4 @@
-/** What runs on the thread of `check-thread.ts`: a schema and arguments in, what is wrong with them out. */
+/** The thread of `argument-checks.ts`: receives a schema and arguments, and sends the problems back. */
 import { parentPort } from 'node:worker_threads'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 import { problemFinder } from './schema-problems.js'

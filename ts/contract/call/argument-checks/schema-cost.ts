@@ -1,30 +1,29 @@
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
-/** How much there is in arguments. */
+/** The size of arguments. */
 export interface ArgumentSize {
   values: number
   characters: number
 }
 
 /**
- * About how long arguments of a size can take to be compared with a schema at most, in steps of a microsecond or two;
- * infinite for a schema of which that cannot be said, since it leads into itself or has a pattern that may try every
- * way of dividing a text.
+ * The maximum cost of comparing arguments of a size with a schema, in steps of a microsecond or two. It is infinite for a
+ * schema without a known bound: one that refers to itself, or has a pattern that may backtrack exponentially.
  */
 export type SchemaCost = (size: ArgumentSize) => number
 
-/** Steps of a regular expression that take as long as one of the validator. */
+/** How many steps of a regular expression take as long as one of the validator. */
 const PATTERN_STEPS = 50
-/** How deep schemas are looked into. */
-const DEEPEST = 64
+/** Schemas that are nested more deeply have no known bound. */
+const MAX_DEPTH = 64
 
-/** Looks at a schema, once. */
+/** Analyses a schema once. */
 export function schemaCost(schema: JsonSchema): SchemaCost {
   const found: Found = { schemas: 0, branches: 0, patterns: [], endless: false, unique: false }
   look(schema, found, 0)
   return ({ values, characters }) => {
     if (found.endless) return Infinity
-    // Every branch looks at the whole of what it is a branch for.
+    // Every branch goes through the whole value.
     const ofValues = (values + 1) * (found.branches === 0 ? 1 : found.schemas)
     const ofPatterns = found.patterns.reduce((sum, { factor, power }) => sum + factor * (characters + 1) ** power, 0)
     return ofValues + (found.unique ? values ** 2 : 0) + ofPatterns / PATTERN_STEPS
@@ -33,7 +32,7 @@ export function schemaCost(schema: JsonSchema): SchemaCost {
 
 interface Found {
   schemas: number
-  /** Schemas that are compared with a value besides others. */
+  /** Schemas that apply to the same value as another one. */
   branches: number
   patterns: PatternCost[]
   endless: boolean
@@ -57,17 +56,17 @@ const branching = [
 ]
 const leading = ['$ref', '$dynamicRef', '$recursiveRef']
 
-/** Counts also what is no schema, as in `properties` or `enum`: that is too much, and never too little. */
+/** Counts objects that are not schemas too, as in `properties` or `enum`: the cost is never too low. */
 function look(schema: unknown, found: Found, depth: number): void {
   if (typeof schema !== 'object' || schema === null) return
-  if (depth > DEEPEST) {
+  if (depth > MAX_DEPTH) {
     found.endless = true
     return
   }
   found.schemas += 1
   if (Array.isArray(schema)) {
     for (const one of schema) look(one, found, depth + 1)
-    // An `enum` is gone through for every value.
+    // Every value is compared with the whole `enum`.
     if (schema.length > 50) found.branches += 1
     return
   }
@@ -80,13 +79,13 @@ function look(schema: unknown, found: Found, depth: number): void {
       found.branches += 1
       found.patterns.push(...Object.keys(value).map(patternCost))
     }
-    // Some of them are regular expressions of the validator's own.
+    // The validator implements some formats by regular expressions.
     if (name === 'format' && typeof value === 'string') found.patterns.push({ factor: 1, power: 3 })
     look(value, found, depth + 1)
   }
 }
 
-/** The most steps of a regular expression: `factor * length ** power`. */
+/** The maximum number of steps of a regular expression: `factor * length ** power`. */
 export interface PatternCost {
   factor: number
   power: number
@@ -95,8 +94,8 @@ export interface PatternCost {
 const unknown: PatternCost = { factor: Infinity, power: 1 }
 
 /**
- * The most steps that an engine which goes back takes. Known for patterns without loops around groups, without
- * references and without looking ahead or back: each loop of one character can end anywhere.
+ * The maximum number of steps of a backtracking engine. It is known for patterns without loops around groups, references
+ * and look-around: each loop of one character can end anywhere.
  */
 export function patternCost(pattern: string): PatternCost {
   let factor = 1
@@ -104,7 +103,7 @@ export function patternCost(pattern: string): PatternCost {
   for (let at = 0; at < pattern.length; at += 1) {
     const rest = pattern.slice(at, at + 40)
     if (/^\\[1-9k]|^\(\?(?:[=!]|<[=!])/u.test(rest)) return unknown
-    // A group that is repeated: what is in it can be divided in ever more ways.
+    // A repeated group can match a text in exponentially many ways.
     if (/^\)(?:[*+]|\{)/u.test(rest)) return unknown
     if (rest.startsWith('\\')) {
       at += 1

@@ -1,17 +1,17 @@
-/** What is wrong with arguments, by a JSON Schema: the work itself, on whichever thread it is done. */
+/** Compares arguments with a JSON Schema. Runs on the host's thread or on one of its own. */
 import { Validator } from '@cfworker/json-schema'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
-/** Compares arguments with one schema; gives what is wrong, and nothing when they fit. */
+/** Compares arguments with one schema, and returns the problems. */
 export type FindProblems = (args: unknown) => string[]
 
-/** Makes what compares arguments with a schema. */
+/** Makes the comparison for one schema. */
 export function problemFinder(schema: JsonSchema): FindProblems {
   let validator: Validator | undefined
   return (args) => {
-    const tooMuch = tooMuchOf(schema, args, '', DEEPEST)
+    const tooMuch = tooMuchOf(schema, args, '', MAX_DEPTH)
     if (tooMuch !== undefined) return [tooMuch]
-    // The validator writes into the schemas that it is given.
+    // The validator modifies its schemas.
     validator ??= new Validator(structuredClone(schema), draftOf(schema), false)
     return problemsOf(validator, args)
   }
@@ -27,16 +27,16 @@ function problemsOf(validator: Validator, args: unknown): string[] {
   try {
     const { valid, errors } = validator.validate(args)
     if (valid) return []
-    const told = errors.filter(({ keyword }) => !framing.has(keyword)).map(describeProblem)
-    return told.length > 0 ? [...new Set(told)] : ['they do not fit the schema']
+    const problems = errors.filter(({ keyword }) => !framing.has(keyword)).map(describeProblem)
+    return problems.length > 0 ? [...new Set(problems)] : ['they do not fit the schema']
   } catch (error) {
-    // A schema that leads into itself, or arguments that it leads through too deeply.
+    // The schema refers to itself, or the arguments are nested too deeply for it.
     if (error instanceof RangeError) return ['they are nested too deeply for the schema, or it has no end']
     return [error instanceof Error ? error.message : 'they cannot be checked']
   }
 }
 
-/** Keywords that only say that something further down is wrong. */
+/** Keywords that only repeat a problem of a nested schema. */
 const framing = new Set(['properties', 'items', 'prefixItems', 'additionalProperties', '$ref', 'allOf', 'dependentSchemas'])
 
 interface Problem {
@@ -52,20 +52,19 @@ function describeProblem({ instanceLocation, keyword, error }: Problem): string 
   return `${path === '' ? '/' : path}: ${error.replace(/\.$/u, '')}`
 }
 
-/** As deep as arguments are at most. */
-const DEEPEST = 100
-/** So many properties that a schema does not have are looked at one by one. */
-const MOST_UNKNOWN = 100
+/** The maximum depth of arguments. */
+const MAX_DEPTH = 100
+/** Unknown properties beyond this number are reported together. */
+const MAX_UNKNOWN = 100
 
 /**
- * What there is more of than a schema admits, seen from the length alone: the validator would go through all of it, item
- * by item and character by character.
+ * Finds values that exceed a length of the schema. The validator would first go through every item and character.
  */
 function tooMuchOf(schema: unknown, value: unknown, at: string, levels: number): string | undefined {
   if (!isRecord(schema) || schema['$ref'] !== undefined || levels === 0) return undefined
   const { maxLength, maxItems, items } = schema
   if (typeof value === 'string') {
-    // A character takes two units at most.
+    // A character takes at most two UTF-16 units.
     const isTooLong = typeof maxLength === 'number' && value.length > 2 * maxLength
     return isTooLong ? `${at || '/'}: String is too long (${value.length} > ${maxLength})` : undefined
   }
@@ -86,7 +85,7 @@ function tooMuchInRecord(schema: Record<string, unknown>, value: Record<string, 
     return `${at || '/'}: there are too many properties (${keys.length} > ${maxProperties})`
   if (additionalProperties === false && patternProperties === undefined) {
     const unknown = keys.filter((key) => !Object.hasOwn(properties, key))
-    if (unknown.length > MOST_UNKNOWN) return `${at}/${unknown[0]}: there is no such property, nor ${unknown.length - 1} others`
+    if (unknown.length > MAX_UNKNOWN) return `${at}/${unknown[0]}: there is no such property, nor ${unknown.length - 1} others`
   }
   return firstOf(Object.keys(properties).values(), (key) =>
     Object.hasOwn(value, key) ? tooMuchOf(properties[key], value[key], `${at}/${key}`, levels - 1) : undefined,
