@@ -22,7 +22,7 @@ export interface AcpPermissionResponse {
   outcome: { outcome: 'cancelled' } | { outcome: 'selected'; optionId: string }
 }
 
-/** Each choice with what it means here: the protocol's `always` is that of the session. */
+/** The choices with their answers. The protocol's `always` is the scope of the session. */
 const choices: readonly (AcpPermissionOption & { answer: PromptAnswer })[] = [
   { optionId: 'allow_once', name: 'Allow once', kind: 'allow_once', answer: { decision: 'allow_once' } },
   {
@@ -46,7 +46,7 @@ const choices: readonly (AcpPermissionOption & { answer: PromptAnswer })[] = [
   },
 ]
 
-/** A prompt as a request to a client. @throws {ToolError} INVALID_INPUT for what is no prompt. */
+/** Converts a prompt to a request to a client. @throws {ToolError} INVALID_INPUT for an invalid prompt. */
 export function toAcpPermissionRequest(request: PromptRequest, sessionId: string, options: AcpToolCallOptions = {}): AcpPermissionRequest {
   const { id, tool, args } = checked('toAcpPermissionRequest', () => {
     if (typeof request !== 'object' || request === null) throw invalid('The request must be what a prompt is told.')
@@ -60,12 +60,12 @@ export function toAcpPermissionRequest(request: PromptRequest, sessionId: string
   }
 }
 
-/** The client's answer as an answer to the prompt; what is none, and a cancelled turn, agrees to nothing. */
+/** Converts the client's answer to an answer to the prompt. An invalid answer, or a cancelled turn, agrees to nothing. */
 export function fromAcpPermission(response: AcpPermissionResponse): PromptAnswer {
   return { ...(chosenBy(response)?.answer ?? { decision: 'reject_once' }) }
 }
 
-/** A client is a program of somebody else: its answer may be anything. */
+/** The client is an external program, whose answer may be anything. */
 function chosenBy(response: unknown): (typeof choices)[number] | undefined {
   try {
     const { outcome, optionId: chosen } = (response as { outcome: Record<string, unknown> }).outcome

@@ -4,7 +4,7 @@ import type { Envelope } from '../registry/envelope.js'
 import { overwrittenText } from '../call/overwritten-text.js'
 import { acpToolKind, type AcpToolKind } from '../registry/tool-ids.js'
 
-/** What a tool call shows: text, a change of a file, or a terminal of the client's. */
+/** The content of a tool call: text, a change of a file, or a terminal of the client. */
 export type AcpToolCallContent =
   | { type: 'content'; content: { type: 'text'; text: string } }
   | { type: 'diff'; path: string; oldText?: string | null; newText: string }
@@ -32,7 +32,7 @@ export interface SessionToolCall {
   pending?: boolean | undefined
 }
 
-/** What the protocol needs besides. */
+/** Further facts that the protocol needs. */
 export interface AcpToolCallOptions {
   /** Where relative paths begin: the protocol's are absolute. @default the working directory */
   workspace?: string | undefined
@@ -41,25 +41,25 @@ export interface AcpToolCallOptions {
   /** A terminal that the client made for the command. */
   terminalId?: string | undefined
   /**
-   * What a `write` overwrites, for its diff. @default what the file held, as far as the session of this process knows it: of
+   * The text that a `write` overwrites, for its diff. @default the old text, as far as the session of this process knows it: of
    * text files of up to 200 KB, from the envelope on; else null, as for a new file
    */
   oldText?: string | undefined
 }
 
-/** The most places that are shown of a search. */
+/** The maximum number of places that a search shows. */
 const MAX_LOCATIONS = 100
 
 /**
  * A call as the protocol has it; with its envelope, a call that is over.
  *
- * @throws {ToolError} INVALID_INPUT for what is no call, no envelope or no option.
+ * @throws {ToolError} INVALID_INPUT for an invalid call, envelope or option.
  */
 export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
   return checkedToolCall(call, result, givenOptions('toAcpToolCall', options, optionNames))
 }
 
-/** A call that waits for an agreement, with what it would overwrite. */
+/** A call that waits for agreement, with the text that it would overwrite. */
 export function pendingToolCall(call: SessionToolCall, options: AcpToolCallOptions, oldText: string | undefined): AcpToolCall {
   const how = givenOptions('toAcpPermissionRequest', options, optionNames)
   return checkedToolCall({ ...call, pending: true }, undefined, oldText === undefined ? how : { oldText, ...how })
@@ -109,7 +109,7 @@ function statusOf({ pending }: SessionToolCall, result: Envelope | undefined): A
   return pending === true ? 'pending' : 'in_progress'
 }
 
-/** One line that says what the call does. */
+/** A line that describes the call. */
 function titleOf(tool: string, args: Record<string, unknown>): string {
   const what = ['description', 'command', 'path', 'pattern', 'query', 'url', 'name'].map((name) => args[name]).find(isText)
   if (what === undefined) return tool
@@ -128,7 +128,7 @@ function contentOf(
   const diff = result?.type === 'error' ? [] : diffOf(tool, args, workspace, oldText)
   if (result === undefined) return [...terminal, ...diff]
   if (result.type === 'error') return [...terminal, text(result.error_text)]
-  // A change is shown by what it changed, and a command by its terminal.
+  // A change is shown as a diff, and a command by its terminal.
   if (diff.length > 0) return diff
   return terminal.length > 0 ? terminal : [text(outputText(result.data)), ...notesOf(result)]
 }
@@ -147,13 +147,13 @@ function diffOf(
   return [{ type: 'diff', path: absolute, oldText, newText }]
 }
 
-/** What there is to know besides the output. */
+/** The notes of the envelope. */
 function notesOf({ metadata }: Envelope): AcpToolCallContent[] {
   const { notes }: { notes?: unknown } = metadata ?? {}
   return Array.isArray(notes) && notes.length > 0 ? [text(notes.map((note) => `[${String(note)}]`).join('\n'))] : []
 }
 
-/** What a user wants to read of an output. */
+/** The part of an output that a user wants to read. */
 function outputText(data: unknown): string {
   const { content, head, tail, stdout, stderr } = recordOf(data)
   if (typeof head === 'string') return typeof tail === 'string' ? `${head}\n[…]\n${tail}` : head

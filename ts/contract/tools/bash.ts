@@ -11,12 +11,12 @@ export interface BashArguments {
   description?: string
 }
 
-/** What `bash` gives: both outputs, or the beginning and the end of both as they came, and how much is missing between. */
+/** The result of `bash`: both outputs, or the beginning and the end of both in order of arrival, with the number of bytes left out. */
 export type BashData =
   | Pick<CommandEnd, 'stdout' | 'stderr' | 'exit_code' | 'signal' | 'timed_out'>
   | ({ head: string; tail?: string; left_out_bytes?: number } & Pick<CommandEnd, 'exit_code' | 'signal' | 'timed_out'>)
 
-/** What a model is told of `bash` in a session with this shell. */
+/** The description of `bash` for a session with this shell. */
 export function bashDescription(shell: ShellName | undefined, outputBytes?: number): string {
   const how = {
     bash: 'Run one command line with bash -c.',

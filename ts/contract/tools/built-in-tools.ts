@@ -36,7 +36,7 @@ export const builtInTools: readonly ContractTool[] = Object.freeze(
   ].map((tool) => Object.freeze(checkedTool(tool))),
 )
 
-/** A session validates the arguments, and gives a runtime; a direct call may give anything. */
+/** Checks direct calls. A session validates the arguments and passes a runtime; a direct call may pass anything. */
 function checkedTool(tool: ContractTool): ContractTool {
   return {
     ...tool,
@@ -58,7 +58,7 @@ function checkParts(args: unknown, runtime: unknown): void {
   throw invalid('A tool is called with the runtime of a session: by session.call, or with a recordingRuntime.')
 }
 
-/** What the locked tools give, by id. */
+/** The results of the locked tools, by id. */
 export interface BuiltInData {
   bash: BashData
   edit: EditData
@@ -78,7 +78,7 @@ export interface BuiltInData {
 /** The data of a success of the tool with this id; `unknown` for tools of one's own and for ids that are not known beforehand. */
 export type ToolData<ID extends string> = ID extends keyof BuiltInData ? BuiltInData[ID] : unknown
 
-/** What the locked tools take, by id. */
+/** The arguments of the locked tools, by id. */
 export interface BuiltInArguments {
   bash: BashArguments
   edit: EditArguments
@@ -96,7 +96,7 @@ export interface BuiltInArguments {
 }
 
 /**
- * The tools of a session as the AI SDK takes them, with the types of the locked ones: `InferUITools<Session['tools']>` gives
+ * The tools of a session for the AI SDK, with the types of the locked ones: `InferUITools<Session['tools']>` gives
  * the parts of a user interface. Own tools and those of servers are in the same object, and a locked one may be missing that
  * has nothing behind it or that the host has left out; `session.tools as ToolSet` is the type that says so.
  */

@@ -10,7 +10,7 @@ export interface EditArguments {
   replace_all?: boolean
 }
 
-/** What `edit` gives. */
+/** The result of `edit`. */
 export interface EditData {
   path: string
   replacements: number

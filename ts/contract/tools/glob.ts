@@ -9,7 +9,7 @@ export interface GlobArguments {
   path?: string
 }
 
-/** What `glob` gives: every path, or the first ones. */
+/** The result of `glob`: every path, or the first ones. */
 export type GlobData = ({ entries: string[] } | { head: string }) & NotSearched
 
 /** The files below a directory whose path matches. */

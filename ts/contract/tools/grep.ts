@@ -11,11 +11,11 @@ export interface GrepArguments {
   case_insensitive?: boolean
 }
 
-/** What `grep` gives: every match, or the first and the last ones as lines `path:line:text`. */
+/** The result of `grep`: every match, or the first and the last ones as lines `path:line:text`. */
 export type GrepData = ({ matches: GrepMatch[]; files_scanned: number } | { head: string; tail?: string; files_scanned: number }) &
   NotSearched
 
-/** What a search was kept from, `path: why`: it says nothing about what is in there. */
+/** Places that a search could not read, as `path: why`. The result says nothing about them. */
 export interface NotSearched {
   not_searched?: string[]
 }
@@ -54,7 +54,7 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
     } = await fs.grep(pattern, { path, glob, case_insensitive })
     const about = { files_scanned: scanned, ...(not_searched === undefined ? {} : { not_searched }) }
     if (output_path === undefined) return new LimitedOutput({ matches: items, ...about })
-    // The last ones take the place of the second half.
+    // The last matches replace the second half.
     const first = last.length === 0 ? items : items.slice(0, Math.ceil(limits.grepMatches / 2))
     const ends = { head: linesOf(first), ...(last.length === 0 ? {} : { tail: linesOf(last) }) }
     const shown = last.length === 0 ? `The first ${first.length}` : `The first ${first.length} and the last ${last.length}`

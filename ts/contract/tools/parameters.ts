@@ -5,11 +5,11 @@ export function parameters(properties: Record<string, JsonSchema>, required: rea
   return { type: 'object', properties, required: [...required], additionalProperties: false }
 }
 
-/** A path as every tool takes it. */
+/** The schema of a path, the same in every tool. */
 export const pathParameter = (description: string): JsonSchema => ({
   type: 'string',
   minLength: 1,
-  // What no system takes: such a call is told so at once.
+  // No system accepts a NUL character in a path.
   pattern: '^[^\\u0000]+$',
   maxLength: 4096,
   description,

@@ -7,7 +7,7 @@ export interface QuestionArguments {
   questions: AskedQuestion[]
 }
 
-/** What `question` gives: the answers to each question, in order. */
+/** The result of `question`: the answers to each question, in order. */
 export interface QuestionData {
   answers: string[][]
 }

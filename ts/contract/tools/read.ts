@@ -9,7 +9,7 @@ export interface ReadArguments {
   limit?: number
 }
 
-/** What `read` gives: the text, or its beginning and where to go on. */
+/** The result of `read`: the text, or its beginning and where it continues. */
 export type ReadData =
   | { content: string; offset?: number; next_offset?: number; lossy?: true }
   | { head: string; offset?: number; next_offset: number; lossy?: true }
@@ -47,10 +47,10 @@ export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
       ...(part.next_offset === undefined ? {} : { next_offset: part.next_offset }),
       ...(part.lossy === true ? { lossy: true as const } : {}),
     }
-    // A part that was asked for is whole; what the limit of the host cuts off is not.
+    // A requested part is complete; a part cut by the limit of the host is not.
     const isCut = part.next_offset !== undefined && (limit === undefined || limit > limits.readBytes)
     if (!isCut) return new LimitedOutput({ content: part.content, ...where })
-    // The rest is where it always was: in the file.
+    // The rest is in the file itself.
     return new LimitedOutput({ head: part.content, ...where }, path)
   },
 }

@@ -6,7 +6,7 @@ export interface SkillArguments {
   name: string
 }
 
-/** What `skill` gives: the skill's body between `<skill_content>` markers. */
+/** The result of `skill`: the skill's body between `<skill_content>` markers. */
 export interface SkillData {
   content: string
 }

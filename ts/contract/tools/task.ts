@@ -16,7 +16,7 @@ export const taskTool: ContractTool<TaskArguments, TaskData> = {
     },
     ['subagent_type', 'prompt'],
   ),
-  // What the agent does is judged call by call, with the parent's rules and its own.
+  // Each call of the agent is judged by the parent's rules and its own.
   requires: {},
   kind: 'other',
   sideEffect: true,

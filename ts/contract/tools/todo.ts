@@ -7,7 +7,7 @@ export interface TodoArguments {
   todos: Todo[]
 }
 
-/** What `todo` gives. */
+/** The result of `todo`. */
 export interface TodoData {
   count: number
 }

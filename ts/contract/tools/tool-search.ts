@@ -7,12 +7,12 @@ export interface ToolSearchArguments {
   query: string
 }
 
-/** What `tool_search` gives, the best first. */
+/** The result of `tool_search`, best matches first. */
 export interface ToolSearchData {
   matches: ToolMatch[]
 }
 
-/** Finds tools that are not listed; what it finds can be called from the next step on. */
+/** Finds tools that are not listed. They can be called from the next step on. */
 export const toolSearchTool: ContractTool<ToolSearchArguments, ToolSearchData> = {
   id: 'tool_search',
   description:

@@ -8,7 +8,7 @@ export interface WebFetchArguments {
   url: string
 }
 
-/** What `web_fetch` gives: the text, or its beginning. */
+/** The result of `web_fetch`: the text, or its beginning. */
 export type WebFetchData = { url: string; status: number; content_type: string } & ({ text: string } | { head: string })
 
 /** One page of the web, as text. */

@@ -9,7 +9,7 @@ export interface WebSearchArguments {
   max_results?: number
 }
 
-/** What `web_search` gives. */
+/** The result of `web_search`. */
 export interface WebSearchData {
   results: WebSearchResult[]
 }

@@ -7,7 +7,7 @@ export interface WriteArguments {
   content: string
 }
 
-/** What `write` gives. */
+/** The result of `write`. */
 export interface WriteData {
   path: string
   bytes: number

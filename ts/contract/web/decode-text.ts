@@ -1,23 +1,23 @@
 type Decoder = InstanceType<typeof TextDecoder>
 
-/** What a server says that its answer is. */
+/** The content type of an answer. */
 export interface ContentType {
-  /** `text/html`, in lower case; empty where nothing is said. */
+  /** For example `text/html`, in lower case; empty if the header is missing. */
   type: string
-  /** The label of its encoding, if it says one. */
+  /** The label of its encoding, if there is one. */
   charset: string | undefined
 }
 
-/** Takes a `content-type` header apart. */
+/** Parses a `content-type` header. */
 export function parseContentType(header: string): ContentType {
   const [type = '', ...rest] = header.split(';')
   const label = rest.map((part) => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/iu.exec(part)?.[1]).find((found) => found !== undefined)
   return { type: type.trim().toLowerCase().slice(0, 100), charset: label }
 }
 
-/** How far a page is searched for its encoding, as the standard of HTML has it. */
+/** How many bytes of a page are searched for its encoding, as in the HTML standard. */
 const META_BYTES = 1_024
-/** How far a content is searched for a NUL, which no text has. */
+/** How many bytes are searched for a NUL, which text does not have. */
 const BINARY_BYTES = 8_192
 
 const textTypes =
@@ -34,14 +34,14 @@ export function isTextType(type: string): boolean | undefined {
 export const isHtml = (type: string): boolean => type === 'text/html' || type === 'application/xhtml+xml'
 
 /**
- * A content as text, or `undefined` when it is none. The encoding is, in this order: the mark at its beginning,
- * what the server says, what the page says of itself, UTF-8, and for what is none, windows-1252.
+ * Decodes content, or returns `undefined` if it is binary. The encoding is the first known of these: the byte order mark,
+ * the one of the header, the one of the page, UTF-8, and windows-1252 for invalid UTF-8.
  */
 export function decodeText(bytes: Uint8Array, { type, charset }: ContentType): string | undefined {
-  const said = markOf(bytes) ?? decoderOf(charset) ?? (isHtml(type) ? decoderOf(metaCharset(bytes)) : undefined)
-  const isWide = said?.encoding.startsWith('utf-16') === true
+  const declared = markOf(bytes) ?? decoderOf(charset) ?? (isHtml(type) ? decoderOf(metaCharset(bytes)) : undefined)
+  const isWide = declared?.encoding.startsWith('utf-16') === true
   if (!isWide && bytes.subarray(0, BINARY_BYTES).includes(0)) return undefined
-  if (said !== undefined) return said.decode(bytes)
+  if (declared !== undefined) return declared.decode(bytes)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -57,7 +57,7 @@ function markOf(bytes: Uint8Array): Decoder | undefined {
   return undefined
 }
 
-/** A label that nobody knows says nothing. */
+/** `undefined` for an unknown label. */
 function decoderOf(label: string | undefined): Decoder | undefined {
   if (label === undefined) return undefined
   try {
@@ -70,6 +70,6 @@ function decoderOf(label: string | undefined): Decoder | undefined {
 function metaCharset(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, META_BYTES)).toString('latin1')
   const label = /<meta\s[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)/iu.exec(head)?.[1]
-  // Where this could be read, the page is in no such encoding, whatever it says.
+  // A page whose label can be read as ASCII is not in UTF-16, whatever the label says.
   return label !== undefined && /^utf-16/iu.test(label) ? 'utf-8' : label
 }

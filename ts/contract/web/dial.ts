@@ -25,8 +25,8 @@ export interface WebResponse {
 }
 
 /**
- * Makes one request on a connection of its own, to the addresses given. By `node:http`, since `fetch` lets
- * nobody choose the address in every runtime.
+ * Makes one request on a connection of its own, to the given addresses. Uses `node:http`, since not every runtime's `fetch`
+ * lets the caller choose the address.
  *
  * @throws {ContractFailure} network_failed; the reason of the signal.
  */
@@ -38,7 +38,7 @@ export function dial({ url: text, method, headers, body, addresses, signal }: We
       reject(signal.reason as Error)
       return
     }
-    // Without an agent nothing is kept alive, and no proxy of the environment stands between.
+    // Without an agent, no connection is reused, and no proxy of the environment is used.
     const made = request(url, {
       method,
       agent: false,
@@ -48,7 +48,7 @@ export function dial({ url: text, method, headers, body, addresses, signal }: We
     const stop = (): void => void made.destroy(signal.reason as Error)
     signal.addEventListener('abort', stop, { once: true })
     const over = (): void => signal.removeEventListener('abort', stop)
-    // Also where there was neither an answer nor an error, as after a change of the protocol.
+    // Covers the case of neither an answer nor an error, as after a protocol upgrade.
     made.once('close', () => {
       over()
       reject(signal.aborted ? (signal.reason as Error) : networkFailure(url, { code: 'ECONNRESET' }))
@@ -58,7 +58,7 @@ export function dial({ url: text, method, headers, body, addresses, signal }: We
       reject(signal.aborted ? (signal.reason as Error) : networkFailure(url, error))
     })
     made.once('response', (response: IncomingMessage) => {
-      // Whoever reads the body is told of what becomes of it; a closed one is nobody's business.
+      // The reader of the body gets its errors. Errors of a closed body do not matter.
       response.on('error', () => undefined)
       const close = (): void => {
         over()
@@ -71,7 +71,7 @@ export function dial({ url: text, method, headers, body, addresses, signal }: We
   })
 }
 
-/** A look-up that knows one answer. */
+/** A lookup with a fixed answer. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_host, options, done) => {

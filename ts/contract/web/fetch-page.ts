@@ -9,14 +9,14 @@ import { TimeBudget } from '../../core/abort.js'
 import { toMarkdown } from './to-markdown.js'
 import { hostOf, parseWebUrl, portOf } from './web-url.js'
 
-/** What a fetch needs of its call. */
+/** The parts of a call that a fetch needs. */
 export interface FetchScope {
   signal: AbortSignal
   /** Capabilities, rules and user, for one host. */
   reach(host: string, port: number): Promise<void>
-  /** Looks a host up, and keeps what may be dialled. */
+  /** Resolves a host to the addresses that may be dialled. */
   resolve(url: URL, signal: AbortSignal): Promise<DialableHost>
-  /** Counts the fetch; called once, when nothing stands between it and the network. */
+  /** Counts the fetch. Called once, right before the first request. */
   count(): void
   /** Makes one request. @default dial */
   request?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
@@ -26,12 +26,12 @@ export interface FetchScope {
 
 const MAX_REDIRECTS = 10
 const redirects = new Set([301, 302, 303, 307, 308])
-/** Those that frame a message or choose a connection are ours. */
+/** Headers that frame a message or choose a connection. Callers cannot set them. */
 const ownHeaders = /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/iu
 
 /**
- * Fetches a URL as text. Every hop is checked anew before it is dialled: host, rules, address. What is
- * binary is named, and not fetched further.
+ * Fetches a URL as text. Each hop is checked before it is dialled: host, rules, address. Binary content is described, and
+ * not downloaded.
  *
  * @throws {ContractFailure} invalid_arguments, capability_refused, permission codes, limit_reached, too_large,
  * network_failed, timeout.
@@ -45,7 +45,7 @@ export async function fetchPage(start: string, { headers = {}, raw = false }: Fe
     const at = url
     await scope.reach(hostOf(at), portOf(at))
     const { addresses, special } = await budget.spend(signal, (either) => scope.resolve(at, either))
-    // A name that leads to an address at home is a call to that address, too.
+    // A name that resolves to a private address is also a call to that address.
     for (const address of special) await scope.reach(address, portOf(at))
     if (hop === 0) scope.count()
     const step = await budget.spend(signal, (either) => oneHop({ url: at, headers: own, addresses, raw, scope, signal: either }))

@@ -11,7 +11,7 @@ const known: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the host does not answer',
 }
 
-/** What is wrong with a certificate: nothing was sent. Trying again does not mend it. */
+/** Problems of certificates. Nothing was sent, and trying again does not help. */
 const untrusted = 'is from an authority that is not trusted here; the user of this host can name one by NODE_EXTRA_CA_CERTS'
 const certificates: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'is for another host',
@@ -27,7 +27,7 @@ const certificates: Readonly<Record<string, string>> = {
   CERT_UNTRUSTED: untrusted,
 }
 
-/** A failure of the network, in words: what happened, and with whom. */
+/** Describes a failure of the network: what happened, and with which host. */
 export function networkFailure(url: URL, error: unknown): ContractFailure {
   if (ContractFailure.isInstance(error)) return error
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }

@@ -5,12 +5,12 @@ import { ContractFailure } from '../registry/codes.js'
 import type { WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'
 
-/** What {@link readBody} can undo. */
+/** The encodings that {@link readBody} can decode. */
 export const acceptEncoding = 'gzip, deflate, br'
 
 /**
- * The body of an answer, decompressed. Both what comes over the wire and what it expands to are counted while
- * they come, so that neither an endless answer nor a small one that expands to gigabytes takes more than the limit.
+ * Reads and decompresses the body of an answer. It counts both the transferred and the decompressed bytes as they come, so
+ * that neither an endless answer nor a decompression bomb exceeds the limit.
  *
  * @throws {ContractFailure} too_large, network_failed; the reason of the signal.
  */

@@ -6,21 +6,21 @@ import type { RequirementSet } from '../registry/requirements.js'
 import { networkFailure } from './network-failure.js'
 import { hostOf, portOf } from './web-url.js'
 
-/** Names to addresses. */
+/** Resolves names to addresses. */
 export type HostLookup = (host: string, options: { signal: AbortSignal }) => readonly string[] | PromiseLike<readonly string[]>
 
-/** Where a URL may be dialled. */
+/** The addresses at which a URL may be dialled. */
 export interface DialableHost {
   /** Only these; the name is not looked up again. */
   addresses: string[]
-  /** Those that are none of the public internet, for which the rules are asked by their address too. */
+  /** Addresses outside of the public internet. Rules are also asked about each of them. */
   special: string[]
 }
 
 /**
- * Looks a host up once and keeps those addresses that may be dialled: public ones, or else ones that every set
- * of the session's capabilities names as an address. A name cannot stand for a private address, since whoever
- * owns the name chooses where it leads; but `localhost` stands for loopback.
+ * Resolves a host once and keeps the addresses that may be dialled: public ones, or else those that every set of the
+ * session's capabilities names as addresses. A name cannot stand for a private address, since its owner chooses where it
+ * leads; but `localhost` stands for loopback.
  *
  * @throws {ContractFailure} capability_refused, network_failed
  */
@@ -88,7 +88,7 @@ export async function loadAddressClasses(): Promise<AddressClasses> {
   return new AddressClasses(await loading)
 }
 
-/** What an address is, by the registries of special-purpose addresses. */
+/** Classifies addresses by the registries of special-purpose addresses. */
 export class AddressClasses {
   readonly #library: typeof Addresses
 
@@ -105,14 +105,14 @@ export class AddressClasses {
   }
 
   /**
-   * Why an address is none of the public internet: `loopback`, `private`, `linkLocal`, `carrierGradeNat`,
+   * Why an address is not on the public internet: `loopback`, `private`, `linkLocal`, `carrierGradeNat`,
    * `multicast`, `reserved`, and the forms of IPv6 that carry an address of IPv4. `undefined` for a public one.
    */
   special(address: string): string | undefined {
     const parsed = this.#library.parse(address)
     const range = parsed.range()
     if (range !== 'unicast') return range
-    // Nothing outside of 2000::/3 has been given out: what is routed there is routed by somebody at home.
+    // No addresses outside of 2000::/3 are assigned: routes there are local.
     const [first = 0] = parsed instanceof this.#library.IPv6 ? parsed.parts : [0x2000]
     return (first & 0xe000) === 0x2000 ? undefined : 'reserved'
   }

@@ -9,15 +9,15 @@ import { withinTime } from '../../core/abort.js'
 export interface WebSearchProvider {
   /** For messages. */
   id: string
-  /** The host it calls, with its port if that is none of its scheme's: what the session has to be allowed. */
+  /** The host it calls, with its port unless that is the default: the session needs access to it. */
   host: string
-  /** Searches. What it gives beyond `max_results` is dropped. */
+  /** Searches. Results beyond `max_results` are dropped. */
   search(query: string, options: { max_results: number; signal: AbortSignal }): PromiseLike<readonly WebSearchResult[]>
 }
 
-/** The most results that a search gives. */
+/** The maximum number of results. */
 export const MAX_RESULTS = 20
-/** The results of a search that asks for no number. */
+/** The default number of results. */
 export const DEFAULT_RESULTS = 10
 
 const TITLE_CHARACTERS = 500
@@ -37,14 +37,14 @@ export function checkProviders(providers: unknown): asserts providers is readonl
   }
 }
 
-/** The provider of a session: always the same one, so that one that fails does so for all of a session. */
+/** The provider of a session. The choice depends on the id alone, so that the session always uses the same one. */
 export function chooseProvider(sessionId: string, providers: readonly WebSearchProvider[] = []): WebSearchProvider | undefined {
   if (providers.length === 0) return undefined
   const hash = createHash('sha256').update(sessionId).digest()
   return providers[hash.readUInt32BE(0) % providers.length]
 }
 
-/** `example.com:8080` as host and port; HTTPS where no port is said. */
+/** Splits `example.com:8080` into host and port. The default port is that of HTTPS. */
 export function providerHost(host: string): { host: string; port: number } {
   const [, name = '', port] = /^(\[[^\]]+\]|[^:/@?#]+)(?::(\d{1,5}))?$/u.exec(host) ?? []
   const at = Number(port ?? 443)
@@ -54,7 +54,7 @@ export function providerHost(host: string): { host: string; port: number } {
 }
 
 /**
- * Makes one search, and keeps of its results what they should be.
+ * Makes one search, and drops invalid results.
  *
  * @throws {ContractFailure} timeout, network_failed
  */
@@ -79,7 +79,7 @@ export async function searchWith(
   return found.flatMap(resultOf).slice(0, max_results)
 }
 
-/** What is no result is left out: a provider is a service of somebody else. */
+/** Drops an invalid result: the provider is an external service. */
 function resultOf(value: unknown): WebSearchResult[] {
   const { title, url, snippet } = (value ?? {}) as Record<string, unknown>
   if (typeof url !== 'string' || url === '' || url.length > URL_CHARACTERS) return []

@@ -3,11 +3,11 @@ import type { RequirementSet } from '../registry/requirements.js'
 import type { WebSearchProvider } from './search-provider.js'
 import { ContractFailure } from '../registry/codes.js'
 
-/** What the calls of a session share about the web. An agent that it calls has no more than is left of it. */
+/** The web access that the calls of a session share. Its subagents share the same counters. */
 export class SessionWeb {
   readonly fetches: CallCounter
   readonly searches: CallCounter
-  /** The one that the session has. */
+  /** The provider of the session. */
   readonly provider: WebSearchProvider | undefined
   /** The sets that all must allow, with variables expanded. */
   readonly effective: readonly RequirementSet[]
@@ -16,7 +16,7 @@ export class SessionWeb {
     limits: Readonly<Limits>
     provider: WebSearchProvider | undefined
     effective: readonly RequirementSet[]
-    /** What the caller of the agent has. */
+    /** The web access of the parent. */
     parent: SessionWeb | undefined
   }) {
     const { limits, provider, effective, parent } = from
@@ -27,7 +27,7 @@ export class SessionWeb {
   }
 }
 
-/** Counts what may be done so many times in a session. */
+/** Counts calls up to a limit. */
 export class CallCounter {
   readonly #most: number
   readonly #what: string
@@ -41,7 +41,7 @@ export class CallCounter {
   }
 
   /**
-   * Takes one, at once: between the look and the count nothing else runs.
+   * Counts one call.
    *
    * @throws {ContractFailure} limit_reached, which counts nothing.
    */

@@ -2,17 +2,17 @@ import { Worker } from 'node:worker_threads'
 import { unlessAborted } from '../../core/abort.js'
 import { ContractFailure } from '../registry/codes.js'
 
-/** How many pages are converted at once: each takes a thread and its memory. */
+/** How many pages are converted at once. Each takes a thread and its memory. */
 const MAX_CONCURRENT = 2
-/** What a thread may take; a page within the limit of a download takes a fraction of it. */
+/** The limits of a thread. A page within the limit of a download needs a fraction of them. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 64 }
 
 let running = 0
 const waiting: (() => void)[] = []
 
 /**
- * A page as Markdown, on a thread of its own: it is somebody else's input, and whatever it does to the
- * converter, the host's thread stays free, and the abort ends it.
+ * Converts a page to Markdown on a thread of its own. The page is untrusted input: whatever it does to the converter, the
+ * host's thread stays free, and an abort ends the work.
  *
  * @throws {ContractFailure} tool_failed; the reason of the signal.
  */

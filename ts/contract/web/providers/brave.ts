@@ -19,7 +19,7 @@ const MAX_COUNT = 20
 /**
  * Searches with the Brave Search API.
  *
- * @throws {ToolError} INVALID_INPUT for a key or a baseUrl that is none.
+ * @throws {ToolError} INVALID_INPUT for an invalid key or baseUrl.
  */
 export function brave(options: BraveOptions): WebSearchProvider {
   const { apiKey, baseUrl = 'https://api.search.brave.com', country } = givenOptions('brave', options, ['apiKey', 'baseUrl', 'country'])

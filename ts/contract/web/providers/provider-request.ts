@@ -12,7 +12,7 @@ export interface ProviderRequest {
   signal: AbortSignal
 }
 
-/** The most that is read of an answer. */
+/** The maximum size of an answer. */
 const ANSWER_BYTES = 4_000_000
 
 const reasons: Readonly<Record<number, string>> = {
@@ -27,7 +27,7 @@ const reasons: Readonly<Record<number, string>> = {
 }
 
 /**
- * Asks, and gives the JSON of the answer. No redirect is followed: it would take the key elsewhere.
+ * Sends a request, and returns the JSON of the answer. No redirect is followed, since it would take the key to another host.
  *
  * @throws {ContractFailure} network_failed, which never holds the key.
  */

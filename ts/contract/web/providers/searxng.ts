@@ -16,7 +16,7 @@ export interface SearxngOptions {
  * Searches with an instance of SearXNG. Its settings must name `json` among `search.formats`; many public
  * instances do not, and refuse.
  *
- * @throws {ToolError} INVALID_INPUT for a baseUrl that is none.
+ * @throws {ToolError} INVALID_INPUT for an invalid baseUrl.
  */
 export function searxng(options: SearxngOptions): WebSearchProvider {
   const { baseUrl, categories, language } = givenOptions('searxng', options, ['baseUrl', 'categories', 'language'])

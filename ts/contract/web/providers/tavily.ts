@@ -16,7 +16,7 @@ const MAX_COUNT = 20
 /**
  * Searches with the Tavily Search API.
  *
- * @throws {ToolError} INVALID_INPUT for a key or a baseUrl that is none.
+ * @throws {ToolError} INVALID_INPUT for an invalid key or baseUrl.
  */
 export function tavily(options: TavilyOptions): WebSearchProvider {
   const {
