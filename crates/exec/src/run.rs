@@ -52,7 +52,7 @@ pub fn run(request: &ExecRequest<'_>) -> Result<Finished, ExecError> {
 /// As [`run`], and gives the output to a sink while the command runs.
 ///
 /// A sink that is not ready blocks the command, but not its timeout, its cancellation or its end.
-/// The sink is called on this thread only. [`Sink`] says what it gets when the output is too long.
+/// The sink is called on this thread only. [`Sink`] describes what it gets when the output is too long.
 pub fn run_streaming(
     request: &ExecRequest<'_>,
     sink: &mut dyn Sink,

@@ -13,13 +13,13 @@
 //! descriptors. The child shares the worker's memory but not its descriptors, and the worker sleeps
 //! until the child has executed the command, so the listener comes as a message that waits.
 //!
-//! 1. Once, after its own filter: [`program()`], [`Channel::new`], and [`probe()`], which tells whether
-//!    all this can work here.
+//! 1. Once, after its own filter: [`program()`], [`Channel::new`], and [`probe()`], which finds out
+//!    whether all this works here.
 //! 2. In the child, as the last filter: [`install_in_child`]. It allocates nothing.
-//! 3. After the child was made: [`Channel::take`], also when it failed, so that no old listener is
-//!    left for the next command.
+//! 3. After the child was made, even if it failed: [`Channel::take`], so that no old listener
+//!    reaches the next command.
 //! 4. Whenever [`Broker`]'s descriptor is readable: [`Broker::handle`]. It does not wait for others.
-//! 5. When the command has ended, the broker is dropped. Whoever still waits then gets `ENOSYS`.
+//! 5. When the command has ended, the broker is dropped. A call that still waits then gets `ENOSYS`.
 //!
 //! # What is answered
 //!

@@ -22,7 +22,7 @@ pub(crate) struct Child {
 /// The workers of a supervisor.
 pub(crate) struct Children {
     workers: HashMap<i32, Child>,
-    /// The control groups of workers that have ended before what they had started.
+    /// The control groups of workers that ended before the processes they had started.
     inhabited: Vec<limits::Group>,
 }
 

@@ -14,7 +14,7 @@ use toolwright_sandbox::wire::{Inbox, Progress};
 use crate::signals::forget_signals;
 use crate::worker::Worker;
 
-/// How long what was killed may take to be gone, where it might not all be this command's group.
+/// How long killed processes may take to end where they share a namespace with strangers.
 const KILL_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Command<'w> {
@@ -22,7 +22,7 @@ pub(crate) struct Command<'w> {
     leader: Pid,
     /// How the leader ended, once it has been collected.
     status: Option<c_int>,
-    /// Whether what is left is being killed.
+    /// Whether the remaining processes are being killed.
     kills: bool,
     /// How many others than the leader have been.
     killed: u32,
@@ -47,7 +47,7 @@ impl<'w> Command<'w> {
         Self { worker, leader, status: None, kills: false, killed: 0, broker }
     }
 
-    /// Waits until the leader ends or the host says something, and collects orphans meanwhile.
+    /// Waits until the leader ends or the host sends a message, and collects orphans meanwhile.
     pub(crate) fn wait_for_event(&mut self, inbox: &mut Inbox) -> io::Result<Event> {
         loop {
             // It may have come in one piece with what started the command.
@@ -70,7 +70,8 @@ impl<'w> Command<'w> {
                 && let Some(broker) = &mut self.broker
                 && broker.handle().is_err()
             {
-                // Whoever waits for it, and whoever asks from now on, is refused by the kernel.
+                // The kernel refuses the calls that wait for the broker, and those that are still
+                // to come.
                 self.broker = None;
             }
             if children {
@@ -84,7 +85,7 @@ impl<'w> Command<'w> {
                 match inbox.fill(false)? {
                     Progress::Nothing => {}
                     Progress::Closed => return Ok(Event::HostGone),
-                    // There is only one thing to say while a command runs.
+                    // While a command runs, the host sends nothing but the request to kill it.
                     Progress::More => {
                         return Ok(inbox.wait()?.map_or(Event::HostGone, |_| Event::Kill));
                     }
@@ -93,8 +94,8 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Collects who has ended. Whether no process of the command is left: a process whose parent has
-    /// ended is this process's child, so nobody is left if it has none.
+    /// Collects ended processes, and returns whether the command has none left. A process whose
+    /// parent has ended becomes a child of this one, so the command is gone when there is no child.
     fn is_all_gone(&mut self) -> bool {
         loop {
             match self.collect(libc::WNOHANG) {
@@ -105,7 +106,8 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Kills what is left, collects it, and says how the leader ended, and how many others were killed.
+    /// Kills and collects the remaining processes. Returns how the leader ended, and how many
+    /// others were killed.
     pub(crate) fn end(mut self) -> (c_int, u32) {
         let started = Instant::now();
         loop {
@@ -118,7 +120,7 @@ impl<'w> Command<'w> {
             if self.worker.alone {
                 self.collect(0);
             } else if started.elapsed() > KILL_TIMEOUT {
-                // Something has left the group in spite of the pin.
+                // A process has left the group in spite of the pin.
                 break;
             } else {
                 let _ = wait_for(self.worker.children.as_fd(), 1);
@@ -128,7 +130,7 @@ impl<'w> Command<'w> {
         (self.status.unwrap_or(libc::SIGKILL), self.killed)
     }
 
-    /// Errors are of no use: then there is nobody left.
+    /// An error means that no process is left.
     fn kill(&self) {
         if self.worker.alone {
             // SAFETY: a signal to every process of this namespace but this one.

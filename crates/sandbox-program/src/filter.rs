@@ -1,14 +1,14 @@
 //! The system call filter.
 //!
-//! It is a list of what is refused. What it does not know is allowed when it was looked at for this
-//! list, and does not exist (`ENOSYS`) when its number is higher than that: a door that a later kernel
-//! opens stays shut, and programs fall back as they do on an older kernel.
+//! The filter lists the calls that it refuses. Other calls are allowed up to the highest number that was
+//! reviewed for the list. Calls with higher numbers do not exist (`ENOSYS`): what a later kernel adds
+//! stays closed, and programs fall back as on an older kernel.
 //!
-//! The program is put together by hand and not by `seccompiler`. That crate tests one number after
-//! the other and knows neither ranges nor the calling conventions of other architectures. Here the
-//! numbers are searched by halving. A kernel since 5.11 runs every program once for each number when
-//! it is installed, to find those it need not run it for, so that short paths make installing cheap;
-//! after that only calls whose arguments are looked at run it at all.
+//! The program is assembled here and not by `seccompiler`, which tests one number after the other and
+//! knows neither ranges nor the calling conventions of other architectures. This one searches the
+//! numbers by halving. When a program is installed, a kernel since 5.11 runs it once for each number, to
+//! find those that need no run, so short paths make installing cheap. After that, only calls whose
+//! arguments matter run the program.
 //!
 //! # What is answered
 //!
@@ -21,14 +21,14 @@
 //! | `EAFNOSUPPORT` | every other family | as if the kernel were built without; libaudit and the `AF_ALG` engine of OpenSSL look for exactly this |
 //! | `EPROTONOSUPPORT` | other protocols of an open family | Go's MPTCP and libaudit's netlink look for exactly this and do without |
 //!
-//! # What cannot be told from numbers
+//! # What numbers do not show
 //!
 //! With a process namespace of its own, a command is kept from changing its worker, the first process
 //! there: limits, priorities and scheduling of process 1, and priorities of all processes of a user.
-//! Signals to it the kernel itself drops, and its memory is closed because it cannot be dumped.
+//! The kernel itself drops signals to it, and its memory is closed because it is not dumpable.
 //!
 //! Without a process namespace the filter refuses what reaches all processes (`kill(-1)`, priorities
-//! of a user) or another process (limits, priorities of a process). It cannot tell a thread of the
+//! of a user) or another process (limits, priorities of a process). It cannot distinguish a thread of the
 //! caller from a stranger, so signals to single processes and groups, `sched_setaffinity` and
 //! `sched_setscheduler` stay: `pthread_*` makes the same calls. Landlock's scope stops the signals.
 //! `personality` stays: its flags change only the caller's own memory, and sanitizers need it.

@@ -28,7 +28,7 @@ use toolwright_sandbox::plan::Limits;
 /// The limits of a worker's commands.
 #[derive(Debug)]
 pub struct Prepared {
-    /// By what the number of processes is bounded.
+    /// What bounds the number of processes.
     pub processes: Bound,
     /// By what memory is bounded.
     pub memory: Bound,
@@ -36,11 +36,12 @@ pub struct Prepared {
     score: Option<Score>,
 }
 
-/// Bounds the worker as far as that is done once for all its commands, and prepares the rest.
-/// `group` is what [`Group::enter`] said; of the layers, the user and the process namespace count.
+/// Bounds the worker as far as one setting serves all its commands, and prepares the rest. `group`
+/// is the result of [`Group::enter`]; of the layers, the user and the process namespace count.
 ///
-/// To be called when the worker has its own `/proc`, and before that is made read-only, capabilities
-/// are given up, and the worker stops being dumpable, by which its files in `/proc` become root's.
+/// Call this while the worker has its own `/proc`, and before that becomes read-only, the worker
+/// gives up capabilities, or it stops being dumpable. A process that is not dumpable cannot write
+/// its own files in `/proc`, because root owns them.
 #[must_use]
 pub fn prepare(limits: &Limits, layers: &Layers, group: GroupLimits) -> Prepared {
     resource::keep_no_memory();
@@ -64,8 +65,9 @@ pub fn prepare(limits: &Limits, layers: &Layers, group: GroupLimits) -> Prepared
 }
 
 impl Prepared {
-    /// What is started until this is dropped is killed before the host when memory runs out, and
-    /// before the worker, who is to tell of it. So is the worker itself until then.
+    /// Makes the processes that start until this is dropped more likely victims of a want of memory
+    /// than the host, and than the worker that reports their end. Until then the worker is as
+    /// likely a victim.
     #[must_use]
     pub fn expendable(&self) -> Expendable<'_> {
         Expendable::new(self.score.as_ref())

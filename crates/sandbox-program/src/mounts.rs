@@ -35,7 +35,7 @@ pub use watch::Watch;
 
 use toolwright_sandbox::plan::Plan;
 
-/// A built tree, and what it left with the host.
+/// A built tree, and the placeholders that the host sees.
 #[derive(Debug, Default)]
 pub struct Tree {
     placeholders: Vec<Placeholder>,
@@ -43,7 +43,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Whether the host sees something of it: what stands for absent protected paths.
+    /// Whether the host sees a placeholder where it would not expect one.
     #[must_use]
     pub fn is_visible(&self) -> bool {
         self.placeholders.iter().any(Placeholder::is_visible)
@@ -58,8 +58,8 @@ impl Tree {
     }
 }
 
-/// Builds the tree in the mount namespace that has been entered. After a failure that namespace is
-/// neither the host's nor what was asked for, and of no more use.
+/// Builds the tree in the mount namespace of this process. After a failure that namespace is
+/// neither the host's nor the plan's, and the process must end.
 pub fn build(plan: &Plan) -> Result<Tree, MountError> {
     // The modes given here are meant.
     let mask = umask(Mode::empty());
@@ -94,14 +94,14 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
     }
     let scratch = placement.place(&layout, plan, &mut tree.placeholders)?;
     proc::mask()?;
-    // The working directory may lie in what is covered now.
+    // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;
     // Without it, what loses its cover stays open until the next command.
     tree.renewal = Renewal::begin(layout, scratch).ok();
     Ok(())
 }
 
-/// What is mounted from now on stays in this namespace, and what the host mounts stays out.
+/// Mounts of this namespace stay in it, and those of the host stay out.
 fn private() -> Result<(), MountError> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .at("make private the mounts at", Path::new("/"))

@@ -1,7 +1,8 @@
-//! Entering namespaces of one's own, and making workers in process namespaces below them.
+//! Entering namespaces, and making workers in process namespaces below them.
 //!
 //! The supervisor calls [`enter`] before anything else, while it has a single thread. A namespace
-//! that cannot be had is recorded in [`Layers`] with the error number and is otherwise done without.
+//! that the system refuses is recorded in [`Layers`] with the error number, and the others are
+//! entered without it.
 
 mod capabilities;
 mod holder;
@@ -21,9 +22,9 @@ pub use worker::{Forked, make_worker};
 use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::{Network, Plan};
 
-/// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as they can
-/// be had. Where [`Layers::shortage`] tells of one afterwards, this is no finding, and the process of
-/// no more use.
+/// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as the
+/// system permits. If [`Layers::shortage`] returns a number afterwards, nothing is known about the
+/// layers, and the process must end.
 pub fn enter(plan: &Plan, mounts: bool, layers: &mut Layers) {
     let mut wanted = vec![(UnshareFlags::NEWIPC, ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION)];
     // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.

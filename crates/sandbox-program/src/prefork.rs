@@ -1,9 +1,8 @@
 //! The process that waits for a command and becomes it.
 //!
-//! It is made before a command is asked for, so that nothing is left to do then but to execute the
-//! program. Until that it shares the worker's memory, of which nothing has to be copied, and the
-//! worker sleeps. Its descriptors are its own, with those of the pipes of the command: the worker
-//! never has them, so that a pipe ends with the command.
+//! The worker makes it before the host asks for a command, so that only the program is left to
+//! execute. Until then it shares the memory of the worker, which copies nothing and sleeps. It has
+//! descriptors of its own. The worker never holds the pipes of the command, so they end with it.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -55,19 +54,19 @@ pub(crate) enum ForkOutcome {
     Idle,
     /// The host is gone.
     HostGone,
-    /// The tree is no longer what the plan asks for.
+    /// The tree no longer matches the plan.
     Stale,
 }
 
-/// What the process and the worker have in common, in turn: it is the worker's again as soon as the
-/// process has executed the program or has ended.
+/// What the process and the worker share, in turn. The worker has it back when the process has
+/// executed the program or ended.
 struct Shared<'w> {
     worker: &'w Worker,
     inbox: &'w mut Inbox,
     idle_ms: u32,
     /// Closed by executing the program, and by ending.
     executed: RawFd,
-    /// What was asked for, and where the words of it are.
+    /// The request, and pointers to its words.
     content: Vec<u8>,
     words: Vec<*const c_char>,
     stage: Stage,
@@ -75,7 +74,7 @@ struct Shared<'w> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// For a command, or what it read made no sense.
+    /// It waits for a command, or the request was malformed.
     Waiting,
     Executing,
     /// It ends, because of this.
@@ -127,13 +126,14 @@ pub(crate) fn wait_for_command(
     }
 }
 
-/// Makes it, and what is closed when it is no longer there.
+/// Makes the process, and returns a pipe that closes when the process executes the program or ends.
 fn make_process(shared: &mut Shared<'_>) -> Result<(Pid, OwnedFd), i32> {
     let (executing, executed) = pipe_with(PipeFlags::CLOEXEC).map_err(Errno::raw_os_error)?;
     shared.executed = executed.as_raw_fd();
     let flags = libc::CLONE_VM | libc::SIGCHLD;
-    // SAFETY: the stack is mapped, as long as said, and used by one process at a time, because the
-    // worker sleeps until that has left it. `shared` outlives its use of it likewise.
+    // SAFETY: the stack stays mapped for the life of the worker, and one process at a time uses it,
+    // because the worker sleeps until that process has left it. `shared` outlives its use for the
+    // same reason.
     let pid = unsafe {
         let top = shared.worker.stack.0.byte_add(STACK);
         libc::clone(in_process, top, flags, ptr::from_mut(shared).cast())
@@ -165,7 +165,8 @@ extern "C" fn in_process(shared: *mut c_void) -> c_int {
     if let Ok(outcome) = become_command(shared) {
         shared.stage = Stage::Over(outcome);
     }
-    // SAFETY: ends this process, and runs nothing of what the worker has registered for its end.
+    // SAFETY: `_exit` ends this process without running the handlers that the worker has
+    // registered.
     unsafe { libc::_exit(127) }
 }
 
@@ -174,7 +175,7 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
     let worker = shared.worker;
     let confined = confine(worker);
     let frame = loop {
-        // It may have come in one piece with what was said before.
+        // The frame may have arrived together with an earlier one.
         if let Some(content) = shared.inbox.take().map_err(io::Error::other)? {
             shared.content = content;
             match read_request_frame(&shared.content).map_err(io::Error::other)? {
@@ -197,7 +198,7 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
     if let Err((step, errno)) = confined {
         return Ok(ForkOutcome::Failed(step, errno));
     }
-    // Set before the tree is looked at, so that the supervisor covers again what is lost after that.
+    // Set before the check of the tree: the supervisor covers again whatever is lost after it.
     worker.activity.set(true);
     if worker.is_stale()? {
         return Ok(ForkOutcome::Stale);
@@ -232,8 +233,8 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
         stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
         executed,
     };
-    // SAFETY: a field of what this process alone uses now. It is read when there is nobody to have
-    // set it again.
+    // SAFETY: the pointer is to a field that only this process uses now. The worker reads it once
+    // this process can no longer write to it.
     unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing) };
     let (step, errno) = execute(worker, &start);
     Ok(ForkOutcome::Failed(step, errno))

@@ -1,19 +1,17 @@
 //! File rules by Landlock.
 //!
-//! A rule grants; nothing takes away below a grant. So a closed path is kept closed by granting
-//! everything around it (see `rules/reading.rs`), and that is done only where no mounts cover it: with
-//! mounts, a second closing by rules would make everything unreadable that comes into being later
-//! beside a closed path, and nothing that a command may call takes a mount off.
+//! A rule grants, and no rule takes a grant back. So a path is closed by granting everything around it
+//! (see `rules/reading.rs`). That happens only where no mount covers the path. A command cannot remove
+//! a mount, and closing by rules would also make every later file beside a closed path unreadable.
 //!
-//! Written down to the system calls, which are three. The crate for it takes a ruleset apart when it
-//! is applied, where one ruleset is to serve many commands and may not allocate; it says why
-//! something was refused in types, where the error number is to be reported; and it has no part in
-//! what is done here, which is choosing what to grant.
+//! This module makes the three system calls itself. The `landlock` crate consumes a ruleset when it
+//! applies it, while one ruleset here serves many commands and may not allocate. It reports refusals as
+//! types, while the report needs the error number. Choosing what to grant would remain here anyway.
 //!
-//! Nothing of `/proc` can be written under these rules. `/proc/self` is another file in every
-//! process, so that a rule could only open all of it, `/proc/sys` and the numbers by which the
-//! kernel picks whom to kill for memory along with it. What fails by this (naming a thread of
-//! another, asking to be spared) is allowed to fail by all who do it.
+//! No file of `/proc` can be written under these rules. `/proc/self` is another file in every process, so
+//! a rule could only open all of `/proc`, with `/proc/sys` and the scores by which the kernel chooses a
+//! victim for memory. The calls that fail (naming another thread, lowering one's own score) may fail
+//! for every program that makes them.
 
 mod probe;
 mod reading;
@@ -34,8 +32,8 @@ use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
 /// The private directories that come with the mounts.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// What may be written anywhere. All take `ioctl` too: where a device has none the answer is the
-/// right one then, by which programs tell that it is no terminal.
+/// Files that may be written everywhere. All of them get `ioctl` too: programs ask by it whether a
+/// file is a terminal, and expect the kernel's own answer.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -52,7 +50,7 @@ const DEVICES: [&str; 8] = [
 pub struct Ruleset {
     fd: Option<OwnedFd>,
     flags: u32,
-    /// The version of the interface; 0 where there is none.
+    /// The version of the interface, or 0 where there is none.
     pub abi: u32,
     /// Writes are confined.
     pub files: Layer,
@@ -64,12 +62,12 @@ pub struct Ruleset {
     pub scope: Layer,
     /// TCP is refused.
     pub tcp: Layer,
-    /// How many paths are not granted that should be: entries beside a closed path beyond the
-    /// bound, and directories on the way to one that cannot be listed. Nothing is open by this.
+    /// How many paths should be granted and are not: entries beside a closed path beyond the bound,
+    /// and directories above one that cannot be listed. Nothing becomes readable by this.
     pub left_out: usize,
 }
 
-/// What the rules rest on.
+/// The layers and paths that the rules complement.
 #[derive(Clone, Copy)]
 struct Ground<'a> {
     mounts_hold: bool,
@@ -77,15 +75,15 @@ struct Ground<'a> {
     temporary: &'a [PathBuf],
 }
 
-/// Builds the rules. They bind what is found at the paths now, so a mount that comes later is
-/// outside them; the worker's `/proc` must be there already.
+/// Builds the rules. They bind the files that the paths lead to now, and no later mount; the worker's
+/// `/proc` must be mounted already.
 ///
-/// Without mounts the rules for reading depend on what lies beside closed paths, and a command that
-/// may rename those can mislead rules that are built after it: then build once, before any command.
+/// Without mounts, the rules for reading depend on the siblings of closed paths. A command that renames
+/// those could mislead rules that are built after it, so they are built once, before any command.
 ///
 /// `mounts_hold`: the mount tree is in place, which covers closed paths, holds protected ones, and
 /// has private temporary directories. `own_net`: the commands have a network of their own.
-/// `temporary`: what is writable beside the plan's directories.
+/// `temporary`: directories that are writable beside those of the plan.
 #[must_use]
 pub fn prepare(plan: &Plan, mounts_hold: bool, own_net: bool, temporary: &[PathBuf]) -> Ruleset {
     let ground = Ground { mounts_hold, own_net, temporary };
@@ -177,7 +175,7 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     })
 }
 
-/// What the plan would have handled by a kernel that knows it all.
+/// The rights that the plan would handle on a kernel that knows all of them.
 fn wanted(plan: &Plan, ground: Ground<'_>) -> Handled {
     let mut wanted = Handled {
         files: system::READ | system::READ_DIR | system::REFER,
@@ -228,10 +226,10 @@ fn protected(plan: &Plan, ground: Ground<'_>) -> Layer {
     }
 }
 
-/// Grants what is at a path, if anything is; `false` when something is there that is not granted.
+/// Grants the file at a path, if there is one. `false` means that a file is there and is not granted.
 ///
-/// No link is followed. The plan has none, so that one met now was put there by a command, which
-/// would choose what is granted. Neither is another directory than the one that was meant.
+/// No link is followed. The plan has none, so a command has put it there, and would choose what is
+/// granted. A directory other than the granted one is refused too.
 fn grant_at(ruleset: &OwnedFd, path: &Path, rights: u64, plan: &Plan) -> io::Result<bool> {
     let found = match open(path) {
         Ok(found) => found,
@@ -257,7 +255,7 @@ fn open(path: &Path) -> Result<OwnedFd, Errno> {
     }
     let flags = flags | OFlags::NOFOLLOW;
     let start = openat(CWD, "/", flags, Mode::empty())?;
-    // A link on the way is opened as such, and nothing is found in it.
+    // A link on the way is opened as itself, and contains nothing.
     let found = path
         .components()
         .skip(1)

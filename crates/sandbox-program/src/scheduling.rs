@@ -7,9 +7,8 @@ use std::io;
 pub(crate) struct Scheduling(bool);
 
 impl Scheduling {
-    /// A worker that is woken does not displace what runs from now on, which is a command on its way to
-    /// its program, or the host that waits for it. One that the host has scheduled otherwise than usual
-    /// stays as it is.
+    /// Schedules the worker so that waking it does not displace a command on its way to its
+    /// program, or the host that waits for it. A policy that the host has chosen stays.
     pub(crate) fn yielding() -> Self {
         // SAFETY: a system call on no memory.
         let usual = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;

@@ -5,7 +5,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 /// A descriptor for the ends of children, whose signal is blocked from now on.
 pub(crate) fn child_signals() -> io::Result<OwnedFd> {
-    // SAFETY: system calls on a local set; the descriptor is new and nobody else's.
+    // SAFETY: the calls write to a local set, and the descriptor is new and has no other owner.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
@@ -18,7 +18,7 @@ pub(crate) fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// Takes what the descriptor has, so that only new ends make it readable.
+/// Discards the pending signals, so that only new ones make the descriptor readable.
 pub(crate) fn forget_signals(descriptor: &OwnedFd) {
     let mut taken = [0; 1024];
     // A read that leaves room has taken all.

@@ -1,7 +1,6 @@
-//! Starting one command: what the process does that becomes it.
+//! Starting one command: what its process does until it executes the program.
 //!
-//! The process shares the worker's memory until it executes the program, see
-//! [`waiting`](crate::prefork).
+//! The process shares the worker's memory until then; see [`prefork`](crate::prefork).
 
 use std::ffi::{c_char, c_int};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -13,7 +12,7 @@ use toolwright_sandbox::step::FailedStep;
 
 use crate::worker::Worker;
 
-/// What a command is started with.
+/// The arguments of one start.
 pub(crate) struct Start<'a> {
     /// The directory below the root, which it does not lead out of.
     pub(crate) cwd: *const c_char,
@@ -28,20 +27,21 @@ pub(crate) struct Start<'a> {
 
 type Failure = (FailedStep, i32);
 
-/// What can be done before it is known which command it will be.
+/// Confines the process as far as no knowledge of the command is needed.
 pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
     let at = |step: FailedStep| move |error: io::Error| (step, errno_of(&error));
     // SAFETY: system calls on no memory but a literal.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // A worker that was gone before that is not told of.
+        // The signal does not come if the worker ended before the call above.
         if rustix::process::getppid() != Some(worker.pid) {
             libc::_exit(127);
         }
         // A group to be killed with, in the supervisor's session, which has no terminal. With a session of
         // its own, each command would have as large a share of the processors as the host has.
         libc::setpgid(0, 0);
-        // Opened anew: what a command sets for its open files would stay with the worker's.
+        // The file is opened anew, because a command's settings for an open file would stay with
+        // the worker's.
         let stdin = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if libc::dup2(stdin, 0) < 0 {
             return Err((FailedStep::Other, last_errno()));
@@ -79,7 +79,7 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
         if let Err(error) = worker.limits.apply_in_child() {
             return (FailedStep::Limits, errno_of(&error));
         }
-        // All of them are closed by `execve` too; before Linux 5.9 that has to do.
+        // `execve` closes all of them too. Before Linux 5.9 that has to suffice.
         let kept = start.executed.as_raw_fd();
         for (first, last) in [(3, kept - 1), (kept + 1, c_int::MAX)] {
             if first <= last
@@ -99,12 +99,13 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
     }
 }
 
-/// Makes `path` below `root` the working directory, one step after the other. The host has resolved
-/// links, so one that is met now has been put there since, and is refused. (`openat2` would do it in
-/// one call, if the filter could look at what it is asked.)
+/// Makes `path` below `root` the working directory, one step at a time. The host has resolved
+/// links, so a link here is a new one, and is refused. (`openat2` would take one call, but the
+/// filter cannot see its arguments.)
 ///
 /// # Safety
-/// `path` ends with a NUL.
+///
+/// `path` must end with a NUL.
 unsafe fn enter(root: RawFd, mut path: *const c_char) -> bool {
     const LONGEST: usize = 255;
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;

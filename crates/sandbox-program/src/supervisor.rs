@@ -1,4 +1,4 @@
-//! The supervisor: enters what can be entered once, and makes workers.
+//! The supervisor: enters the layers that all commands of a plan share, and makes workers.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -22,11 +22,11 @@ use crate::worker::{WorkerSetup, run_worker};
 /// How long a supervisor without workers waits to be asked for one.
 const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
-/// How long workers wait for their next command where the tree can be seen on the host: others must
-/// not wonder for long about what is there.
+/// How long workers wait for their next command where the host sees placeholders. Visible
+/// placeholders should not stay for long.
 const IDLE_VISIBLE_MS: u32 = 1_000;
 
-/// Those that mean nothing to the system included.
+/// The last signal, unnamed ones included.
 const LAST_SIGNAL: libc::c_int = 64;
 
 /// How long a program may take to remove a file and write another in its place.
@@ -62,8 +62,9 @@ impl Environment {
         Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
     }
 
-    /// Covers again what the host has put a new file over. Whether something is missing that was there: for
-    /// a moment only, most likely, but no longer than that.
+    /// Covers again what the host has replaced. Returns whether a protected path is missing. A
+    /// program that saves a file removes it for a moment, so the path gets a placeholder only after
+    /// that.
     fn renew_covers(&mut self) -> bool {
         let Some(tree) = &mut self.tree else { return false };
         let since = self.missing_since;
@@ -72,14 +73,14 @@ impl Environment {
         is_missing
     }
 
-    /// How long to wait before what is missing is looked at again.
+    /// How long to wait before looking again for a missing path.
     fn pause(&self) -> Option<&'static Timespec> {
         let since = self.missing_since?;
         Some(if since.elapsed() > SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
     }
 }
 
-/// Runs until the host closes its socket, or has had no use for a worker for a while.
+/// Runs until the host closes its socket, or asks for no worker for a while.
 pub fn supervise() -> io::Result<()> {
     let host = getppid();
     let socket = detach()?;
@@ -100,9 +101,10 @@ pub fn supervise() -> io::Result<()> {
     outcome
 }
 
-/// Workers end by themselves, with what they run: when the host is gone, its ends of their sockets
-/// are closed too. One that still runs a command of a living host has this tree and directory, and
-/// is waited for. One that has been stopped hears nothing, and is killed once the host is gone.
+/// Waits for the workers. When the host is gone, the sockets of the workers are closed too, and
+/// they end together with their commands. A worker that still runs a command of a living host needs
+/// this tree, so it is waited for. A stopped worker notices nothing, and is killed once the host is
+/// gone.
 fn wait_for_workers(
     workers: &mut Children,
     ended: &OwnedFd,
@@ -118,7 +120,7 @@ fn wait_for_workers(
                 return;
             }
         }
-        // Its children are given to somebody else when a process ends.
+        // When a process ends, its children get another parent.
         if getppid() != host {
             let since = *alone_since.get_or_insert_with(Instant::now);
             if since.elapsed() > WORKER_GRACE {
@@ -135,16 +137,17 @@ fn wait_for_workers(
     }
 }
 
-/// Makes this process independent of what it was started from, and takes the socket.
+/// Makes this process independent of the process that started it, and takes the socket.
 fn detach() -> io::Result<OwnedFd> {
-    // SAFETY: a process that has just begun, with one thread; descriptor 0 is the host's socket and
-    // is replaced at once, all above 2 were the host's and are nobody's here.
+    // SAFETY: the process has just begun and has one thread. Descriptor 0 is the host's socket and
+    // is replaced below; nothing in this program uses a descriptor above 2 yet.
     unsafe {
-        // One that the host ignores would be ignored here, and the ends of children not be told.
+        // A signal that the host ignores would be ignored here too, and the ends of children not be
+        // reported.
         for signal in 1..=LAST_SIGNAL {
             libc::signal(signal, libc::SIG_DFL);
         }
-        // First, as there may be so many that there is no room for one more.
+        // First, because the descriptors may leave no room for one more.
         if libc::syscall(libc::SYS_close_range, 3, libc::c_int::MAX, 0) != 0 {
             close_one_by_one();
         }
@@ -165,7 +168,7 @@ fn close_one_by_one() {
     let open: Vec<libc::c_int> =
         names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for descriptor in open.into_iter().filter(|open| *open > 2) {
-        // SAFETY: they were the host's and are nobody's here.
+        // SAFETY: nothing in this program uses these descriptors, which the host left open.
         unsafe { libc::close(descriptor) };
     }
 }
@@ -200,7 +203,7 @@ fn prepare(order: &Order, host: Option<Pid>) -> Environment {
             }
             Err(error) => {
                 let what = error.to_string();
-                // Doing without a tree must not be had by filling the disk, say.
+                // A full disk, for example, must not be a way to run without a tree.
                 let is_final = error.step == "protect" && !is_shortage(error.errno);
                 let step = match error.step {
                     mounts::GRANTED => FailedStep::Granted,

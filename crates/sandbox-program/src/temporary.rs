@@ -1,7 +1,7 @@
 //! The private temporary directory where it cannot be a mount.
 //!
-//! It is made below `/tmp`, for this user alone, and locked while its supervisor lives. What a
-//! supervisor that was killed has left is unlocked, and the next one removes it.
+//! It lies below `/tmp`, belongs to this user alone, and is locked while its supervisor lives. A
+//! killed supervisor leaves it unlocked, and the next supervisor removes it.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, File};
@@ -40,7 +40,7 @@ impl Temporary {
         Err(error)
     }
 
-    /// Fails too when another supervisor took it for one that was left, before it was locked.
+    /// Fails also if another supervisor removed the directory before it was locked.
     fn try_make() -> io::Result<Self> {
         let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let path = Path::new(PARENT).join(format!("{PREFIX}{}-{now:x}", std::process::id()));
@@ -57,7 +57,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // All that could still write there has ended, and nobody waits for this process.
+        // Every process that could write there has ended, and nothing waits for this one.
         let _ = remove_tree(&self.path, None);
     }
 }
@@ -81,9 +81,10 @@ fn sweep() {
 pub(crate) struct Variables {
     /// These and values below them are passed on.
     writable: Vec<PathBuf>,
-    /// These are passed on; what the host has below them is not there for a command.
+    /// Values that are passed on as they are. Paths of the host below them do not exist for a
+    /// command.
     private: &'static [&'static str],
-    /// What is added.
+    /// The variable to add.
     added: Option<CString>,
 }
 

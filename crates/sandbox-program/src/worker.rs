@@ -46,7 +46,7 @@ pub(crate) struct Worker {
     watch: Option<mounts::Watch>,
 }
 
-/// What a worker is made for.
+/// The arguments of a new worker.
 pub(crate) struct WorkerSetup<'a> {
     pub(crate) order: &'a Order,
     /// The control group to move to.
@@ -59,7 +59,7 @@ pub(crate) struct WorkerSetup<'a> {
     pub(crate) idle_ms: u32,
 }
 
-/// Becomes a worker. Comes back when it is no longer wanted.
+/// Becomes a worker, and returns when it has to end.
 pub(crate) fn run_worker(
     setup: &WorkerSetup<'_>,
     activity: Activity,
@@ -102,7 +102,8 @@ impl Worker {
         let alone = layers.pid.holds();
         let held = group.enter();
         if !alone {
-            // What a command leaves behind becomes this process's child, and is found by it.
+            // Processes that a command leaves behind become children of this one, which then finds
+            // them.
             rustix::process::set_child_subreaper(Some(getpid())).map_err(other)?;
         }
         let prepared = limits::prepare(&plan.limits, layers, held);
@@ -137,7 +138,7 @@ impl Worker {
         rustix::thread::set_no_new_privs(true).map_err(other)?;
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
             .map_err(other)?;
-        // The filter lets nobody change the first process of a namespace.
+        // Before the filter, which lets no process change the first one of a namespace.
         let scheduling = Scheduling::yielding();
         let filter = filter::worker_filter(&FilterPlan {
             network: plan.network,
@@ -194,7 +195,7 @@ impl Worker {
         })
     }
 
-    /// Whether the tree is no longer what the plan asks for.
+    /// Whether the tree no longer matches the plan.
     pub(crate) fn is_stale(&self) -> io::Result<bool> {
         self.watch.as_ref().map_or(Ok(false), |watch| Ok(watch.has_changed()?))
     }

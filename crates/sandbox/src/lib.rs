@@ -68,7 +68,7 @@
 //! * A command reads whatever its user may read and no path closes.
 //! * Without a mount namespace, a protected path that does not exist cannot be protected, and Landlock
 //!   cannot close a path below a readable one that comes into being later.
-//! * A filter sees numbers, not memory: it cannot tell one address of an allowed family from another.
+//! * A filter sees numbers, not memory: it cannot distinguish the addresses of an allowed family.
 //! * Nothing bounds how much of the disk or of the network a command uses.
 //! * A fault of the kernel is a way out.
 

@@ -1,13 +1,13 @@
 //! A control group for each worker.
 //!
-//! The supervisor makes them below its own group, before it enters namespaces where that could no
-//! longer be found, and keeps a lock on each while the worker lives. The next supervisor removes
-//! what it finds unlocked.
+//! The supervisor makes the groups below its own before it enters namespaces in which it could no
+//! longer find that. It keeps a lock on each while the worker lives. The next supervisor removes
+//! the groups that it finds unlocked.
 //!
-//! With the second version of the interface a group that holds processes has no controllers for
-//! groups below it. So there are groups only where somebody has arranged for them: where the own
-//! group has controllers for its children, or where the one above is delegated to us by its mark.
-//! The own group is never changed.
+//! In the second version of the interface, a group that holds processes has no controllers for
+//! groups below it. So there are groups only where the system is set up for them: where the own
+//! group has controllers for its children, or where the group above is delegated to this user. The
+//! own group never changes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -26,7 +26,7 @@ use toolwright_sandbox::plan::Limits;
 
 /// How the names of our groups begin.
 const PREFIX: &str = "toolwright-";
-/// The mark by which a service manager says that a group is left to who runs in it.
+/// The mark by which a service manager delegates a group to the processes in it.
 const DELEGATED: &str = "user.delegate";
 
 /// What of the limits a group holds.
@@ -60,7 +60,7 @@ pub struct Group(Vec<Part>);
 struct Part {
     parent: OwnedFd,
     name: String,
-    /// What moves into it who writes there.
+    /// Moves the process that writes to it.
     entrance: OwnedFd,
     /// Locked as long as it is open.
     _dir: OwnedFd,
@@ -119,7 +119,7 @@ impl Group {
     pub fn enter(&self) -> GroupLimits {
         let mut held = GroupLimits::default();
         for part in &self.0 {
-            // Zero is the one who writes, in whatever namespace.
+            // Zero stands for the writing process, in every namespace.
             if write(&part.entrance, b"0") == Ok(1) {
                 held.processes |= part.holds.processes;
                 held.memory |= part.holds.memory;
@@ -148,7 +148,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // One that is not empty yet is left to the next supervisor.
+        // A group with processes is left to the next supervisor.
         let _ = self.remove();
     }
 }
@@ -162,7 +162,7 @@ impl Place {
             let name = format!("{PREFIX}{}-{count}", std::process::id());
             match mkdirat(&self.dir, &name, Mode::RWXU | Mode::RGRP | Mode::XGRP) {
                 Ok(()) => {}
-                // Of another process namespace with the same number, or left by one that is gone.
+                // The group belongs to another process namespace, or its process has ended.
                 Err(Errno::EXIST) => continue,
                 Err(error) => return Err(error.into()),
             }
@@ -177,8 +177,8 @@ impl Place {
         Err(error)
     }
 
-    /// Sets the limits of a group just made. Fails too when another supervisor took it for one that
-    /// was left, before it was locked.
+    /// Sets the limits of a new group. Fails also if another supervisor removed the group before it
+    /// was locked.
     fn fill(&self, name: String, limits: &Limits) -> io::Result<Part> {
         let dir = openat(&self.dir, &name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
@@ -188,7 +188,7 @@ impl Place {
         }
         if let Some(most) = limits.memory_bytes.filter(|_| self.holds.memory) {
             let most = most.to_string();
-            // Without it, what is swapped out does not count.
+            // Otherwise swapped memory would not count.
             match self.version {
                 Version::One => {
                     set(&dir, "memory.limit_in_bytes", &most)?;

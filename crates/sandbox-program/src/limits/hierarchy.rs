@@ -38,7 +38,7 @@ pub(super) fn own_group(
     let (version, path) = found?;
     let (root, at) = mount(version, controller, mounts)?;
     let path = Path::new(std::ffi::OsStr::from_bytes(path)).strip_prefix(root).ok()?;
-    // A group outside of what the process may see.
+    // The group lies outside of what this process sees.
     if path.components().any(|part| part == Component::ParentDir) {
         return None;
     }

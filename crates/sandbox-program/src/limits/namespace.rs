@@ -23,7 +23,7 @@ const FILE: &str = "/proc/sys/kernel/pid_max";
 const LAST: &str = "/proc/sys/kernel/ns_last_pid";
 
 /// Bounds the namespace of the calling process, which must be the first in it and have its `/proc`.
-/// Beside that process there are then as many numbers as `most` says.
+/// Beside that process, `most` numbers are then available.
 pub(super) fn bound(most: u64) -> bool {
     let Some(limit) = limit(most) else { return false };
     if !is_ours() || !can_bound() {
@@ -36,12 +36,12 @@ pub(super) fn bound(most: u64) -> bool {
         && (fs::write(LAST, (RESERVED - 1).to_string()).is_ok() || most > RESERVED)
 }
 
-/// What to write for so many processes.
+/// The value to write for this number of processes.
 fn limit(most: u64) -> Option<u64> {
     most.checked_add(RESERVED).filter(|limit| *limit < TOO_MANY && most > 0)
 }
 
-/// Whether the namespace is not one that others live in, the system's own above all.
+/// Whether no stranger lives in the namespace. The system's own has many.
 fn is_ours() -> bool {
     rustix::process::getpid().is_init()
         && rustix::fs::stat("/proc/self/ns/pid").is_ok_and(|found| found.st_ino != SYSTEM)

@@ -8,15 +8,16 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::rules::trial::{in_child, last_error};
 use toolwright_sandbox::plan::Limits;
 
-/// What is set in a command's first process.
+/// The limits of a command's first process.
 #[derive(Debug, Clone)]
 pub(super) struct Bounds([Option<(Resource, Rlimit)>; 4]);
 
 impl Bounds {
-    /// Those that are set whatever else holds.
+    /// Limits that every command gets.
     pub(super) fn new(limits: &Limits) -> Self {
         let mut bounds = Self([None; 4]);
-        // One second between the signal that says why and the one that cannot be ignored.
+        // One second lies between the signal that names the limit and the one that cannot be
+        // ignored.
         bounds.0[0] = limits.cpu_seconds.map(|most| below(Resource::Cpu, most, 1));
         bounds.0[1] = limits.file_size_bytes.map(|most| below(Resource::Fsize, most, 0));
         bounds
@@ -32,7 +33,7 @@ impl Bounds {
         true
     }
 
-    /// Bounds what a process may have to itself.
+    /// Bounds what one process may use.
     pub(super) fn data(&mut self, most: u64) {
         self.0[3] = Some(below(Resource::Data, most, 0));
     }
@@ -46,10 +47,10 @@ impl Bounds {
     }
 }
 
-/// Of a program that crashes nothing is kept: what it held in memory is nobody's business, and a
-/// program of the host that takes such memory (`core_pattern`) would be started outside of everything,
-/// with whatever the command has put there. The kernel starts none for a limit of 1, while for 0 it
-/// does. Inherited; the filter keeps commands from lowering it.
+/// Keeps no memory of a program that crashes. A program of the host that takes such memory
+/// (`core_pattern`) would run outside of every layer, on data that the command has chosen. The
+/// kernel starts none for a limit of 1, although it does for 0. The limit is inherited, and the
+/// filter keeps commands from lowering it.
 pub(super) fn keep_no_memory() {
     for most in [1, 0] {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
@@ -59,7 +60,7 @@ pub(super) fn keep_no_memory() {
     }
 }
 
-/// A limit no higher than the one that is in force, and its last bound `more` above it.
+/// A limit no higher than the one in force, whose hard bound is `more` above it.
 fn below(resource: Resource, most: u64, more: u64) -> (Resource, Rlimit) {
     let now = getrlimit(resource);
     let least = |a: u64, b: Option<u64>| Some(b.map_or(a, |b| a.min(b)));
@@ -68,8 +69,8 @@ fn below(resource: Resource, most: u64, more: u64) -> (Resource, Rlimit) {
     (resource, Rlimit { current, maximum })
 }
 
-/// Whether the kernel counts this user's processes at all. It does not for the system's own root,
-/// in whatever namespace, and who that is cannot be told from inside one.
+/// Whether the kernel counts the processes of this user at all. It does not for the system's own
+/// root, in any namespace, and a namespace does not show who that is.
 fn is_held_to_processes() -> bool {
     in_child(false, |held| {
         let none = Rlimit { current: Some(0), maximum: Some(0) };
@@ -90,7 +91,7 @@ fn start_one() -> Result<(), Errno> {
             unsafe { libc::_exit(0) }
         }
         1.. => {
-            // SAFETY: the null pointer is for a status that nobody asks for.
+            // SAFETY: a null pointer asks for no status, so the call writes nothing.
             unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) };
             Ok(())
         }

@@ -1,15 +1,15 @@
-//! Whom the kernel kills when memory runs out: the process with the highest score, which is its share
-//! of memory and what is added to it.
+//! The processes that the kernel kills when memory runs out. It takes the one with the highest
+//! score, which is its share of memory plus an adjustment.
 //!
-//! A process inherits what is added. A command cannot be given its own by the child that becomes it,
-//! because the files in `/proc` of a worker that is not dumpable, and of whom shares its memory, are
-//! root's. So the worker takes the higher score until its command has been started. It may always go
-//! back to what it had, and so could the command, if it could write to `/proc`.
+//! A process inherits the adjustment. The child that becomes a command cannot set its own: a worker
+//! is not dumpable, so root owns the files in `/proc` of the worker and of every process that
+//! shares its memory. So the worker takes the higher score until the command has started. It may
+//! always return to the former score. A command could too, if it could write to `/proc`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// What is added for a command, of 1000, which is all memory there is.
+/// The adjustment of a command, of 1000, which stands for all memory.
 const MORE: i32 = 500;
 
 const FILE: &str = "/proc/self/oom_score_adj";
@@ -22,8 +22,8 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// The score of this process; `None` where it cannot be had or changed, and host and command
-    /// stay as likely to be killed as they are.
+    /// The score of this process. `None` if it cannot be read or changed; then host and command
+    /// remain equally likely victims.
     pub(super) fn read() -> Option<Self> {
         let own: i32 = fs::read_to_string(FILE).ok()?.trim().parse().ok()?;
         let file = File::options().write(true).open(FILE).ok()?;

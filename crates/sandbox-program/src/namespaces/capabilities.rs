@@ -1,4 +1,4 @@
-//! What is left of root's powers.
+//! The capabilities that commands of a root host keep.
 
 use std::io;
 
@@ -38,7 +38,7 @@ impl RetainedCapabilities {
     }
 }
 
-/// Gives up all capabilities but those that commands keep. In the worker, once it is set up.
+/// Gives up all capabilities that commands do not keep. The worker calls this once it is set up.
 pub fn drop_capabilities(layers: &Layers) -> io::Result<RetainedCapabilities> {
     let mut kept = CapabilitySet::empty();
     if geteuid().is_root() {
@@ -61,8 +61,8 @@ pub(super) fn bound() {
     let kept = if geteuid().is_root() { FILES.union(USERS) } else { CapabilitySet::empty() };
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
-        // It fails after the last one that the kernel knows, and for a process without privilege,
-        // which has none to hand on.
+        // Fails after the last capability that the kernel knows, and for a process without
+        // privilege, which has none to hand on.
         if !kept.contains(capability) && remove_capability_from_bounding_set(capability).is_err() {
             break;
         }

@@ -21,7 +21,7 @@ const STACK: usize = 32 << 10;
 pub(super) struct Holder {
     pid: Pid,
     pidfd: OwnedFd,
-    /// What it reads while it lives: its parent's number and its stack.
+    /// The memory that the child reads while it lives: the number of its parent, and its stack.
     _supervisor: Box<Pid>,
     _stack: Vec<u128>,
 }
@@ -42,7 +42,7 @@ impl Holder {
         let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
             return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN));
         };
-        // SAFETY: the kernel has just made it, and nobody else knows it.
+        // SAFETY: the kernel has just made the descriptor, which has no other owner.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         Ok(Self { pid, pidfd, _supervisor: supervisor, _stack: stack })
     }
@@ -60,7 +60,7 @@ impl Holder {
 impl Drop for Holder {
     fn drop(&mut self) {
         let _ = kill_process(self.pid, Signal::KILL);
-        // Its stack goes with this, so it has to be gone.
+        // The stack is freed with this value, so the child must have ended.
         let _ = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
     }
 }

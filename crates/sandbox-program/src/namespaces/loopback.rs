@@ -24,7 +24,8 @@ pub(super) fn up() -> Result<(), Errno> {
         let number = std::io::Error::last_os_error().raw_os_error();
         return Err(number.map_or(Errno::IO, Errno::from_raw_os_error));
     }
-    // As it is nobody else's, low ports need no privilege, which a root user here does not have.
+    // The interface is private, so low ports need no privilege, which a root user does not have
+    // here.
     let _ = std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     Ok(())
 }

@@ -9,8 +9,8 @@ use rustix::process::{Pid, getegid, geteuid};
 
 /// Writes the maps of the namespace of `child`, which this process has just made.
 ///
-/// A host that is root gives all users it knows itself, as a container's files have many owners. Any
-/// other host may give only its own user and group, and has to give up changing groups.
+/// A root host maps all users that it knows to themselves, because a container's files have many
+/// owners. Any other host may map only its own user and group, and must give up changing groups.
 pub(super) fn write(child: Pid, root: bool) -> Result<(), Errno> {
     let child = child.as_raw_nonzero();
     if root {
@@ -23,7 +23,7 @@ pub(super) fn write(child: Pid, root: bool) -> Result<(), Errno> {
     write_once(&format!("/proc/{child}/gid_map"), &format!("{group} {group} 1\n"))
 }
 
-/// What the map at `path` knows inside, mapped to itself.
+/// Maps every number that the map at `path` knows to itself.
 fn identity(path: &str) -> Result<String, Errno> {
     let map = fs::read_to_string(path).map_err(|error| errno(&error))?;
     let mut identity = String::new();

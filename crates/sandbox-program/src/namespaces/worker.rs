@@ -37,7 +37,7 @@ pub fn make_worker(layers: &mut Layers) -> io::Result<Forked> {
         Layer::Holds => {
             let forked = fork(OWN_NAMESPACES)?;
             if matches!(forked, Forked::Child) && mounts::worker_proc().is_err() {
-                // Its namespace goes with it; the supervisor sees it end.
+                // Its namespace ends with it, and the supervisor sees it end.
                 end();
             }
             Ok(forked)
@@ -50,7 +50,8 @@ pub fn make_worker(layers: &mut Layers) -> io::Result<Forked> {
     }
 }
 
-/// The first worker says whether it could be set up. `None`: there are no process namespaces.
+/// Makes the first worker, which reports whether it could be set up. `None` means that there are no
+/// process namespaces.
 fn first(layers: &mut Layers) -> Result<Option<Forked>, Errno> {
     let mut pauses = PAUSES_MS.into_iter();
     loop {
@@ -71,7 +72,7 @@ fn first(layers: &mut Layers) -> Result<Option<Forked>, Errno> {
     }
 }
 
-/// The error inside is what the first worker met; the one around it is the supervisor's own.
+/// The inner error is that of the worker, the outer one the supervisor's own.
 fn try_first() -> Result<Result<Forked, Errno>, Errno> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let forked = match fork(OWN_NAMESPACES) {
@@ -97,8 +98,8 @@ fn try_first() -> Result<Result<Forked, Errno>, Errno> {
     let ended = retry_on_intr(|| waitpid(Pid::from_raw(pid), WaitOptions::empty()));
     Ok(Err(match failed {
         Some(errno) => Errno::from_raw_os_error(errno),
-        // One that ended without a word was killed: by a filter around this program, or because
-        // memory had ended.
+        // A worker that ended without a report was killed, by a filter around this program or for
+        // want of memory.
         None => match ended.ok().flatten().and_then(|(_, status)| status.terminating_signal()) {
             Some(libc::SIGKILL) => Errno::NOMEM,
             _ => Errno::PERM,
@@ -119,7 +120,7 @@ fn fork(namespaces: c_int) -> Result<Forked, Errno> {
     }
 }
 
-/// Ends a worker that cannot be set up, without running what the supervisor has registered.
+/// Ends a worker that cannot be set up, without running the handlers of the supervisor.
 fn end() -> ! {
     // SAFETY: it takes nothing and does not return.
     unsafe { libc::_exit(1) }
