@@ -262,6 +262,14 @@ fn an_exempt_command_needs_no_rule() {
 }
 
 #[test]
+fn an_exempt_command_is_exempt_beside_other_subjects() {
+    let exempt = ["cd src".to_owned()];
+    let touched = [file("/w/a"), line("cd src", &exempt)];
+    let rules = chain(&[&["session fs.read a allow"]]);
+    assert_eq!(decide(&rules, &call("bash", &touched)).strictness, Strictness::Allow);
+}
+
+#[test]
 fn an_exemption_is_for_its_own_capability() {
     let exempt = ["/w/a".to_owned()];
     let touched = [file("/w/a"), line("ls", &exempt)];

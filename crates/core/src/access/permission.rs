@@ -77,8 +77,8 @@ impl Strictness {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Judgement {
     strictness: Strictness,
-    /// Some rule matched something.
-    is_matched: bool,
+    /// No rule matched the call of a tool that needs none.
+    is_open: bool,
     /// The rules of the session and the project alone allow all of it.
     user_allows: bool,
 }
@@ -87,7 +87,7 @@ impl From<Ruling> for Judgement {
     fn from(ruling: Ruling) -> Self {
         Self {
             strictness: Strictness::of(&ruling),
-            is_matched: ruling.rule.is_some(),
+            is_open: false,
             user_allows: ruling.user_allows,
         }
     }
@@ -96,16 +96,14 @@ impl From<Ruling> for Judgement {
 /// Folds the judgements of a chain, the session's own first, and names the list that decides.
 fn fold(
     judgements: impl DoubleEndedIterator<Item = Judgement> + ExactSizeIterator,
-    requires_nothing: bool,
 ) -> Option<(usize, Judgement)> {
-    let is_open = |it: &Judgement| requires_nothing && !it.is_matched;
     judgements.enumerate().rev().fold(None, |above, (index, own)| {
         let Some((level, above)) = above else { return Some((index, own)) };
         let is_answered = above.strictness.action() == Action::Ask && own.user_allows;
-        let defers = if is_answered || is_open(&above) {
+        let defers = if is_answered || above.is_open {
             false
         } else {
-            is_open(&own) || above.strictness > own.strictness
+            own.is_open || above.strictness > own.strictness
         };
         let user_allows = own.user_allows && (is_answered || above.user_allows);
         let (level, judgement) = if defers { (level, above) } else { (index, own) };
@@ -125,7 +123,7 @@ pub(super) fn judge_file(
         let is_closed = rulings.any(|ruling| ruling.is_final);
         return if is_closed { Strictness::FinalDeny } else { Strictness::Allow };
     }
-    fold(rulings.map(Judgement::from), false)
+    fold(rulings.map(Judgement::from))
         .map_or(Strictness::AskUnmentioned, |(_, judgement)| judgement.strictness)
 }
 
@@ -204,14 +202,14 @@ fn decide_explicit(chain: &[Arc<Rules>], call: &Call<'_>, touched: &[Touched<'_>
     let subjects: Vec<Subject<'_>> = touched.iter().map(|touched| touched.subject).collect();
     let lists: Vec<Vec<Decided>> =
         chain.iter().map(|rules| judged(rules, call.tool, &subjects, touched)).collect();
-    let judgements = lists.iter().map(|decided| judgement(decided));
+    let judgements = lists.iter().map(|decided| judgement(decided, call.requires_nothing));
     let unmentioned =
-        Judgement { strictness: Strictness::AskUnmentioned, is_matched: false, user_allows: false };
-    let (level, judgement) = fold(judgements, call.requires_nothing).unwrap_or((0, unmentioned));
+        Judgement { strictness: Strictness::AskUnmentioned, is_open: false, user_allows: false };
+    let (level, judgement) = fold(judgements).unwrap_or((0, unmentioned));
     let decided = lists.into_iter().nth(level).unwrap_or_default();
     CallVerdict {
         strictness: judgement.strictness,
-        is_matched: judgement.is_matched,
+        is_matched: is_matched(&decided),
         user_allows: judgement.user_allows,
         level,
         decisive: decided
@@ -221,14 +219,18 @@ fn decide_explicit(chain: &[Arc<Rules>], call: &Call<'_>, touched: &[Touched<'_>
     }
 }
 
+fn is_matched(decided: &[Decided]) -> bool {
+    decided.iter().any(|decided| decided.ruling.rule.is_some())
+}
+
 /// What one list says of a call. Without a rule, only an exempt command is allowed.
-fn judgement(decided: &[Decided]) -> Judgement {
+fn judgement(decided: &[Decided], requires_nothing: bool) -> Judgement {
     let is_exempt = |ruling: &Ruling| ruling.rule.is_none() && ruling.action == Action::Allow;
     let rulings = || decided.iter().map(|decided| &decided.ruling);
     let mut judged = rulings().filter(|ruling| !is_exempt(ruling)).peekable();
     Judgement {
         strictness: rulings().map(Strictness::of).max().unwrap_or(Strictness::Allow),
-        is_matched: rulings().any(|ruling| ruling.rule.is_some()),
+        is_open: requires_nothing && !is_matched(decided),
         user_allows: judged.peek().is_some() && judged.all(|ruling| ruling.user_allows),
     }
 }
