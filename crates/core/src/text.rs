@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 
+use toolwright_fs::whole_characters;
+
 /// The text of at most `limit` bytes. Decoding makes three bytes of one that is not UTF-8, so bytes
 /// within the limit may become a text that is not, which is cut.
 #[must_use]
 pub fn within(bytes: Vec<u8>, limit: usize) -> String {
     let mut text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    text.truncate(boundary(text.as_bytes(), limit));
+    if text.len() > limit {
+        text.truncate(whole_characters(&text.as_bytes()[..limit]));
+    }
     text
 }
 
@@ -18,20 +22,9 @@ pub fn clipped(line: &[u8], limit: usize) -> Cow<'_, str> {
     if line.len() <= limit {
         return String::from_utf8_lossy(line);
     }
-    let mut text = within(line[..boundary(line, limit)].to_vec(), limit);
+    let mut text = within(line[..whole_characters(&line[..limit])].to_vec(), limit);
     text.push('…');
     Cow::Owned(text)
-}
-
-/// The last index up to `limit` at which no character of UTF-8 is cut. Other bytes are cut at `limit`.
-fn boundary(bytes: &[u8], limit: usize) -> usize {
-    let is_continuation = |index: usize| bytes[index] & 0b1100_0000 == 0b1000_0000;
-    if limit >= bytes.len() {
-        return bytes.len();
-    }
-    // A character has at most three continuation bytes.
-    let start = limit.saturating_sub(3)..=limit;
-    start.rev().find(|index| !is_continuation(*index)).unwrap_or(limit)
 }
 
 #[cfg(test)]

@@ -123,7 +123,8 @@ fn credential_stores_are_closed_unless_a_pattern_names_them() {
     let everything = policy(json!({ "fs": { "read": ["/**"] } }));
     for store in stores::of_process(|_| false) {
         assert!(!everything.allows(Access::Read, &store), "{store:?}");
-        let named = policy(json!({ "fs": { "read": [format!("{}/**", store.display())] } }));
+        let pattern = format!("{}/**", store.display());
+        let named = policy(json!({ "fs": { "read": [pattern, "{workspace}/**"] } }));
         assert!(named.allows(Access::Read, &store), "{store:?}");
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 
+use toolwright_fs::whole_characters;
+
 /// From this limit on, cut output keeps its end too, after a line that states what is missing.
 /// Below it, that line would be most of the output.
 const BOTH_ENDS_FROM: usize = 1024;
@@ -146,18 +148,6 @@ fn marker(missing: u64) -> String {
 /// Whether a byte can only stand inside a character.
 fn continues(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
-}
-
-/// The length of `bytes` without a character that has only begun at its end. Bytes that are not
-/// UTF-8 anyway stay.
-pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
-    (1..=3.min(bytes.len()))
-        .map(|back| bytes.len() - back)
-        .find(|&at| {
-            std::str::from_utf8(&bytes[at..])
-                .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
-        })
-        .unwrap_or(bytes.len())
 }
 
 #[cfg(test)]

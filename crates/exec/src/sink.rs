@@ -1,6 +1,6 @@
 //! Output while the command runs.
 
-use crate::capture::whole_characters;
+use toolwright_fs::whole_characters;
 
 /// Which pipe something came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

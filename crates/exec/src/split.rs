@@ -5,8 +5,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use toolwright_fs::whole_characters;
+
 use crate::cancel::{CancelSource, Waker};
-use crate::capture::whole_characters;
 use crate::sink::{Chunk, Sink, Stream};
 
 /// Takes the whole of an output whose beginning did not hold it.

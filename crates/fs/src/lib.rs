@@ -88,7 +88,7 @@ pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};
 pub use locate::Located;
 pub use open_target::{OpenTarget, Opener, Roots, TargetKind};
-pub use range::{Range, is_binary};
+pub use range::{Range, is_binary, whole_characters};
 pub use read::read;
 pub use remove::abandoned::remove_abandoned;
 pub use remove::remove_tree;

@@ -117,8 +117,9 @@ fn first_character(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length without a character that has only begun at the end.
-pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
+/// The length of `bytes` without a character that is cut at the end. Bytes that are not UTF-8 stay.
+#[must_use]
+pub fn whole_characters(bytes: &[u8]) -> usize {
     (1..CHARACTER.min(bytes.len() + 1))
         .map(|back| bytes.len() - back)
         .find(|&at| {

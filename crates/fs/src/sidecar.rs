@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 
+use crate::range::whole_characters;
+
 /// A file that is filled up to a limit. What is left of it is whoever's who owns the directory.
 #[derive(Debug)]
 pub struct Sidecar {
@@ -55,12 +57,7 @@ impl Sidecar {
             return Ok(true);
         }
         self.full = true;
-        // Not in the middle of a character.
-        let mut end = room;
-        while end > 0 && end + 3 > room && bytes[end] & 0b1100_0000 == 0b1000_0000 {
-            end -= 1;
-        }
-        self.put(&bytes[..end])?;
+        self.put(&bytes[..whole_characters(&bytes[..room])])?;
         let limit = self.limit;
         self.put(format!("\n[stopped here: the limit of {limit} bytes is reached]\n").as_bytes())?;
         Ok(false)
