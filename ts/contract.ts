@@ -1,8 +1,7 @@
 /** `toolwright/contract`: the locked tools, capabilities, permissions and envelopes. */
 export { createSession } from './contract/session/create-session.js'
-export type { CallOptions, Session } from './contract/session/session.js'
-export type { SessionOptions } from './contract/session/session-options.js'
-export type { SessionHost } from './contract/session/session-options.js'
+export type { CallOptions, Session, PrepareStep } from './contract/session/session.js'
+export type { SessionOptions, SessionHost } from './contract/session/session-options.js'
 export type { SessionSandbox } from './contract/call/scope.js'
 export type {
   ShellName,
@@ -26,6 +25,7 @@ export type {
   FetchOptions,
   WebPage,
   WebSearchResult,
+  ToolMatch,
 } from './contract/registry/tool-runtime.js'
 export {
   builtInTools,
@@ -38,12 +38,10 @@ export type { AgentDefinition, AgentManifest } from './contract/agents/manifest.
 export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/session/child-agent.js'
 export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
 export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
-export type { PrepareStep } from './contract/session/session.js'
 export type { SkillEntry } from './contract/skills/skill-index.js'
 export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'
 export type { ToolChoice } from './contract/registry/tool-choice.js'
 export type { ToolSearchOptions } from './contract/registry/tool-catalog.js'
-export type { ToolMatch } from './contract/registry/tool-runtime.js'
 export {
   defineContractTool,
   type CallTarget,
@@ -59,8 +57,14 @@ export {
   type LockedToolId,
   type AcpToolKind,
 } from './contract/registry/tool-ids.js'
-export { contractCodes, ContractFailure, type CodeClass, type ContractCode } from './contract/registry/codes.js'
-export type { Envelope, Metadata } from './contract/registry/envelope.js'
+export {
+  contractCodes,
+  ContractFailure,
+  type CodeClass,
+  type ContractCode,
+  type Envelope,
+  type Metadata,
+} from './contract/registry/envelope.js'
 export { defaultLimits, type Limits } from './contract/registry/limits.js'
 export type {
   ArgPattern,

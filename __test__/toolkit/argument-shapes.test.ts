@@ -2,7 +2,7 @@ import { builtInTools } from 'toolwright/contract'
 import { expect, test } from 'vitest'
 import { ArgumentProblem, structureCopy } from '../../ts/core/argument-copy.ts'
 import { loadArgumentChecks } from '../../ts/contract/call/argument-checks/argument-checks.ts'
-import { ContractFailure } from '../../ts/contract/registry/codes.ts'
+import { ContractFailure } from '../../ts/contract/registry/envelope.ts'
 import { snapshotArguments } from '../../ts/contract/registry/call-arguments.ts'
 import { runs, seed } from '../support/randomised.ts'
 

@@ -12,6 +12,14 @@ const BELOW = {
   'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit'],
 }
 
+/** The folders of a room in which a folder imports only those before it. */
+const ORDER = {
+  'ts/contract': [
+    ...['registry', 'web', 'mcp', 'skills', 'permissions', 'tools', 'agents', 'watchdogs', 'journal', 'call', 'session'],
+    ...['acp', 'testing'],
+  ],
+}
+
 const IMPORT = /\bfrom\s*['"](\.[^'"]+)['"]/g
 
 const isWithin = (room, file) => file.startsWith(`${room}/`)
@@ -34,7 +42,11 @@ export function* importsAgainstTheOrder(files, read) {
     for (const [, specifier] of read(file).matchAll(IMPORT)) {
       const target = normalize(join(dirname(file), specifier)).replace(/\.js$/, '.ts')
       if (!target.startsWith('ts/')) continue
-      if (isWithin(room, target) && roomOf(target) === room) continue
+      if (isWithin(room, target) && roomOf(target) === room) {
+        const [from, to] = [file, target].map((path) => ORDER[room]?.indexOf(path.slice(room.length + 1).split('/')[0]) ?? 0)
+        if (from === -1 || to > from) yield `${file}: a folder of ${room} may not import ${target}`
+        continue
+      }
       if (!isEntry(target) && BELOW[room].includes(roomOf(target))) continue
       yield `${file}: ${room} may not import ${target}`
     }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ContractFailure } from '../../../ts/contract/registry/codes.ts'
+import { ContractFailure } from '../../../ts/contract/registry/envelope.ts'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { runs, seed } from '../../support/randomised.ts'

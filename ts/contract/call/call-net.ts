@@ -1,5 +1,5 @@
 import type { CallScope } from './access-controller.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { RuntimeNet } from '../registry/tool-runtime.js'
 import { headOf } from '../registry/limited-output.js'
 import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from '../web/search-provider.js'

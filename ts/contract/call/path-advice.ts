@@ -2,8 +2,8 @@ import { join, relative } from 'node:path'
 import { ToolError } from '../../core/errors.js'
 import { entriesIn, type NearEntry, nearPath } from '../../core/near-paths.js'
 import type { CallTarget } from '../registry/contract-tool.js'
-import { escapeGlob } from '../permissions/suggested-rules.js'
-import { ContractFailure } from '../registry/codes.js'
+import { escapeGlob } from '../permissions/prompt.js'
+import { ContractFailure } from '../registry/envelope.js'
 
 /** The facts that advice about a path may use. */
 export interface PathSurroundings {

@@ -1,5 +1,5 @@
 import type { AskedQuestion } from '../registry/tool-runtime.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 
 /** The failure of `question` without a user. It is the same for every call. */
 export const QUESTION_HEADLESS_MESSAGE =

@@ -2,7 +2,7 @@ import type { ShellName } from '../registry/tool-runtime.js'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 import { invalid } from '../../core/options.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { ContractAddon } from '../permissions/session-policy.js'
 
 /** The shell of a session. It does not change. */

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Awaitable, ToolCallRow } from '../../journal/journal-store.js'
 import { isLarge, largeValue, textDigest } from '../../core/large-values.js'
 import { asJson, largeInput, type RecordedInput, textWithoutQuotes } from '../../journal/calls/recorded-values.js'
-import { type ContractCode, contractCodes } from '../registry/codes.js'
-import { type Envelope, errorEnvelope } from '../registry/envelope.js'
+import { type ContractCode, contractCodes, type Envelope, errorEnvelope } from '../registry/envelope.js'
 
 /** Arguments that hold texts of files, by tool. A journal does not store these texts. */
 const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'], edit: ['old_string', 'new_string'] }

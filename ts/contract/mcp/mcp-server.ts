@@ -1,8 +1,7 @@
 import { unlessAborted, withinTime } from '../../core/abort.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { McpConnection, ServerTool } from './mcp-connection.js'
-import { MAX_MESSAGE_BYTES } from './message-limit.js'
-import { MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
+import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
 
 /** The delays before a server that is down is tried again. The last one repeats. */

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { McpServer } from './mcp-server.js'
 import { mcpTools, McpToolIds } from './mcp-tools.js'

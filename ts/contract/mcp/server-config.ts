@@ -26,6 +26,8 @@ export interface McpHttpServer extends McpServerCommon {
   headers?: Record<string, string> | undefined
 }
 
+/** The maximum size of an answer or message of a server, since the client reads all of it into memory. */
+export const MAX_MESSAGE_BYTES = 10_000_000
 /** The default time limit of a server. */
 export const MCP_TIMEOUT_MS = 30_000
 

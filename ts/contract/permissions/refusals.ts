@@ -1,4 +1,4 @@
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { PermissionRules, Subject, SubjectVerdict } from './rule-store.js'
 
 /**

@@ -1,5 +1,5 @@
 import { type ArgumentLimits, ArgumentProblem, jsonCopy } from '../../core/argument-copy.js'
-import { ContractFailure } from './codes.js'
+import { ContractFailure } from './envelope.js'
 
 /** The arguments of a call at the moment it was made. Later changes by the caller do not reach them. */
 export interface ArgumentSnapshot {

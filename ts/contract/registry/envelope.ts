@@ -1,6 +1,6 @@
 import { type ContractCode, contractCodeOf, contractCodes } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
-import { ContractFailure } from './codes.js'
+import { checked } from '../../core/options.js'
 
 /** The metadata of an envelope. */
 export interface Metadata {
@@ -62,3 +62,25 @@ export function thrownText(error: unknown): string {
     return 'The tool failed with something that has no text.'
   }
 }
+
+export { type CodeClass, type ContractCode, contractCodes } from '../../core/codes.js'
+
+/** A failure with its code: what a tool throws to say more than that it failed. */
+export class ContractFailure extends Error {
+  override readonly name = 'ContractFailure'
+  /** The `metadata.code` of the envelope. */
+  readonly code: ContractCode
+
+  constructor(code: ContractCode, message: string, options?: ErrorOptions) {
+    super(...checked('ContractFailure', () => [message && String(message), options === undefined ? {} : { ...options }] as const))
+    this.code = code
+    Object.defineProperty(this, mark, { value: true, enumerable: false })
+  }
+
+  /** True for a failure of this or any other installed copy of the package. */
+  static isInstance(value: unknown): value is ContractFailure {
+    return typeof value === 'object' && value !== null && mark in value
+  }
+}
+
+const mark = Symbol.for('toolwright.contract-failure')

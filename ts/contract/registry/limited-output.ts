@@ -1,5 +1,4 @@
-import { type Outcome, thrownText } from './envelope.js'
-import { ContractFailure } from './codes.js'
+import { type Outcome, thrownText, ContractFailure } from './envelope.js'
 
 /** The result of a tool that keeps to its own limit. */
 export class LimitedOutput {

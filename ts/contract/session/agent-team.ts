@@ -1,7 +1,6 @@
 import type { LanguageModel } from 'ai'
 import { unlessAborted, withinTime } from '../../core/abort.js'
-import { ContractFailure } from '../registry/codes.js'
-import { thrownText } from '../registry/envelope.js'
+import { ContractFailure, thrownText } from '../registry/envelope.js'
 import type { TaskEnd } from '../journal/background-record.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { Session } from './session.js'

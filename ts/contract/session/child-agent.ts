@@ -1,6 +1,6 @@
 import type { LanguageModel } from 'ai'
 import { checked, invalid } from '../../core/options.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { Session } from './session.js'
 import type { AgentDefinition } from '../agents/manifest.js'
 

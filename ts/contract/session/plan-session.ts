@@ -1,6 +1,5 @@
 import { checked } from '../../core/options.js'
-import { checkAgentMeaning } from '../agents/compile-manifest.js'
-import { unknownPermissions } from '../agents/unknown-permissions.js'
+import { checkAgentMeaning, unknownPermissions } from '../agents/compile-manifest.js'
 import type { MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
 import type { Host, Scope } from '../call/scope.js'

@@ -1,6 +1,6 @@
 import type { ToolSet } from 'ai'
 import { agentList, agentsForTasks } from '../agents/manifest.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import { type ContractTool, hasSideEffect } from '../registry/contract-tool.js'
 import { type CallTool, modelTools } from '../registry/model-tools.js'
 import type { RegisteredTool } from '../call/run-call.js'

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { FoundSkill, SkillPlaces } from './discover-skills.js'
 
 /** A skill as it is shown to a model. */

@@ -1,4 +1,4 @@
-import { contractCodes } from '../registry/codes.js'
+import { contractCodes } from '../registry/envelope.js'
 
 /** Why a value is no envelope; `undefined` when it is one. */
 export function envelopeProblem(value: unknown): string | undefined {

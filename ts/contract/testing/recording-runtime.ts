@@ -1,5 +1,5 @@
 import { checked, givenOptions } from '../../core/options.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import { defaultLimits, type Limits } from '../registry/limits.js'
 import { checkAnswers } from '../call/questions.js'
 import type { Todo, CommandEnd, ToolRuntime } from '../registry/tool-runtime.js'

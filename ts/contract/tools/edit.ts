@@ -1,4 +1,4 @@
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { parameters, pathParameter } from './parameters.js'
 

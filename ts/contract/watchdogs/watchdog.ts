@@ -1,6 +1,5 @@
 import { checked, checkFunction } from '../../core/options.js'
-import { ContractFailure } from '../registry/codes.js'
-import { thrownText } from '../registry/envelope.js'
+import { ContractFailure, thrownText } from '../registry/envelope.js'
 import type { AgentManifest } from '../agents/manifest.js'
 import { withinTime } from '../../core/abort.js'
 

@@ -1,5 +1,5 @@
 import type { FetchOptions, WebPage } from '../registry/tool-runtime.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import { decodeText, isHtml, isTextType, parseContentType } from './decode-text.js'
 import { dial, type WebRequest, type WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 
 const known: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name is not known',

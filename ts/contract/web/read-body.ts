@@ -1,7 +1,7 @@
 import { Readable, pipeline, type Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { unlessAborted } from '../../core/abort.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'
 

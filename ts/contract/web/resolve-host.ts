@@ -1,7 +1,7 @@
 import type * as Addresses from 'ipaddr.js'
 import { lookup as systemLookup } from 'node:dns/promises'
 import { unlessAborted } from '../../core/abort.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 import type { RequirementSet } from '../registry/requirements.js'
 import { networkFailure } from './network-failure.js'
 import { hostOf, portOf } from './web-url.js'

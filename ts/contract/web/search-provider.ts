@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { WebSearchResult } from '../registry/tool-runtime.js'
 import { invalid } from '../../core/options.js'
-import { ContractFailure } from '../registry/codes.js'
-import { thrownText } from '../registry/envelope.js'
+import { ContractFailure, thrownText } from '../registry/envelope.js'
 import { withinTime } from '../../core/abort.js'
 
 /** A search service of the host's choice. */

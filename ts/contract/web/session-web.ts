@@ -1,7 +1,7 @@
 import type { Limits } from '../registry/limits.js'
 import type { RequirementSet } from '../registry/requirements.js'
 import type { WebSearchProvider } from './search-provider.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 
 /** The web access that the calls of a session share. Its subagents share the same counters. */
 export class SessionWeb {

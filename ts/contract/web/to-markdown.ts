@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { unlessAborted } from '../../core/abort.js'
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 
 /** How many pages are converted at once. Each takes a thread and its memory. */
 const MAX_CONCURRENT = 2

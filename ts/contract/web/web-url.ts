@@ -1,4 +1,4 @@
-import { ContractFailure } from '../registry/codes.js'
+import { ContractFailure } from '../registry/envelope.js'
 
 /**
  * A URL that may be fetched, or the place of a redirect. The parser of the URL standard turns every spelling of

@@ -1,7 +1,7 @@
 import { argumentAdvice } from './argument-advice.js'
 import { type ArgumentSize, type SchemaCost, schemaCost } from './schema-cost.js'
 import type { FindProblems } from './schema-problems.js'
-import { ContractFailure } from '../../registry/codes.js'
+import { ContractFailure } from '../../registry/envelope.js'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 import { Worker } from 'node:worker_threads'
 import { unlessAborted } from '../../../core/abort.js'

@@ -1,4 +1,4 @@
-import { ContractFailure } from '../../registry/codes.js'
+import { ContractFailure } from '../../registry/envelope.js'
 import { invalid } from '../../../core/options.js'
 import { hostOf, portOf } from '../web-url.js'
 
