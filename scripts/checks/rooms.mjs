@@ -15,8 +15,19 @@ const BELOW = {
 /** The folders of a room in which a folder imports only those before it. */
 const ORDER = {
   'ts/contract': [
-    ...['registry', 'web', 'mcp', 'skills', 'permissions', 'tools', 'agents', 'watchdogs', 'journal', 'call', 'session'],
-    ...['acp', 'testing'],
+    'registry',
+    'web',
+    'mcp',
+    'skills',
+    'permissions',
+    'tools',
+    'agents',
+    'watchdogs',
+    'journal',
+    'call',
+    'session',
+    'acp',
+    'testing',
   ],
 }
 

@@ -3,7 +3,7 @@ import { ToolError } from '../../core/errors.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/checks.js'
-import { checked, checkText, givenOptions } from '../../core/options.js'
+import { accepted, checked, checkText, optional, parseOptions } from '../../core/options.js'
 import { nativeArgsHash } from '../../core/native.js'
 import { builtInTools } from '../tools/built-in-tools.js'
 import { checkTool, type ContractTool } from '../registry/contract-tool.js'
@@ -52,11 +52,16 @@ export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
  * @throws {ToolError} INVALID_INPUT for an unknown session and for invalid options.
  */
 export async function replaySession(journal: Journal, sessionId: string, options: ReplaySessionOptions = {}): Promise<SessionReplay> {
-  const { tools = [] } = givenOptions('replaySession', options, ['tools'])
+  const checks = {
+    tools: optional(
+      accepted<NonNullable<ReplaySessionOptions['tools']>>((_, value) => checkToolOption(value)),
+      [],
+    ),
+  }
+  const { tools } = parseOptions('replaySession', options, checks)
   checked('replaySession', () => {
     checkJournal(journal)
     checkText('sessionId', sessionId)
-    checkToolOption(tools)
     for (const tool of ownTools(tools)) checkTool(tool)
   })
   const all = [...builtInTools, ...ownTools(tools)]

@@ -13,7 +13,7 @@ import type { ContractTool } from '../registry/contract-tool.js'
 import { SessionRecorder } from '../journal/session-recorder.js'
 import type { SessionRequirements } from '../registry/requirements.js'
 import { runCall } from '../call/run-call.js'
-import { checkSessionOptions, sessionOptionNames, type SessionOptions } from './session-options.js'
+import { parseSessionOptions, type SessionOptions } from './session-options.js'
 import { SessionTools } from './session-tools.js'
 import { projectInstructions } from '../skills/project-instructions.js'
 import type { SkillEntry } from '../skills/skill-index.js'
@@ -23,8 +23,7 @@ const CLOSE_MS = 5_000
 
 /** Opens a session; with a lineage, that of a subagent. */
 export async function openSession(given: SessionOptions, lineage?: Lineage): Promise<Session> {
-  const options = givenOptions('createSession', given, sessionOptionNames)
-  checked('createSession', () => checkSessionOptions(options))
+  const options = parseSessionOptions(given)
   const { id = uuidV7(), journal, onRecord } = options
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const plan = await planSession(id, options, openChild, lineage)

@@ -1,7 +1,21 @@
 import type { LanguageModel } from 'ai'
 import { checkJournal } from '../../journal/checks.js'
 import type { Journal } from '../../journal/journal.js'
-import { checkNames, invalid, isNames, isPlain } from '../../core/options.js'
+import {
+  accepted,
+  boolean,
+  callable,
+  type Check,
+  checked,
+  checkNames,
+  type Checks,
+  invalid,
+  isNames,
+  isPlain,
+  optional,
+  parseOptions,
+  paths,
+} from '../../core/options.js'
 import { parseSandbox } from '../../core/sandbox.js'
 import { parseEnvironment } from '../../core/environment.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
@@ -105,46 +119,81 @@ export interface SessionOptions {
   onRecord?: ((part: RecordPart) => unknown) | undefined
 }
 
-/** The names of {@link SessionOptions}. */
-export const sessionOptionNames =
-  `id workspace adHoc manifestRoots userData manifest tools permissions onRule watchdog host headless ceiling limits sandbox journal
-   onRecord skills toolSearch enabledMcpServers model shell`.split(/\s+/u)
-const ofSession = ['watchdog', 'onRule', 'onRecord']
-const ofHost = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
+/** A check that needs no name: its messages have one. */
+const by = <T>(check: (value: unknown) => void): Check<T> => accepted((_, value) => check(value))
+
+const checks: Checks<SessionOptions> = {
+  id: optional(
+    by((id) => {
+      if (typeof id !== 'string' || id === '' || id.includes('\0')) throw invalid('id must be a non-empty string.')
+    }),
+  ),
+  workspace: by((workspace) => {
+    if (!isNames(typeof workspace === 'string' ? [workspace] : workspace)) throw invalid('workspace must be a path or an array of paths.')
+  }),
+  adHoc: optional(by((list) => paths(list, 'adHoc'))),
+  manifestRoots: optional(by((list) => paths(list, 'manifestRoots'))),
+  userData: optional(
+    by((path) => {
+      if (!isNames([path])) throw invalid('userData must be a path.')
+    }),
+  ),
+  manifest: by(checkManifest),
+  tools: optional(by(checkToolOption)),
+  permissions: optional(by(checkRuleLists)),
+  onRule: optional(callable()),
+  watchdog: optional(callable()),
+  host: optional(by(checkHost)),
+  headless: optional(boolean),
+  ceiling: optional(
+    by((ceiling) => {
+      const problem = findRequirementProblem(ceiling)
+      if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
+    }),
+  ),
+  limits: optional(by((limits) => checkNames('limits.', limits, Object.keys(defaultLimits)))),
+  sandbox: optional(by(checkSessionSandbox)),
+  journal: optional(by(checkJournal)),
+  onRecord: optional(callable()),
+  skills: optional(by(checkSkillOptions)),
+  toolSearch: optional(by(resolveToolSearch)),
+  enabledMcpServers: optional(
+    by((names) => {
+      if (!isNames(names)) throw invalid('enabledMcpServers must be names of servers.')
+    }),
+  ),
+  model: optional(accepted(checkModel)),
+  shell: optional(
+    by((shell) => {
+      if (!isShellName(shell)) throw invalid("shell must be 'bash' or 'sh'.")
+    }),
+  ),
+}
 
 /** @throws {ToolError} INVALID_INPUT for invalid and for misspelt options: a misspelt option must not leave open what it was to close. */
-export function checkSessionOptions(options: SessionOptions): void {
-  const { id, workspace, adHoc = [], manifestRoots = [], userData, manifest, tools = [], headless, ceiling, host = {}, journal } = options
-  if (id !== undefined && (typeof id !== 'string' || id === '' || id.includes('\0'))) throw invalid('id must be a non-empty string.')
-  if (typeof workspace === 'string' ? !isNames([workspace]) : !isNames(workspace))
-    throw invalid('workspace must be a path or an array of paths.')
-  if (!isNames(adHoc)) throw invalid('adHoc must be an array of paths.')
-  if (!isNames(manifestRoots)) throw invalid('manifestRoots must be an array of paths.')
-  if (userData !== undefined && !isNames([userData])) throw invalid('userData must be a path.')
-  checkManifest(manifest)
-  checkSkillOptions(options.skills ?? {})
-  resolveToolSearch(options.toolSearch ?? {})
-  checkEnabled(options.enabledMcpServers ?? [], manifest.mcpServers ?? {})
-  checkToolOption(tools)
-  if (headless !== undefined && typeof headless !== 'boolean') throw invalid('headless must be true or false.')
-  const problem = ceiling === undefined ? undefined : findRequirementProblem(ceiling)
-  if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
+export function parseSessionOptions(given: SessionOptions): SessionOptions {
+  const options = parseOptions('createSession', given, checks as Record<string, Check<unknown>>) as unknown as SessionOptions
+  const { enabledMcpServers = [], manifest } = options
+  const unknown = enabledMcpServers.find((name) => !Object.hasOwn(manifest.mcpServers ?? {}, name))
+  if (unknown === undefined) return options
+  return checked('createSession', () => {
+    throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
+  })
+}
+
+const hostFunctions = ['lookup', 'fetch', 'prompt', 'question', 'spawn'] as const
+const hostNames = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
+
+function checkHost(host: unknown): void {
   if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
   // A host may have other functions, but these would never be called there.
-  const misplaced = ofSession.find((name) => name in host)
+  const misplaced = ['watchdog', 'onRule', 'onRecord'].find((name) => name in host)
   if (misplaced !== undefined)
-    throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${ofHost.join(', ')}.`)
+    throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${hostNames.join(', ')}.`)
   // An instance of a class may have fields of its own.
-  if (isPlain(host)) checkNames('host.', host, ofHost)
-  checkFunctions('host', host, ['lookup', 'fetch', 'prompt', 'question', 'spawn'])
-  checkProviders(host.webSearch)
-  checkFunctions('', options, ofSession)
-  checkRuleLists(options.permissions ?? {})
-  checkSessionSandbox(options.sandbox ?? {})
-  if (options.shell !== undefined && !isShellName(options.shell)) throw invalid("shell must be 'bash' or 'sh'.")
-  if (options.limits !== undefined) checkNames('limits.', options.limits, Object.keys(defaultLimits))
-  if (options.model !== undefined) checkModel('model', options.model)
-  if (journal !== undefined) checkJournal(journal)
+  if (isPlain(host)) checkNames('host.', host, hostNames)
+  for (const name of hostFunctions) optional(callable())((host as SessionHost)[name], `host.${name}`)
+  checkProviders((host as SessionHost).webSearch)
 }
 
 function checkSessionSandbox(sandbox: unknown): void {
@@ -152,17 +201,4 @@ function checkSessionSandbox(sandbox: unknown): void {
   const { env, ...others } = sandbox as SessionSandbox
   parseSandbox(others, 'sandbox')
   if (env !== undefined) parseEnvironment(env, 'sandbox.env')
-}
-
-function checkEnabled(enabled: unknown, servers: object): void {
-  if (!isNames(enabled)) throw invalid('enabledMcpServers must be names of servers.')
-  const unknown = enabled.find((name) => !Object.hasOwn(servers, name))
-  if (unknown !== undefined) throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
-}
-
-function checkFunctions(where: string, holder: object, names: readonly string[]): void {
-  for (const name of names) {
-    const value = (holder as Record<string, unknown>)[name]
-    if (value !== undefined && typeof value !== 'function') throw invalid(`${where === '' ? '' : `${where}.`}${name} must be a function.`)
-  }
 }

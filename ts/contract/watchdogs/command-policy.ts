@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { givenOptions, invalid, isNames } from '../../core/options.js'
+import { optional, parseOptions, paths } from '../../core/options.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/programs.js'
 import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from './watchdog.js'
 
@@ -88,8 +88,7 @@ export interface CommandWatchdogOptions {
  * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog {
-  const { workspace = [] } = givenOptions('commandWatchdog', options, ['workspace'])
-  if (!isNames(workspace)) throw invalid('commandWatchdog: workspace must be an array of paths.')
+  const { workspace } = parseOptions('commandWatchdog', options, { workspace: optional(paths, []) })
   return ({ tool, args, commands = [] }) => {
     if (tool !== 'bash') return { action: 'allow' }
     const { workdir } = args as { workdir?: unknown }
@@ -103,9 +102,9 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
 
 function judge(command: WatchedCommand, isOut: (path: string) => boolean): Verdict {
   const { name, args } = wordsOf(command)
-  const paths = args.flatMap(pathsIn)
+  const operands = args.flatMap(pathsIn)
   if (destructive.has(name) || name.startsWith('mkfs.')) return { action: 'deny', reason: `${name} destroys what cannot be made again.` }
-  const system = writers.has(name) ? paths.find((path) => systemPath.test(path) && !harmless.has(path)) : undefined
+  const system = writers.has(name) ? operands.find((path) => systemPath.test(path) && !harmless.has(path)) : undefined
   if (system !== undefined) return { action: 'deny', reason: `${name} would change \`${system}\`, which belongs to the system.` }
   if (privilege.has(name)) return { action: 'ask', reason: `${name} takes other rights.` }
   if (fetchPrograms.has(name) || packagePrograms.has(name)) return { action: 'ask', reason: `${name} downloads.` }
@@ -116,7 +115,7 @@ function judge(command: WatchedCommand, isOut: (path: string) => boolean): Verdi
   const option = writtenByOption(name, args).flatMap(pathsIn).find(isOut)
   if (option !== undefined) return { action: 'ask', reason: `${name} would write to \`${option}\`, outside of the workspace.` }
   if (inspectors.has(name) || (name === 'git' && gitInspectors.has(args[0] ?? ''))) return { action: 'allow' }
-  const outside = writers.has(name) || mayWrite.has(name) ? paths.find(isOut) : undefined
+  const outside = writers.has(name) || mayWrite.has(name) ? operands.find(isOut) : undefined
   if (outside !== undefined) return { action: 'ask', reason: `${name} would write to \`${outside}\`, outside of the workspace.` }
   return { action: 'allow' }
 }
