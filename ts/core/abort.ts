@@ -3,7 +3,7 @@
  * if the work goes on.
  */
 
-/** A value, or a promise of it: who has the value at once need not make the caller wait. */
+/** A value, or a promise of it: work that is done already need not make the caller wait. */
 export type Awaitable<T> = T | PromiseLike<T>
 
 /** By its `then`, not by its class: another realm's promise has another class. */
@@ -59,7 +59,7 @@ export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal
 /**
  * Waits for `work` within a time limit and unless `signal` is aborted.
  *
- * @param work may ask for the signal that ends it. Most work is done at once and has no use for one.
+ * @param work may ask for the signal that ends it. Most work is done before it could use one.
  * @param late makes the error of the time limit.
  * @throws the signal's reason, or what `late` gives.
  */
@@ -123,7 +123,7 @@ export class TimeBudget {
   }
 }
 
-/** How many may work at once. Those who wait get a slot in the order in which they came. */
+/** Slots for concurrent work. Callers that wait get a slot in the order in which they came. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

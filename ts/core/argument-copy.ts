@@ -1,7 +1,7 @@
 /**
- * Copies of arguments, made once when a call comes in: what was judged is what is used, whatever the caller, a
- * watchdog or a recorder does with its own object meanwhile. A copy stops at the first limit, so that arguments of any
- * size and shape take a bounded time.
+ * Copies of arguments, made once when a call comes in: the call uses what was checked, even if the caller, a watchdog
+ * or a recorder changes its own object meanwhile. A copy stops at the first limit, so that arguments of any size and
+ * shape take a bounded time.
  */
 
 /** How large arguments may be. */
@@ -17,7 +17,7 @@ export interface ArgumentLimits {
 /** What is wrong with arguments, and where. */
 export class ArgumentProblem extends Error {
   override readonly name = 'ArgumentProblem'
-  /** The limit that they exceed; `undefined` for what cannot be an argument at all. */
+  /** The limit that is exceeded; `undefined` for a value that cannot be an argument at all. */
   readonly limit: keyof ArgumentLimits | undefined
 
   constructor(path: readonly (string | number)[], what: string, limit?: keyof ArgumentLimits) {
@@ -26,14 +26,14 @@ export class ArgumentProblem extends Error {
   }
 }
 
-/** A place within arguments, as a JSON pointer; of a long one the beginning. */
+/** The place of a value within arguments, as a JSON pointer; a long one is cut. */
 function pointerOf(path: readonly (string | number)[]): string {
   if (path.length === 0) return '/'
   const steps = path.slice(0, 8).map((step) => String(step).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1'))
   return `/${steps.join('/')}${path.length > steps.length ? '/…' : ''}`
 }
 
-/** A copy, and how much there is in it. */
+/** A copy and its size. */
 export interface ArgumentCopy {
   value: unknown
   values: number
@@ -63,7 +63,7 @@ export function structureCopy(value: unknown, limits: ArgumentLimits): ArgumentC
   return { value: copied, values: copier.values, characters: copier.characters }
 }
 
-/** A copy of a {@link jsonCopy} for somebody who may change it. */
+/** A copy of a {@link jsonCopy} for a receiver that may change it. */
 export function ownCopyOf<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(ownCopyOf) as T
@@ -76,7 +76,7 @@ export function ownCopyOf<T>(value: T): T {
 class Counter {
   values = 0
   characters = 0
-  /** Where the copier is. */
+  /** The path of the current value. */
   protected readonly path: (string | number)[] = []
   protected readonly limits: ArgumentLimits
 
@@ -84,7 +84,7 @@ class Counter {
     this.limits = limits
   }
 
-  /** What a getter or a proxy throws is told as what it is. */
+  /** Reports what a getter or a proxy throws as a problem of the arguments. */
   readable<T>(look: () => T): T {
     try {
       return look()
@@ -118,7 +118,7 @@ class Counter {
 }
 
 class JsonCopier extends Counter {
-  /** The objects that the copier is within. */
+  /** The objects around the current value. */
   readonly #above: unknown[] = []
 
   copy(value: unknown, key: string): unknown {
@@ -142,8 +142,8 @@ class JsonCopier extends Counter {
   #converted(value: object, key: string): unknown {
     const { toJSON } = value as { toJSON?: unknown }
     if (typeof toJSON !== 'function') return this.#object(value)
-    const given: unknown = Reflect.apply(toJSON, value, [key])
-    return typeof given === 'object' && given !== null ? this.#object(given) : this.copy(given, key)
+    const converted: unknown = Reflect.apply(toJSON, value, [key])
+    return typeof converted === 'object' && converted !== null ? this.#object(converted) : this.copy(converted, key)
   }
 
   #object(value: object): unknown {
@@ -156,7 +156,7 @@ class JsonCopier extends Counter {
 
   #array(array: readonly unknown[]): unknown[] {
     const { length } = array
-    // Before the first of them: the length says enough.
+    // Before the first element is read, since the length is enough.
     this.countValues(length)
     const copied = Array.from<unknown>({ length })
     for (let index = 0; index < length; index += 1) {
@@ -182,7 +182,7 @@ class JsonCopier extends Counter {
     return copied
   }
 
-  /** What JSON would make an empty object of, or an object of numbers, nobody meant. */
+  /** Refuses what JSON would turn into an empty object or an object of numbers, such as a map or bytes. */
   #checkKind(record: object): void {
     const prototype: unknown = Object.getPrototypeOf(record)
     if (prototype === Object.prototype || prototype === null) return
@@ -192,7 +192,7 @@ class JsonCopier extends Counter {
 }
 
 class StructureCopier extends Counter {
-  /** Copies by what they are of: what stands in two places is one object in the copy too. */
+  /** Copies by their originals: an object in two places is one object in the copy too. */
   readonly #known = new Map<object, unknown>()
 
   copy(value: unknown): unknown {
@@ -202,7 +202,7 @@ class StructureCopier extends Counter {
     if (known !== undefined) return known
     if (Array.isArray(value)) return this.#array(value)
     const prototype: unknown = Object.getPrototypeOf(value)
-    // That of another realm is no class either.
+    // Another realm's `Object.prototype` is no class either.
     const isPlain = prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype as object) === null
     if (!isPlain || Object.prototype.toString.call(value) !== '[object Object]') return value
     return this.#record(value as Record<PropertyKey, unknown>, prototype)
@@ -238,7 +238,7 @@ class StructureCopier extends Counter {
   }
 }
 
-/** Makes a property also where its name has a meaning of its own. */
+/** Sets a property, also by a name that has a meaning of its own. */
 function put(object: Record<PropertyKey, unknown>, key: PropertyKey, value: unknown): void {
   if (key !== '__proto__') object[key] = value
   else Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })

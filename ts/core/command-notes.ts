@@ -9,23 +9,23 @@ const expansion = /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`|~\/.*|~)$/su
 
 const pattern = /^[\w./@-]*[*?][\w./@*?-]*$/u
 
-/** Programs whose arguments are paths: a pattern among them was meant for a shell. */
-const takingPaths: ReadonlySet<string> = new Set(
+/** Programs that take paths: a pattern among their arguments was meant for a shell. */
+const pathPrograms: ReadonlySet<string> = new Set(
   'cat chmod chown cp diff du echo file head less ln ls mkdir mv node rm rmdir sort stat tail tar touch wc'.split(' '),
 )
 
 /**
- * What to say of shell syntax among the arguments of a program that is no shell: nothing has interpreted it. A model
- * means a pipe, and the program is given a `|`.
+ * A note about shell syntax among the arguments of a program that is no shell, which passes it on as text: the model
+ * means a pipe, and the program gets a `|`.
  */
 export function syntaxNote({ cmd, args }: { cmd: string; args?: readonly string[] | undefined }): string | undefined {
   if (typeof cmd !== 'string' || !Array.isArray(args) || shells.has(programName(cmd))) return undefined
-  const takesPaths = takingPaths.has(programName(cmd))
-  const found = args.find(
+  const takesPaths = pathPrograms.has(programName(cmd))
+  const syntax = args.find(
     (arg) => typeof arg === 'string' && (operator.test(arg) || expansion.test(arg) || (takesPaths && pattern.test(arg))),
   )
-  if (found === undefined) return undefined
-  const shown = found.length > 80 ? `${found.slice(0, 80)}…` : found
+  if (syntax === undefined) return undefined
+  const shown = syntax.length > 80 ? `${syntax.slice(0, 80)}…` : syntax
   return `\`${shown}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use cmd "sh" with args ["-c", "…"].`
 }
 
@@ -38,7 +38,7 @@ export function withSyntaxNote(error: unknown, input: { cmd: string; args?: read
   return new ToolError({ code, summary, details, cause, message, hint: error.hint === '' ? syntax : error.hint })
 }
 
-/** What a model is told of programs that a command had left in the background: nothing for none. */
+/** A note for the model about programs that a command had left in the background. */
 export function leftRunningNote(count: number): string | undefined {
   if (count === 0) return undefined
   const what = count === 1 ? '1 program left in the background was stopped' : `${count} programs left in the background were stopped`

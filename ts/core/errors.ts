@@ -32,7 +32,7 @@ export class ToolError extends Error {
   readonly code: ToolErrorCode
   /** What happened, in a few words, without place, code and hint. */
   readonly summary: string
-  /** Facts for programs; which ones, `docs/errors.md` says by code. */
+  /** Facts for programs; `docs/errors.md` lists them by code. */
   readonly details: Record<string, unknown>
   /** The next move, as a sentence; empty where there is none. */
   readonly hint: string
@@ -65,8 +65,8 @@ export function withHint(error: ToolError, hint: string): ToolError {
 }
 
 /**
- * A `TypeError`, which the documents of some functions ask for, that is a {@link ToolError} to whoever asks
- * `ToolError.isInstance`. Its message is the documents' own.
+ * A `TypeError`, as the documents of some functions ask for, that `ToolError.isInstance` accepts. Its message is the
+ * documents' own.
  */
 export function toolTypeError(summary: string, cause?: unknown): TypeError {
   const error = new TypeError(summary, cause === undefined ? undefined : { cause })

@@ -1,8 +1,8 @@
-/** What is too large for a row of a journal stands in it as its size and its hash, worked out while the event loop has its turns. */
+/** A value that is too large for a row of a journal is recorded by its size and hash, which are computed between turns of the event loop. */
 import { createHash, type Hash } from 'node:crypto'
 import { beginningOf } from './text.js'
 
-/** What is told in place of a large value. */
+/** What a row holds in place of a large value. */
 export interface LargeValue {
   /** Of its JSON, or of a text itself, in UTF-8. */
   bytes: number
@@ -10,24 +10,24 @@ export interface LargeValue {
   sha256: string
   /** How it begins. */
   head?: string
-  /** Why it is not here. */
+  /** Why the value itself is missing. */
   left_out: string
 }
 
-/** The most of a value that is written into a row as it is: text in UTF-16 code units, and values of any kind. */
+/** The limits of a value that a row holds as it is: text in UTF-16 code units, and values of any kind. */
 export const MOST_CHARACTERS = 1_000_000
-const MOST_VALUES = 50_000
-/** How deep values are written as JSON: much deeper, and JSON itself would fail. */
-const DEEPEST = 200
+const MAX_VALUES = 50_000
+/** How deep values are written as JSON, which would itself fail at a much greater depth. */
+const MAX_DEPTH = 200
 /** How much is hashed before the event loop has its turn. */
 const TURN = 1 << 19
-/** How much is looked at at all. */
-const MOST_STEPS = 5_000_000
+/** How many values are read at all. */
+const MAX_STEPS = 5_000_000
 const HEAD = 1_000
 
-/** Whether a value is too large, or too deep, to be written as JSON in one go. Stops at the limit. */
-export function isLarge(value: unknown, mostCharacters = MOST_CHARACTERS): boolean {
-  const left = { characters: mostCharacters, values: MOST_VALUES }
+/** Whether a value is too large, or too deep, to be written as JSON in one go. It stops at the limit. */
+export function isLarge(value: unknown, maxCharacters = MOST_CHARACTERS): boolean {
+  const left = { characters: maxCharacters, values: MAX_VALUES }
   return exceeds(value, left, [])
 }
 
@@ -36,8 +36,8 @@ function exceeds(value: unknown, left: { characters: number; values: number }, a
   if (typeof value === 'string') left.characters -= value.length
   if (left.values < 0 || left.characters < 0) return true
   if (typeof value !== 'object' || value === null) return false
-  if (above.length > DEEPEST) return true
-  // A cycle ends where it begins again.
+  if (above.length > MAX_DEPTH) return true
+  // A cycle is counted once.
   if (above.includes(value)) return false
   const bytes = bytesOf(value)
   if (bytes !== undefined) {
@@ -74,7 +74,7 @@ export async function textDigest(text: string): Promise<{ bytes: number; sha256:
   return digest.end()
 }
 
-/** Size and hash of a value's JSON, its names in order; what has no JSON is put into words. */
+/** Size and hash of a value's JSON with sorted names; a value without JSON is described. */
 export async function largeValue(value: unknown): Promise<LargeValue> {
   const left_out = 'It is too large for a row.'
   if (typeof value === 'string') return { ...(await textDigest(value)), head: beginningOf(value, HEAD), left_out }
@@ -91,11 +91,11 @@ class Digest {
   #waiting = ''
   #sinceTurn = 0
 
-  /** Whether it is the event loop's turn. */
+  /** Returns whether the event loop should get a turn. */
   add(part: string | Uint8Array): boolean {
     this.#sinceTurn += part.length + 100
     if (typeof part === 'string' && part.length < TURN / 8) {
-      // Few large updates take less time than many small ones.
+      // A few large updates are faster than many small ones.
       this.#waiting += part
       if (this.#waiting.length > TURN / 8) this.#flush()
     } else {
@@ -137,7 +137,7 @@ function* parts(text: string): Generator<string> {
 }
 
 /** The JSON of a value, part by part. */
-function* json(root: unknown, above: object[], steps = { left: MOST_STEPS }): Generator<string | Uint8Array> {
+function* json(root: unknown, above: object[], steps = { left: MAX_STEPS }): Generator<string | Uint8Array> {
   steps.left -= 1
   if (steps.left < 0) return yield 'null'
   if (typeof root === 'string') {
@@ -149,7 +149,7 @@ function* json(root: unknown, above: object[], steps = { left: MOST_STEPS }): Ge
   const bytes = bytesOf(root)
   if (bytes !== undefined) return yield* binary(bytes)
   if (typeof (root as { toJSON?: unknown }).toJSON === 'function') return yield JSON.stringify(root) ?? 'null'
-  if (above.includes(root) || above.length > DEEPEST) return yield '"[Circular]"'
+  if (above.includes(root) || above.length > MAX_DEPTH) return yield '"[Circular]"'
   above.push(root)
   if (Array.isArray(root)) {
     for (let index = 0; index < root.length; index += 1) {

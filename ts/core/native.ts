@@ -25,10 +25,10 @@ async function load(): Promise<typeof Addon> {
   if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
   try {
     const native = await import('../../index.js')
-    // Two calls at once may both come here; one of them is first.
+    // Two concurrent calls may both come here; the first one registers.
     if (loaded === undefined) {
       loaded = native
-      // The addon hears of the end of an environment by itself in Node, and does not in Bun.
+      // Node notifies the addon of the end of an environment, and Bun does not.
       process.once('exit', () => {
         native.stopCommands()
         for (const one of opened) one.deref()?.closeNow()
@@ -55,23 +55,23 @@ async function loadUnlessAborted(signal: AbortSignal | undefined): Promise<typeo
 export interface CallLimits {
   /** Stops the call. */
   signal?: AbortSignal | undefined
-  /** When the call is given up, whatever the system is doing. Unlimited without it. */
+  /** When the call is given up, even if the system hangs. @default no limit */
   timeoutMs?: number | undefined
   /** What is being done, for the message of a timeout. */
   what: string
   /**
-   * How long a call that changes something may still tell how it ended, after an abort or a
+   * How long a call that changes something may still report how it ended, after an abort or a
    * timeout. A call that only reads needs none.
    * @default 0
    */
   graceMs?: number | undefined
-  /** Told what a call had printed that was aborted: the reason of the signal is all that it throws. */
+  /** Called with what an aborted call had printed; the call itself throws the signal's reason. */
   onAborted?: ((output: string) => void) | undefined
 }
 
-/** Handles of calls that have ended without having been stopped: the next calls take them. */
+/** Handles of calls that ended without being stopped, for the next calls. */
 const unusedHandles: Addon.CancelHandle[] = []
-const MOST_UNUSED = 16
+const MAX_UNUSED = 16
 
 /**
  * Runs `start` with a cancel handle and gives its outcome without error and cancellation.
@@ -90,7 +90,7 @@ export async function call<O>(
     const watch = watchLimits(limits, cancel, reject)
     const settle = (result: O): void => {
       const wasUsed = watch.release()
-      if (!wasUsed && unusedHandles.length < MOST_UNUSED) unusedHandles.push(cancel)
+      if (!wasUsed && unusedHandles.length < MAX_UNUSED) unusedHandles.push(cancel)
       const { cancelled, output } = outcomeParts(result)
       if (!cancelled) return resolve(result)
       if (output !== undefined) limits.onAborted?.(output)
@@ -124,9 +124,9 @@ export function callLimited<O>(
   return slots.run(() => call(limits, start), limits.signal)
 }
 
-/** What reading without waiting may take of one turn of the event loop, so that many reads leave the others theirs. */
+/** How long cached reads may take of one turn of the event loop, so that many reads do not block it. */
 const NOWAIT_BUDGET_MS = 2
-/** After how long a turn counts as over where nobody says so: timers may be those of a test. */
+/** When a turn counts as over even if `setImmediate` has not fired: a test may have replaced the timers. */
 const TURN_MS = 10
 let current = { beganMs: 0, spentMs: 0 }
 let hasNewTurn = false
@@ -137,8 +137,8 @@ function newTurn(): void {
 }
 
 /**
- * What `look` finds without waiting: a file is in memory, and the event loop has not been held up
- * by others just now. `undefined` says nothing about the file.
+ * What `look` finds without waiting: a file is in memory, and earlier reads have not used up this turn of the event
+ * loop. `undefined` says nothing about the file.
  *
  * @throws the signal's reason when it is aborted.
  */
@@ -157,7 +157,7 @@ export function tryNowait<T>(signal: AbortSignal | undefined, look: (addon: type
   return seen ?? undefined
 }
 
-/** Files that this environment has open: what waits to be written is written when it ends. */
+/** Open files of this environment, which write what is pending when the environment ends. */
 const opened = new Set<WeakRef<{ closeNow(): void }>>()
 
 function closeAtExit(file: { closeNow(): void }): void {
@@ -165,7 +165,7 @@ function closeAtExit(file: { closeNow(): void }): void {
   opened.add(new WeakRef(file))
 }
 
-/** Opens a journal, and gives what the addon tells about it. */
+/** Opens a journal. */
 export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
   const addon = loaded ?? (await load())
   const native = new addon.NativeJournal()
@@ -183,7 +183,7 @@ export async function openNativeThreads(location: string, options: Addon.ThreadS
   return { native, path: JSON.parse(json) as string }
 }
 
-/** What gives the calls of one attempt of a task their identities. */
+/** The keys of the calls of one attempt of a task. */
 export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.CallKeys> {
   const addon = loaded ?? (await load())
   return new addon.CallKeys(task)
@@ -194,7 +194,7 @@ export async function nativeAddon(): Promise<typeof Addon> {
   return loaded ?? (await load())
 }
 
-/** The hash of arguments given as JSON. */
+/** The hash of arguments in JSON. */
 export async function nativeArgsHash(json: string): Promise<string> {
   return (loaded ?? (await load())).argsHash(json)
 }
@@ -225,11 +225,11 @@ export function unwrap<O>(outcome: O): Finished<O> {
   return outcome as Finished<O>
 }
 
-/** How long a command that is stopped may take to be gone before it is no longer waited for. */
+/** How long a reader that breaks off waits for the command to end. */
 const STOP_MS = 2_000
 
 /**
- * Runs a command whose output comes while it runs: yields its news, and gives its outcome.
+ * Runs a command and yields its output while it runs; returns its outcome.
  *
  * A reader that breaks off stops the command, and waits until it is gone.
  *
@@ -247,7 +247,7 @@ export async function* stream(
   const givenUp = new Promise<never>((_, reject) => {
     giveUp = reject
   })
-  givenUp.catch(() => undefined) // it is raced below, or nobody waits for it any more
+  givenUp.catch(() => undefined) // it may reject after the race below is over
   const watch = watchLimits(limits, cancel, giveUp)
   let command: Addon.BashStream | undefined
   let ended = false
@@ -279,7 +279,7 @@ async function drain(command: Addon.BashStream): Promise<void> {
 
 /**
  * Calls `giveUp` when the caller no longer waits: after an abort or a timeout, and the grace in which
- * the addon may still tell how the work ended.
+ * the addon may still report how the work ended.
  */
 function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (reason: unknown) => void) {
   const { signal, timeoutMs, graceMs = 0 } = limits

@@ -1,25 +1,25 @@
-/** The name that was probably meant: for hints, in options, arguments and paths. */
+/** The name that was probably meant, for hints in options, arguments and paths. */
 
 /** Names longer than this are not compared. */
-const LONGEST = 255
+const MAX_LENGTH = 255
 
 /** The name that takes the fewest changes of letters, where those are few; of equal ones the first. */
-export function nearestName(given: string, names: Iterable<string>): string | undefined {
-  if (given.length > LONGEST) return undefined
-  let found: string | undefined
-  let fewest = Math.min(3, Math.ceil(given.length / 3)) + 1
+export function nearestName(wrong: string, names: Iterable<string>): string | undefined {
+  if (wrong.length > MAX_LENGTH) return undefined
+  let nearest: string | undefined
+  let fewest = Math.min(3, Math.ceil(wrong.length / 3)) + 1
   for (const name of names) {
-    if (name.length > LONGEST || Math.abs(name.length - given.length) >= fewest) continue
-    const changes = distance(given, name)
+    if (name.length > MAX_LENGTH || Math.abs(name.length - wrong.length) >= fewest) continue
+    const changes = distance(wrong, name)
     if (changes < fewest) {
       fewest = changes
-      found = name
+      nearest = name
     }
   }
-  return found
+  return nearest
 }
 
-/** How many letters have to be changed, put in, taken out, or exchanged with the next one. */
+/** The Damerau-Levenshtein distance: letters changed, inserted, deleted, or exchanged with the next one. */
 function distance(from: string, to: string): number {
   let before: number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
@@ -27,10 +27,10 @@ function distance(from: string, to: string): number {
     const next = [at + 1]
     for (let index = 0; index < to.length; index += 1) {
       const isSame = from[at] === to[index]
-      let least = Math.min(cell(row, index) + (isSame ? 0 : 1), cell(row, index + 1) + 1, cell(next, index) + 1)
+      let fewest = Math.min(cell(row, index) + (isSame ? 0 : 1), cell(row, index + 1) + 1, cell(next, index) + 1)
       const isExchanged = at > 0 && index > 0 && from[at] === to[index - 1] && from[at - 1] === to[index]
-      if (isExchanged) least = Math.min(least, cell(before, index - 1) + 1)
-      next.push(least)
+      if (isExchanged) fewest = Math.min(fewest, cell(before, index - 1) + 1)
+      next.push(fewest)
     }
     before = row
     row = next

@@ -1,6 +1,6 @@
 import { ToolError } from './errors.js'
 
-/** A value that the call cannot be made with. */
+/** The error of a value that a call cannot be made with. */
 export function invalid(summary: string, details: Record<string, unknown> = {}): ToolError {
   return new ToolError({ code: 'INVALID_INPUT', summary, details, hint })
 }
@@ -8,7 +8,7 @@ export function invalid(summary: string, details: Record<string, unknown> = {}):
 const hint = 'Correct the value and call again.'
 
 /**
- * Checks what a public function was given.
+ * Checks the arguments of a public function.
  *
  * @param caller the function, for the reader of the message.
  * @throws {ToolError} INVALID_INPUT that names the caller: of `check`, and for a getter or a proxy that throws.
@@ -48,8 +48,7 @@ export function checkNames(where: string, options: unknown, known: readonly stri
 }
 
 /**
- * The options that a public function was given, each looked at once: what a getter says later may be another thing
- * than what was checked.
+ * The options of a public function, each read once.
  *
  * @throws {ToolError} INVALID_INPUT, as {@link checkNames} does.
  */
@@ -60,7 +59,7 @@ export function givenOptions<OPTIONS extends object>(caller: string, options: OP
   })
 }
 
-/** The values of these names, each looked at once. */
+/** The values of these names, each read once. */
 export function takenOptions<OPTIONS extends object>(options: OPTIONS, known: readonly string[]): OPTIONS {
   const values = known.map((name) => [name, options[name as keyof OPTIONS]] as const)
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as OPTIONS
@@ -82,7 +81,7 @@ export type Checks<OPTIONS> = { readonly [NAME in keyof Required<OPTIONS>]: Chec
 export type Parsed<CHECKS> = { [NAME in keyof CHECKS]: CHECKS[NAME] extends Check<infer T> ? T : never }
 
 /**
- * The options that a public function was given, checked and with their defaults, as an object of its own.
+ * The options of a public function, checked, copied and with their defaults.
  *
  * @throws {ToolError} INVALID_INPUT that names the caller.
  */
@@ -117,7 +116,7 @@ export function optional<T>(check: Check<T>, fallback?: T): Check<T | undefined>
   return (value, name) => (value === undefined ? fallback : check(value, name))
 }
 
-/** An option that another check accepts. */
+/** An option that a function checks by name and value. */
 export function accepted<T>(check: (name: string, value: unknown) => void): Check<T> {
   return (value, name) => {
     check(name, value)
@@ -194,7 +193,7 @@ export function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '' && !name.includes('\0'))
 }
 
-/** A copy of options that are lists and objects of plain values, which no caller can change afterwards. */
+/** A copy of lists and objects of plain values, which the caller cannot change afterwards. */
 export function ownCopy<OPTIONS extends object>(options: OPTIONS): OPTIONS {
   const copies = Object.entries(options).map(([name, value]: [string, unknown]) => {
     if (Array.isArray(value)) return [name, [...value]]

@@ -1,7 +1,7 @@
 import type { SandboxRequest } from '../../index.js'
 import { boolean, type Checks, group, oneOf, optional, paths, wholeNumber } from './options.js'
 
-/** How `bash` is confined. Nothing here can be reached by a model; the host decides. */
+/** How `bash` is confined. The host decides; a model can change nothing here. */
 export interface SandboxOptions {
   /**
    * Where commands may write: `root` is the root directory, `writableRoots` and a private temporary
@@ -52,7 +52,7 @@ export interface SandboxOptions {
   limits?: SandboxLimits | undefined
 }
 
-/** Bounds on what a command uses. `sandboxReport()` says by what each is held. */
+/** Bounds on what a command uses. `sandboxReport()` names what enforces each. */
 export interface SandboxLimits {
   /** Processes and threads of one command at once; 0 for no limit. @default 4096 */
   processes?: number | undefined
@@ -85,7 +85,7 @@ export const parseSandbox = group({
   limits: optional(group(limitChecks)),
 } satisfies Checks<SandboxOptions>)
 
-/** As the addon takes it. Defaults are left out: they cost nothing then. */
+/** The options as the addon takes them, without defaults, which would only cost time. */
 export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
   const request: SandboxRequest = { network: allowNetwork }
   if (sandbox === noSandboxOptions) return request

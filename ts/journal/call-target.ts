@@ -27,7 +27,7 @@ function words(args: unknown): string[] {
   return Array.isArray(args) ? args.map(String) : []
 }
 
-/** As a shell would take it for one word. */
+/** Quoted, where needed, as one word of a shell. */
 function quoted(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

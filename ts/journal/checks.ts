@@ -13,9 +13,9 @@ import {
 import type { JournalStore, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
 import type { Journal, TailOptions } from './journal.js'
 
-/** A whole number from `least`. @throws {ToolError} INVALID_INPUT */
-export function checkCount(name: string, value: unknown, least = 0): void {
-  if (!Number.isSafeInteger(value) || Number(value) < least) throw invalid(`${name} must be a whole number from ${least}.`)
+/** A whole number from `min`. @throws {ToolError} INVALID_INPUT */
+export function checkCount(name: string, value: unknown, min = 0): void {
+  if (!Number.isSafeInteger(value) || Number(value) < min) throw invalid(`${name} must be a whole number from ${min}.`)
 }
 
 /** @throws {ToolError} INVALID_INPUT for what names no task. */
@@ -54,10 +54,10 @@ export function checkRef(call: Omit<ToolCallRef, 'iteration' | 'row'> & { iterat
 }
 
 /** @throws {ToolError} INVALID_INPUT for what is no end of a call. */
-export function checkEnd(end: Partial<Omit<ToolCallEnd, 'status'>> & { status?: unknown }, usual?: string): void {
+export function checkEnd(end: Partial<Omit<ToolCallEnd, 'status'>> & { status?: unknown }, initial?: string): void {
   if (typeof end !== 'object' || end === null) throw invalid('The end of a call must be an object with a status.')
-  const { status = usual } = end
-  const known = [...(usual === undefined ? [] : [usual]), 'success', 'error', 'unknown']
+  const { status = initial } = end
+  const known = [...(initial === undefined ? [] : [initial]), 'success', 'error', 'unknown']
   if (!known.includes(status as string)) throw invalid(`status must be one of ${known.join(', ')}.`)
   checkTypes(end, 'string', ['outputJson', 'outputText', 'errorJson'])
   checkTypes(end, 'number', ['finishedAtMs'])
@@ -82,7 +82,7 @@ function checkTypes(holder: object, type: 'string' | 'number' | 'boolean', names
   }
 }
 
-/** Whether something can record calls, by what it can do. */
+/** Whether a value can record calls, judged by its methods. */
 export function isStore(value: unknown): value is JournalStore {
   return typeof value === 'object' && value !== null && typeof (value as JournalStore).insertToolCall === 'function'
 }

@@ -28,7 +28,7 @@ export interface ToolCallRef extends ToolCallKey {
   startedAtMs?: number | undefined
 }
 
-/** `started`, then how the call ended; `unknown` where nobody can tell. */
+/** `started`, then how the call ended; `unknown` where that is not known. */
 export type ToolCallStatus = 'started' | 'success' | 'error' | 'unknown'
 
 /** How a call ended. */
@@ -44,7 +44,7 @@ export interface ToolCallEnd {
   finishedAtMs?: number | undefined
   /** False for a call that was refused before it did anything: no effect to warn of. @default true */
   acted?: boolean | undefined
-  /** Whether output and error are kept whole, whatever the store's limit is. @default false */
+  /** Whether the store keeps output and error whole, beyond its limit. @default false */
   whole?: boolean | undefined
 }
 
@@ -59,7 +59,7 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   toolName: string
   /** @default 'started' */
   status?: ToolCallStatus | undefined
-  /** The arguments as JSON, as they are to be kept. */
+  /** The arguments as JSON, in the form to record. */
   inputJson?: string | null | undefined
   /** In milliseconds since 1970. @default now */
   startedAtMs?: number | undefined
@@ -71,7 +71,7 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   acceptsIdempotencyKey?: boolean | undefined
   /** Whether the tool has a `revert` handler. @default false */
   hasRevert?: boolean | undefined
-  /** The key that the tool was given. */
+  /** The key that the tool got. */
   idempotencyKey?: string | null | undefined
   /** An identity from outside, such as the AI SDK's `toolCallId`. */
   callToken?: string | null | undefined
@@ -91,7 +91,7 @@ export interface ToolCallRow extends ToolCallKey {
   /** The output as JSON; the beginning of it, in a frame, when `isCut`. */
   outputJson: string | null
   startedAtMs: number
-  /** `null` while the call runs, and where nobody knows. */
+  /** `null` while the call runs, and where it is not known. */
   finishedAtMs: number | null
   status: ToolCallStatus
   /** The status in the words of the program that wrote the row. */
@@ -135,7 +135,7 @@ export interface RunSummary {
 
 /** What `recover` found. */
 export interface RecoveredCalls {
-  /** Numbers of rows that were `started` and are `unknown` now: nobody is left who could tell. */
+  /** Numbers of rows that were `started` and are `unknown` now, because their process has ended. */
   calls: number[]
   /** Numbers of rows that were `reverting` and are `revert-failed` now. */
   reverts: number[]
@@ -147,18 +147,18 @@ export interface RecoveredCalls {
 
 /** The right to run an attempt of a task. */
 export interface TaskLock {
-  /** Gives it back. The end of the process does so too. */
+  /** Releases the lock. The end of the process does so too. */
   release(): void | PromiseLike<void>
 }
 
-/** The answer to who wants to undo a call: it is theirs, or why not. */
+/** The answer to a claim to undo a call: the call, or why it was refused. */
 export type RevertClaim = { won: ToolCallRow } | { taken: string } | { nothing: string }
 
 /** How calls are listed. */
 export interface ListOptions {
   /**
    * Without outputs (`outputJson` is `null`), and without what is long of arguments and errors: `rows`
-   * gives all of those that are wanted. A store may leave it aside. @default false
+   * gives the whole rows. A store may ignore this option. @default false
    */
   outline?: boolean | undefined
 }
@@ -192,7 +192,7 @@ export interface JournalStore {
   updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void>
   /** The calls of a task, by attempt and sequence number. */
   listToolCalls(runId: string, nodeId: string, iteration: number, options?: ListOptions): Promise<ToolCallRow[]>
-  /** The calls of a run as they began; the other way round with `reverse`. */
+  /** The calls of a run in the order in which they began; `reverse` reverses it. */
   listRun(runId: string, options?: ListRunOptions): Promise<ToolCallRow[]>
   /** All runs, the earliest first. */
   listRuns(): Promise<RunSummary[]>
@@ -230,6 +230,6 @@ export interface JournalStore {
   recover(): Promise<RecoveredCalls>
   /** Waits until everything recorded so far is written. */
   flush(): Promise<void>
-  /** Writes what waits, and closes. Closing again does nothing. */
+  /** Writes what is pending, and closes. Closing again does nothing. */
   close(): Promise<void>
 }

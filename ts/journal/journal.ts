@@ -20,7 +20,7 @@ export interface TailOptions {
 /**
  * Recorded tool calls, and how calls are recorded. Closed by `close()` or by `await using`.
  *
- * Opened by `openJournal`, and given to `runTask`, to `createTools` or, as `journal`, to
+ * Opened by `openJournal`, and passed to `runTask`, to `createTools` or, as `journal`, to
  * `runWithToolContext`.
  */
 export interface Journal extends JournalStore, AsyncDisposable {

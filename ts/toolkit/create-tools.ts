@@ -83,8 +83,8 @@ const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ??
 
 /** The settings outside of any context, by the kind of call. The first call reports a working directory that is gone. */
 function settingsNow(bound: BoundToolOptions): Record<LimitedKind, Settings> {
-  const given = rootOf(bound) === undefined ? { ...bound, rootDir: '/' } : bound
-  const of = (kind: LimitedKind): Settings => resolveSettings(undefined, given, kind)
+  const rooted = rootOf(bound) === undefined ? { ...bound, rootDir: '/' } : bound
+  const of = (kind: LimitedKind): Settings => resolveSettings(undefined, rooted, kind)
   return { read: of('read'), write: of('write'), grep: of('grep'), bash: of('bash') }
 }
 

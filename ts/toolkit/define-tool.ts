@@ -13,7 +13,7 @@ import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } 
 export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
   /** The name stamped onto the context, the metadata and the call's record. */
   name: string
-  /** What the model is told about the tool. @default name */
+  /** The description for the model. @default name */
   description?: string | undefined
   /** The input's schema: Zod, Standard Schema, or the AI SDK's `jsonSchema()`. */
   schema: SCHEMA
@@ -61,10 +61,10 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
  * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for a name that is no option.
  */
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedTool<SCHEMA, RESULT> {
-  const given = checked('defineTool', () => takenParts(options))
-  const metadata = describe(given)
+  const parts = checked('defineTool', () => checkParts(options))
+  const metadata = describe(parts)
   warnWithoutContext(metadata)
-  const { name, description = name, schema, execute } = given
+  const { name, description = name, schema, execute } = parts
   return assemble<InferSchema<SCHEMA>, DefinedToolContext, DefinedTool<SCHEMA, RESULT>>({
     schema,
     description,
@@ -149,15 +149,15 @@ function assemble<INPUT, CTX extends CallContext, TOOL>({
 
 const optionNames = ['name', 'description', 'schema', 'sideEffect', 'idempotent', 'execute', 'revert']
 
-/** What a tool is defined by, looked at once. @throws {ToolError} INVALID_INPUT */
-function takenParts<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefineToolOptions<SCHEMA, RESULT> {
+/** The parts of a tool, each read once. @throws {ToolError} INVALID_INPUT */
+function checkParts<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefineToolOptions<SCHEMA, RESULT> {
   if (typeof options !== 'object' || options === null) {
     throw invalid('defineTool takes an object with name, schema and execute.')
   }
-  // An object of a class may have a state of its own.
+  // An object of a class may have fields of its own.
   if (isPlain(options)) checkNames('defineTool: ', options, optionNames)
-  const given = takenOptions(options, optionNames)
-  const { name, description, schema, execute, revert, sideEffect, idempotent } = given
+  const parts = takenOptions(options, optionNames)
+  const { name, description, schema, execute, revert, sideEffect, idempotent } = parts
   if (typeof name !== 'string' || name === '') throw invalid('defineTool: name must be a non-empty string.')
   if (description !== undefined && typeof description !== 'string') {
     throw invalid(`defineTool(${name}): description must be a string.`)
@@ -168,7 +168,7 @@ function takenParts<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOp
   // A string such as 'false' is true in a condition.
   checkSwitch(`defineTool(${name}): sideEffect`, sideEffect ?? false)
   checkSwitch(`defineTool(${name}): idempotent`, idempotent ?? true)
-  return given
+  return parts
 }
 
 function describe<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedToolMetadata {

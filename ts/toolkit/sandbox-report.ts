@@ -5,19 +5,19 @@ import { sandboxRequest } from '../core/sandbox.js'
 import { resolveSettings } from './settings.js'
 import { toolChecks, type ToolOptions } from './tool-options.js'
 
-/** How well something is held: by the kernel, as well as can be done without, or not at all. */
+/** How well a protection holds: by the kernel, as well as possible without it, or not at all. */
 export type SandboxLevel = 'kernel' | 'best-effort' | 'none'
 
-/** One thing that is held around commands, or is not. */
+/** One protection around commands. */
 export interface SandboxHold {
   level: SandboxLevel
-  /** By what, or why not. */
+  /** What enforces it, or why nothing does. */
   mechanism: string
-  /** What would make it better; empty where nothing would. */
+  /** What would improve it; empty where nothing would. */
   advice: string
 }
 
-/** What holds around commands on this system, as found by trying. */
+/** The protections around commands on this system, as found by trying. */
 export interface SandboxReport {
   /** Contents and names of files outside of what the options open. */
   files: SandboxHold
@@ -41,10 +41,10 @@ export interface SandboxReport {
   summary: string
 }
 
-/** How long finding out may take. */
+/** How long the trial may take. */
 const MAX_REPORT_MS = 30_000
 
-/** What is reported, with the words a person reads. */
+/** The protections, with their names for a reader. */
 export const sandboxKinds = {
   files: 'files',
   fileMetadata: 'file metadata',
@@ -58,7 +58,7 @@ export const sandboxKinds = {
 } as const
 
 /**
- * Finds out what holds around commands of `bash` with these options, by confining one.
+ * Reports which protections hold around commands of `bash` with these options, by confining one.
  *
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
  */

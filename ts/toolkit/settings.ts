@@ -11,10 +11,10 @@ import { type BoundToolOptions, type LimitedKind, toolChecks, type ToolOptions }
 /** The options in force for one call. */
 export interface Settings {
   rootDir: string
-  /** What has granted it: the directory stays the same for as long as this does. */
+  /** The object that grants it: the directory stays the same as long as this object does. */
   rootHolder: object
   allowNetwork: boolean
-  /** Of the kind of call that they are for. */
+  /** The limit for this kind of call. */
   maxOutputBytes: number
   /** The largest image that is shown. */
   imageBytes: number
@@ -37,7 +37,7 @@ const defaults = {
   allowInPlace: false,
 } as const
 
-/** The options of the tools that the documents describe: a rule that they give goes before our default. */
+/** The options of the tools that the documents describe, whose rules replace our defaults. */
 export const documentedOptions: BoundToolOptions = {}
 const documentedGuard: NetworkGuard = 'tokens'
 
@@ -45,8 +45,8 @@ const notConfigured: ToolOptions = {}
 let configured = notConfigured
 
 /**
- * Sets options for every tool of this process. What a context says, and what `createTools` was
- * given, goes before; an option left out keeps its default.
+ * Sets options for every tool of this process. The options of a context and of `createTools` take precedence; an option
+ * that is left out keeps its default.
  *
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; nothing is changed then.
  */
@@ -58,7 +58,7 @@ export function configureTools(options: ToolOptions): void {
 /** The root directory of `configureTools`. */
 export const configuredRoot = (): string | undefined => configured.rootDir
 
-/** Notes which directories options grant, now that they are given. */
+/** Notes which directories options grant, at the time when they are set. */
 export function noteGranted(own: ToolOptions): void {
   noteRoot(own, own.rootDir)
   noteGrants(own.sandbox, own.rootDir)
@@ -95,18 +95,18 @@ function defaultGuard(bound: ToolOptions): NetworkGuard {
   return bound === documentedOptions && configured === notConfigured ? documentedGuard : defaults.networkGuard
 }
 
-let lastResolved = { given: '/', path: '/' }
+let lastResolved = { rootDir: '/', path: '/' }
 
-/** As `resolve`, which looks at every character of what is nearly always the same path. */
-function resolved(given: string): string {
-  if (given === lastResolved.given) return lastResolved.path
-  const path = resolve(given)
-  // What is relative has another meaning in another working directory.
-  if (isAbsolute(given)) lastResolved = { given, path }
+/** As `resolve`, which reads every character, with the last result cached: the path is nearly always the same. */
+function resolved(rootDir: string): string {
+  if (rootDir === lastResolved.rootDir) return lastResolved.path
+  const path = resolve(rootDir)
+  // A relative path depends on the working directory.
+  if (isAbsolute(rootDir)) lastResolved = { rootDir, path }
   return path
 }
 
-/** Grants the directory that the process works in; another one, once it works elsewhere. */
+/** Stands for the working directory of the process as the holder of a root. */
 const theWorkingDirectory = {}
 
 function workingDirectory(): string {

@@ -14,7 +14,7 @@ export interface ToolRevertContext<OUTPUT = unknown> {
   toolCallSeq: number
 }
 
-/** What a host can know about a tool without calling it. */
+/** What a host knows about a tool without calling it. */
 export interface DefinedToolMetadata {
   name: string
   /** Whether it changes anything outside of the task. */
@@ -46,7 +46,7 @@ export function getDefinedToolMetadata(tool: unknown): DefinedToolMetadata | nul
     const metadata = (tool as { [key]?: unknown })[key]
     return typeof metadata === 'object' && metadata !== null ? (metadata as DefinedToolMetadata) : null
   } catch {
-    // What cannot be read is no tool either.
+    // An object that cannot be read is no tool either.
     return null
   }
 }

@@ -6,7 +6,7 @@ import { parseSandbox, type SandboxOptions } from '../core/sandbox.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 
-/** The most arguments one command may have. */
+/** How many arguments one command may have. */
 export const BASH_TOOL_MAX_ARGS = 128
 /** The longest argument, in UTF-16 code units. */
 export const BASH_TOOL_MAX_ARG_LENGTH = 8192

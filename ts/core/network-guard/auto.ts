@@ -3,15 +3,15 @@ import { type CommandPlace, isLocalPath, registryNeed } from './package-managers
 import { gitRemoteRefusal, networkRefusal, packagesRefusal, programRefusal } from './refusal.js'
 import { scriptCommands, withoutPrefix } from './script-commands.js'
 
-/** What all that is refused has in it. Most commands have nothing like it, and are through at once. */
+/** A part of every refused command. Most commands contain none of these, and pass without further checks. */
 const traces = /curl|wget|npm|npx|pnp|yarn|bun|pip|uv|git/iu
 
-/** Operations of git that talk to a remote, and can do nothing else. */
+/** Operations of git that only talk to a remote. */
 const remoteOperations: ReadonlySet<string> = new Set(['push', 'pull', 'fetch', 'clone', 'ls-remote'])
 
 /**
  * The rule where the kernel holds the network: a command is refused beforehand only if it can do nothing without the
- * network. All others run; what they try to reach, they do not.
+ * network. All others run, and the kernel keeps them from the network.
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
@@ -59,6 +59,6 @@ function isLocalRemote(operation: string, args: readonly string[]): boolean {
   if (args.some((arg) => arg === '--help' || arg === '-h' || arg.includes('$'))) return true
   if (args.some((arg) => /^(?!file:)[a-z][\w+.-]*:\/\/|^[^/]+@[^/]+:/iu.test(arg))) return false
   if (args.some(isLocalPath)) return true
-  // `clone` takes no names of remotes: whatever is neither an address nor `host:path` is a path.
+  // `clone` takes no names of remotes: what is neither an address nor `host:path` is a path.
   return operation === 'clone' && args.some((arg) => !arg.startsWith('-') && !/^[^/]*:/u.test(arg))
 }

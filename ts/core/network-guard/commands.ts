@@ -12,7 +12,7 @@ import {
 } from './programs.js'
 import { gitRemoteRefusal, networkRefusal } from './refusal.js'
 
-/** A command that was let through, perhaps with options that keep it on this machine. */
+/** A command that may run, perhaps with options that keep it on this machine. */
 export interface GuardedCommand {
   args: readonly string[]
   /** Variables that keep a fetch program from reading options elsewhere. */
@@ -21,11 +21,10 @@ export interface GuardedCommand {
 
 /**
  * The rule of smithers-orchestrator 0.32.0: programs count where a command stands, directly or in
- * the script given to a shell, not where they are mentioned; addresses of this machine are exempt.
+ * the script of a shell, not where they are mentioned; addresses of this machine are exempt.
  *
- * A server on this machine could redirect a fetch to another one. A direct `curl` or `wget` is
- * therefore told not to follow; in a script, where options cannot be added, what would follow is
- * refused.
+ * A server on this machine could redirect a fetch to another machine. A direct `curl` or `wget` therefore gets an
+ * option not to follow; in a script, where options cannot be added, a fetch that would follow is refused.
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
@@ -33,7 +32,7 @@ export function guardCommands(cmd: string, args: readonly string[]): GuardedComm
   const remote = args.flatMap(addressesIn).find((address) => !isLoopbackAddress(address))
   if (remote !== undefined) throw networkRefusal(remote)
 
-  // A whole command line passed as `cmd` would not start; told why here, it is told better.
+  // A whole command line in `cmd` would not start; this refusal explains more than that failure.
   const [first = '', ...others] = cmd.trim().split(/\s+/u)
   const names = new Set([programName(cmd.trim()), programName(first)])
   for (const name of names) refuseProgram(name, [...others, ...args])

@@ -3,7 +3,7 @@ import type { CommandPlace } from './package-managers.js'
 import { guardCommands, type GuardedCommand } from './commands.js'
 import { refuseFragments, refuseTokens, type Scripts } from './words.js'
 
-/** Every network guard: ours, then those of the documents in their order. */
+/** Every network guard: the default, then those of the documents in their order. */
 export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] as const
 
 /**
@@ -18,7 +18,7 @@ export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] 
  */
 export type NetworkGuard = (typeof networkGuards)[number]
 
-/** Of a guard that adds none. */
+/** The variables of a guard that adds none. */
 export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
 
 /** Where a command runs, and what it finds there. */
@@ -26,7 +26,7 @@ export interface GuardedPlace extends CommandPlace {
   scripts: Scripts
 }
 
-/** Of a guard that judges words alone. */
+/** The place for a guard that judges words alone. */
 const nowhere: GuardedPlace = { directory: '/', path: undefined, scripts: () => ({}) }
 
 /** On Linux a command whose network cannot be blocked is refused. On macOS that was never measured. */

@@ -35,10 +35,10 @@ const runners: Readonly<Record<string, ReadonlySet<string>>> = { npm: words('exe
 /** Programs that run an installed program, and fetch it where there is none. */
 const runnerPrograms: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx'])
 
-/** With one of these a manager does without the network, or does nothing. */
+/** With one of these options a manager works without the network, or does nothing. */
 const localOptions: ReadonlySet<string> = new Set('--offline --no-index --no-install --no --dry-run --help -h --version -v'.split(' '))
 
-/** A command that needs a registry: which one, and how it is called. */
+/** Why a command needs a registry. */
 export interface RegistryNeed {
   /** The words that need it. */
   matched: string
@@ -54,19 +54,19 @@ export function registryNeed(name: string, args: readonly string[], place: Comma
   const end = args.indexOf('--')
   if (args.slice(0, end === -1 ? args.length : end).some((arg) => localOptions.has(arg))) return undefined
   if (runnerPrograms.has(name)) return programNeed(name, args, place)
-  const [manager, given] = pip(name, args) ?? [name, args]
-  const at = given.findIndex((arg) => !arg.startsWith('-'))
-  const command = at === -1 ? undefined : given[at]
+  const [manager, managerArgs] = pip(name, args) ?? [name, args]
+  const at = managerArgs.findIndex((arg) => !arg.startsWith('-'))
+  const command = at === -1 ? undefined : managerArgs[at]
   // `yarn` alone installs.
-  if (manager === 'yarn' && given.length === 0) return { matched: 'yarn' }
+  if (manager === 'yarn' && managerArgs.length === 0) return { matched: 'yarn' }
   if (command === undefined) return undefined
-  const rest = given.slice(at + 1)
+  const rest = managerArgs.slice(at + 1)
   const matched = `${name} ${name === manager ? '' : `${manager} `}${command}`.replace('pip pip ', 'pip ')
   if (runners[manager]?.has(command) === true) return programNeed(`${manager} ${command}`, rest, place)
   const targets = rest.filter((arg) => !arg.startsWith('-'))
   if (starters[manager]?.has(command) === true) return targets.length === 0 ? undefined : { matched }
   if (registryCommands[manager]?.has(command) !== true) return undefined
-  // What lies on this machine can be installed without a registry.
+  // Packages on this machine can be installed without a registry.
   if (targets.length > 0 && targets.every(isLocalPath)) return undefined
   return { matched }
 }
@@ -80,7 +80,7 @@ function pip(name: string, args: readonly string[]): [string, readonly string[]]
 }
 
 function programNeed(called: string, args: readonly string[], place: CommandPlace): RegistryNeed | undefined {
-  // `-p` and `--package` name what to install, and `-c` a script: nobody knows what it runs.
+  // `-p` and `--package` name what to install, and `-c` a script whose commands are unknown.
   if (args.some((arg) => /^(?:-[a-z]*[pc]|--package|--call|--from|--with)(?:=|$)/u.test(arg))) return undefined
   const program = args.find((arg) => !arg.startsWith('-'))
   if (program === undefined || isLocalPath(program) || isInstalled(program, place)) return undefined

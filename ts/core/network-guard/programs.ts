@@ -1,7 +1,7 @@
-/** Programs that fetch what they are told to. */
+/** Programs that fetch their targets. */
 export const fetchPrograms: ReadonlySet<string> = new Set(['curl', 'wget'])
 
-/** Programs that reach a registry whatever their arguments are. */
+/** Programs that may reach a registry with any arguments. */
 export const packagePrograms: ReadonlySet<string> = new Set(['npm', 'bun', 'pip'])
 
 /** Subcommands of git that talk to a remote. */
@@ -12,7 +12,7 @@ export function programName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** Programs that run a script given as `-c SCRIPT`. */
+/** Programs that run a script, as `-c SCRIPT`. */
 export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh'])
 
 /** Options of git that stand before the subcommand and take the next argument. */

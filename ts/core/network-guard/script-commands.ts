@@ -1,4 +1,4 @@
-/** Words after which nobody knows beforehand which commands run. */
+/** Words after which it is not known beforehand which commands run. */
 const branches: ReadonlySet<string> = new Set(['if', 'while', 'until', 'for', 'case', 'select', 'function', '!', '||'])
 
 /** Programs that run the command that follows them. */
@@ -27,7 +27,7 @@ export function withoutPrefix(words: readonly string[]): string[] {
 
 interface Word {
   text: string
-  /** Whether some of it was quoted: then it is no operator and no keyword. */
+  /** Whether a part of it was quoted; then it is no operator and no keyword. */
   quoted: boolean
 }
 

@@ -1,12 +1,13 @@
+/** The guards that judge words wherever they stand: by tokens or by fragments. */
 import { fetchPrograms, gitRemoteOperations, gitSubcommand, packagePrograms, programName } from './programs.js'
 import { gitRemoteRefusal, gitWordRefusal, networkRefusal, scriptRefusal } from './refusal.js'
 
-/** What every refused token has in it. Most commands have nothing like it, and are through at once. */
+/** A part of every refused token. Most commands contain none of these, and pass without further checks. */
 const traces = /curl|wget|npm|bun|pip|git|https?:/iu
 
 /**
  * The rule of documents 000 and 001: every token of the command and its arguments, divided at white
- * space, is looked at.
+ * space, is checked.
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
@@ -82,20 +83,14 @@ function scriptName(cmd: string, args: readonly string[]): string | undefined {
 export function scriptInstead(cmd: string, args: readonly string[], scripts: Scripts): string | undefined {
   const name = scriptName(cmd, args)
   const script = name === undefined ? undefined : scripts()[name]
-  if (typeof script !== 'string' || script === '' || script.length > longest) return undefined
+  if (typeof script !== 'string' || script === '' || script.length > MAX_SCRIPT_LENGTH) return undefined
   const end = args.indexOf('--')
-  const given =
-    end === -1
-      ? ''
-      : args
-          .slice(end + 1)
-          .map((arg) => ` ${quoted(arg)}`)
-          .join('')
-  const line = `PATH=node_modules/.bin:$PATH; ${script}${given}`
+  const rest = end === -1 ? [] : args.slice(end + 1)
+  const line = `PATH=node_modules/.bin:$PATH; ${[script, ...rest.map(quoted)].join(' ')}`
   return isRefused('sh', ['-c', line]) ? undefined : `cmd "sh", args ${JSON.stringify(['-c', line])}`
 }
 
-const longest = 500
+const MAX_SCRIPT_LENGTH = 500
 
 function quoted(arg: string): string {
   return /^[\w@%+=:,./-]+$/u.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`

@@ -8,7 +8,7 @@ import type { Journal } from '../journal.js'
 import type { NewToolCall, ToolCallEnd, ToolCallRef } from '../journal-store.js'
 import type { ToolContext } from './context.js'
 
-/** What a record says of the tool that is called. */
+/** What a record holds about the tool of a call. */
 export interface RecordedTool {
   name: string
   sideEffect: boolean
@@ -39,7 +39,7 @@ export interface CallContext {
   idempotencyKey: string | null
   /** The key of the call, set once it is being recorded. */
   callIdempotencyKey: string | null
-  /** What an aborted call had given until then, for its record. */
+  /** The output of an aborted call until then, for its record. */
   partialOutput?: { output: unknown } | undefined
 }
 
@@ -49,10 +49,10 @@ export interface OpenRecord {
   seq: number
   /** Its key; `null` outside of a task. */
   key: string | null
-  /** What an identical call gave before, to be given instead of making this one. */
+  /** The output of an identical earlier call, which replaces this one. */
   recorded?: { output: unknown } | undefined
   succeeded(output: unknown): Awaitable<void>
-  /** `acted` is false for a call that did nothing; `output` is what an aborted one had given. */
+  /** `acted` is false for a call that did nothing; `output` is that of an aborted call until then. */
   failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>
 }
 
@@ -88,7 +88,7 @@ export class CallRow {
     )
   }
 
-  /** After the call, whose result stands whatever the journal does: it never fails. */
+  /** After the call. It never fails, because the result of the call stands. */
   end(end: ToolCallEnd): Awaitable<void> {
     return attempt(
       () =>
@@ -102,7 +102,7 @@ export class CallRow {
   }
 }
 
-/** Does `work` and goes on with its result or its error, at once where the store answers at once. */
+/** Does `work` and continues with its result or error, synchronously where the store answers synchronously. */
 function attempt<T>(work: () => Awaitable<T>, onValue: (value: T) => void, onError: (error: unknown) => void): Awaitable<void> {
   let value: Awaitable<T>
   try {

@@ -7,7 +7,7 @@ import type { Awaitable } from '../../core/abort.js'
 import type { ToolCallEnd } from '../journal-store.js'
 import { isLarge, type LargeValue, largeValue, MOST_CHARACTERS, textDigest } from '../../core/large-values.js'
 
-/** A value as JSON: what has none (cycles, big integers) is put into words. */
+/** A value as JSON; cycles and big integers, which have none, are described. */
 export function asJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
@@ -28,7 +28,7 @@ function describingOddities(): (key: string, value: unknown) => unknown {
   }
 }
 
-/** Arguments as a row shows them, and what they are known by. */
+/** Arguments as a row shows them, and the text that identifies them. */
 export interface RecordedInput {
   shown: string | undefined
   identity: string
@@ -43,7 +43,7 @@ export function recordedInput(input: unknown): Awaitable<RecordedInput> {
   })
 }
 
-/** What is shown is not the arguments themselves, and its hash must not say that it is. */
+/** The identity differs from what is shown, because that is not the arguments themselves. */
 export function largeInput(large: LargeValue): RecordedInput {
   const { bytes, sha256 } = large
   return { shown: JSON.stringify(large), identity: JSON.stringify({ bytes, sha256 }) }
@@ -51,7 +51,7 @@ export function largeInput(large: LargeValue): RecordedInput {
 
 /**
  * What a tool returned, for its row. What JSON cannot give back as it was (a date, a class), and what is too large
- * for a row, is framed, so that nobody takes it for the output itself.
+ * for a row, is framed, so that it is not mistaken for the output itself.
  */
 export function recordedOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'outputJson' | 'outputText'>> {
   try {
@@ -59,12 +59,12 @@ export function recordedOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'ou
     if (typeof output === 'string') return { outputText: output }
     return { outputJson: asJson(output === undefined || isExact(output) ? output : { inexact: true, value: output }) }
   } catch {
-    // The tool has done its work, whatever its output does to whoever looks at it.
+    // The tool has done its work even if its output cannot be read.
     return framed(unreadable)
   }
 }
 
-const framed = (told: object): { outputJson: string } => ({ outputJson: JSON.stringify({ inexact: true, ...told }) })
+const framed = (content: object): { outputJson: string } => ({ outputJson: JSON.stringify({ inexact: true, ...content }) })
 
 const unreadable = { left_out: 'It cannot be read.' }
 
@@ -81,13 +81,13 @@ export function wholeOutput(row: { outputJson: string | null; isCut: boolean }):
   }
 }
 
-/** How deep a value is looked into: the SDK's own are a few levels deep. */
-const DEEPEST = 100
+/** How deep a value is checked; the SDK's own are a few levels deep. */
+const MAX_DEPTH = 100
 
 function isExact(value: unknown, depth = 0): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || depth > DEEPEST || 'toJSON' in value) return false
+  if (typeof value !== 'object' || depth > MAX_DEPTH || 'toJSON' in value) return false
   if (Array.isArray(value)) return value.every((item) => isExact(item, depth + 1))
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return false
@@ -96,29 +96,29 @@ function isExact(value: unknown, depth = 0): boolean {
 
 /** What was thrown, as JSON; `output` is what an aborted command had printed. */
 export function errorAsJson(error: unknown, output?: unknown): string {
-  const told = described(withoutQuotes(error), 0)
-  const whole = output === undefined ? told : { ...told, output }
+  const description = described(withoutQuotes(error), 0)
+  const whole = output === undefined ? description : { ...description, output }
   return asJson(isLarge(whole) ? cutError(whole) : whole) ?? 'null'
 }
 
-/** The most of a text of an error that is too large for a row. */
-const MOST_OF_A_TEXT = 100_000
+/** The limit of each text of an error that is too large for a row. */
+const MAX_TEXT_LENGTH = 100_000
 
-/** The texts of an error, each up to a limit; what else it has is left out. */
-function cutError(told: Record<string, unknown>): Record<string, unknown> {
-  const texts = Object.entries(told).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  const cut = texts.map(([name, text]) => [name, text.length > MOST_OF_A_TEXT ? `${beginningOf(text, MOST_OF_A_TEXT)} […]` : text])
+/** The texts of an error, each up to a limit, without its other fields. */
+function cutError(error: Record<string, unknown>): Record<string, unknown> {
+  const texts = Object.entries(error).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const cut = texts.map(([name, text]) => [name, text.length > MAX_TEXT_LENGTH ? `${beginningOf(text, MAX_TEXT_LENGTH)} […]` : text])
   return { ...Object.fromEntries(cut), left_out: 'The rest is too large for a row.' }
 }
 
 /** An error with the name, message, code and details of the one that was recorded, if all is there. */
 export function recordedError(json: string | null): Error | undefined {
-  const told = parsed(json)
-  if (told === undefined || typeof told['message'] !== 'string') return undefined
-  const { name, message, code, summary, hint, cause, outputAt } = told
+  const description = parsed(json)
+  if (description === undefined || typeof description['message'] !== 'string') return undefined
+  const { name, message, code, summary, hint, cause, outputAt } = description
   if (name === 'ToolError' && isToolErrorCode(code)) {
-    const details = { ...(told['details'] as Record<string, unknown> | undefined) }
-    // The output is in the message, and was not kept twice.
+    const details = { ...(description['details'] as Record<string, unknown> | undefined) }
+    // The output is a part of the message, and the row holds it once.
     if (Array.isArray(outputAt)) details['output'] = message.slice(Number(outputAt[0]), Number(outputAt[1]))
     return new ToolError({ code, summary: textOr(summary, message), hint: textOr(hint, ''), message, details, cause })
   }
@@ -141,17 +141,17 @@ const isToolErrorCode = (code: unknown): code is ToolErrorCode => (toolErrorCode
 function described(error: unknown, depth: number): Record<string, unknown> {
   if (typeof error !== 'object' || error === null) return { name: 'Thrown', message: String(error) }
   const { name, message, code, cause } = error as { [key in 'name' | 'message' | 'code' | 'cause']?: unknown }
-  const told: Record<string, unknown> = { name: textOr(name, 'Error'), message: textOr(message, '') }
-  if (typeof code === 'string') told['code'] = code
+  const description: Record<string, unknown> = { name: textOr(name, 'Error'), message: textOr(message, '') }
+  if (typeof code === 'string') description['code'] = code
   if (ToolError.isInstance(error)) {
     const { summary, hint, details } = error
-    Object.assign(told, { summary, hint }, withoutOutput(error.message, details))
+    Object.assign(description, { summary, hint }, withoutOutput(error.message, details))
   }
-  if (cause !== undefined && depth < 3) told['cause'] = described(withoutQuotes(cause), depth + 1)
-  return told
+  if (cause !== undefined && depth < 3) description['cause'] = described(withoutQuotes(cause), depth + 1)
+  return description
 }
 
-/** A long output is part of the message; twice, it would not fit a row. */
+/** A long output is a part of the message, and would not fit a row twice. */
 function withoutOutput(message: string, details: Record<string, unknown>): Record<string, unknown> {
   const { output, ...rest } = details
   if (typeof output !== 'string' || output === '') return { details }
@@ -161,10 +161,21 @@ function withoutOutput(message: string, details: Record<string, unknown>): Recor
 
 const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
 
-/** What a refused edit tells of where it failed, and not of what stands there. */
-const kept = new Set(['path', 'reason', 'hunk', 'line', 'otherLine', 'patchLine', 'column', 'nearestLines', 'patchHash', 'patchBytes'])
+/** The details of a refused edit that locate the failure without quoting the file. */
+const recordedDetails = new Set([
+  'path',
+  'reason',
+  'hunk',
+  'line',
+  'otherLine',
+  'patchLine',
+  'column',
+  'nearestLines',
+  'patchHash',
+  'patchBytes',
+])
 
-/** Codes of errors that quote the file or the text that was to get into it. */
+/** Codes of errors that quote the file or the text of the change. */
 const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO_MATCH'])
 
 /**
@@ -174,7 +185,7 @@ const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO
 export function withoutQuotes(error: unknown): unknown {
   if (!ToolError.isInstance(error) || !quoting.has(error.code)) return error
   const { code, summary } = error
-  const details = Object.fromEntries(Object.entries(error.details).filter(([name]) => kept.has(name)))
+  const details = Object.fromEntries(Object.entries(error.details).filter(([name]) => recordedDetails.has(name)))
   const { path, reason, ...numbers } = details
   const where = [
     ...(typeof reason === 'string' ? [reason.replaceAll(/[-_]/gu, ' ')] : []),
@@ -190,20 +201,20 @@ const words: Readonly<Record<string, string>> = {
   patchBytes: 'bytes of the patch',
 }
 
-/** The same for the text of a session's `edit`, which shows the lines most like the one that is missing. */
+/** The same for the text of a session's `edit`, which shows the lines that resemble the missing one. */
 export function textWithoutQuotes(text: string): string {
   const lines = text.indexOf('; near line ')
   return lines === -1 ? text : `${text.slice(0, lines)} (the lines that were shown are not kept)`
 }
 
 /**
- * What a record shows of a change to a file: of its text, which it must not hold, the size and the hash.
+ * The record of a change to a file, with size and hash in place of the text, which a record must not hold.
  *
- * @param name what the text is called, `content` or `patch`
+ * @param name the argument that holds the text
  */
 export function recordedChange(path: unknown, name: 'content' | 'patch', text: unknown): Awaitable<Record<string, unknown>> {
   if (typeof text !== 'string') return { path, [name]: typeof text }
-  const told = (bytes: number, sha256: string) => ({ path, [`${name}Bytes`]: bytes, [`${name}Hash`]: sha256 })
-  if (text.length <= MOST_CHARACTERS) return told(Buffer.byteLength(text), hash('sha256', text))
-  return textDigest(text).then(({ bytes, sha256 }) => told(bytes, sha256))
+  const recorded = (bytes: number, sha256: string) => ({ path, [`${name}Bytes`]: bytes, [`${name}Hash`]: sha256 })
+  if (text.length <= MOST_CHARACTERS) return recorded(Buffer.byteLength(text), hash('sha256', text))
+  return textDigest(text).then(({ bytes, sha256 }) => recorded(bytes, sha256))
 }

@@ -36,9 +36,9 @@ export interface Call<ARGS, CTX extends CallContext> {
  *    be recorded.
  * 2. A recorder that fails afterwards is reported and changes neither result nor error.
  */
-export async function runCall<ARGS, CTX extends CallContext>(given: Call<ARGS, CTX>): Promise<unknown> {
+export async function runCall<ARGS, CTX extends CallContext>(unchecked: Call<ARGS, CTX>): Promise<unknown> {
   const ambient = getToolContext()
-  const call = checkCall(given, ambient)
+  const call = checkCall(unchecked, ambient)
   const started = await start(call, ambient)
   if (started.recorded !== undefined) return started.recorded.output
   let output: unknown
@@ -88,10 +88,10 @@ export function streamCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>)
 }
 
 async function* stream<ARGS, CTX extends CallContext>(
-  given: Call<ARGS, CTX>,
+  unchecked: Call<ARGS, CTX>,
   ambient: ToolContext | undefined,
 ): AsyncGenerator<unknown, void, undefined> {
-  const call = checkCall(given, ambient)
+  const call = checkCall(unchecked, ambient)
   const started = await start(call, ambient)
   if (started.recorded !== undefined) {
     yield started.recorded.output
@@ -116,8 +116,7 @@ async function* stream<ARGS, CTX extends CallContext>(
 }
 
 /**
- * The call with a copy of what it was given. The AI SDK validates the arguments before; a direct call may be given
- * anything.
+ * The call with a copy of its arguments. The AI SDK validates them before; a direct call may pass anything.
  *
  * @throws {ToolError} INVALID_INPUT
  */
@@ -142,7 +141,7 @@ function checkCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambient
  */
 const MAX_ARGUMENTS = { values: 100_000, characters: 200_000_000, depth: 100 }
 
-/** The tool's own copy: what is recorded is what it is called with, whatever the caller does with its object. */
+/** The tool's own copy: the record shows what the tool gets, even if the caller changes its object meanwhile. */
 function copyArguments<ARGS>(name: string, args: ARGS): ARGS {
   try {
     return structureCopy(args, MAX_ARGUMENTS).value as ARGS
@@ -156,7 +155,7 @@ function copyArguments<ARGS>(name: string, args: ARGS): ARGS {
 
 interface StartedCall<CTX> {
   ctx: CTX
-  /** What an identical call gave before: this one is not made. */
+  /** The output of an identical earlier call; this one is not made. */
   recorded?: { output: unknown } | undefined
   succeeded(output: unknown): Promise<void>
   /** `acted` is false for a call that was not made. */

@@ -77,12 +77,12 @@ export class ReplayedCalls {
    * The next recorded call, if it is this one. Calls that ran at the same time may come in another
    * order than they were recorded in.
    */
-  async #take(call: Wanted, scope: ReplayScope | undefined): Promise<ToolCallRow> {
+  async #take(call: ReplayedCall, scope: ReplayScope | undefined): Promise<ToolCallRow> {
     const left = this.rows.filter((row) => !this.#used.has(row) && isIn(row, scope))
     let firstEnd = Infinity
     for (const row of left) {
       if (row.startedAtMs >= firstEnd && row !== left[0]) break
-      // Nothing else may take it meanwhile.
+      // Marked before anything is awaited, so that no other call takes it.
       if (row.toolName === call.toolName && (row.argsHash ?? hashes.get(row)) === call.argsHash) {
         this.#used.add(row)
         return row
@@ -94,7 +94,7 @@ export class ReplayedCalls {
     throw this.#difference
   }
 
-  #differs(row: ToolCallRow | undefined, call: Wanted | undefined): ToolError {
+  #differs(row: ToolCallRow | undefined, call: ReplayedCall | undefined): ToolError {
     const expected = row && { toolName: row.toolName, input: row.inputJson, nodeId: row.nodeId, attempt: row.attempt, seq: row.seq }
     const found = call && { toolName: call.toolName, input: call.json ?? null }
     const index = row === undefined ? this.rows.length : this.rows.indexOf(row)
@@ -111,14 +111,14 @@ export class ReplayedCalls {
   }
 }
 
-interface Wanted extends Pick<CallIdentity, 'argsHash'> {
+interface ReplayedCall extends Pick<CallIdentity, 'argsHash'> {
   toolName: string
   json: string | undefined
 }
 
 const hashes = new WeakMap<ToolCallRow, string>()
 
-/** Works out the hashes that rows of other programs do not have. */
+/** Computes the hashes that rows of other programs lack. */
 export async function hashArguments(journal: Journal, rows: readonly ToolCallRow[]): Promise<void> {
   for (const row of rows) {
     if (row.argsHash !== null) continue
@@ -140,14 +140,14 @@ function isIn(row: ToolCallRow, scope: ReplayScope | undefined): boolean {
 }
 
 /**
- * What a recorded call gave.
+ * The output of a recorded call.
  *
  * @throws the error it threw.
  * @throws {ToolError} REPLAY_INCOMPLETE where the row does not hold all of it.
  */
 function outputOf(row: ToolCallRow): { output: unknown } {
-  const given = row.status === 'success' ? wholeOutput(row) : undefined
-  if (given !== undefined) return given
+  const output = row.status === 'success' ? wholeOutput(row) : undefined
+  if (output !== undefined) return output
   const thrown = row.status === 'success' || row.status === 'started' ? undefined : recordedError(row.errorJson)
   if (thrown !== undefined) throw thrown
   const { runId, nodeId, iteration, attempt, seq, toolName } = row

@@ -3,16 +3,16 @@ import { getDefinedToolMetadata } from '../tool-metadata.js'
 import { targetOf } from '../../journal/call-target.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 
-/** What a text with the warning in it is known by. */
+/** Marks a text that holds the warning. */
 const MARKER = '[smithers:tool-resume-warning]'
-/** The most characters of what an effect was about. */
-const LONGEST_TARGET = 160
+/** The longest target of an effect, in characters. */
+const MAX_TARGET_LENGTH = 160
 /** How many effects are named. */
-const NAMED = 5
+const MAX_NAMED = 5
 
-/** What the model is told about the effects of earlier attempts, in the words of the Smithers engine. */
+/** The warning about the effects of earlier attempts, in the words of the Smithers engine. */
 export function retryWarning(effects: readonly ToolCallRow[]): string {
-  const named = effects.slice(0, NAMED).map(({ toolName, attempt, seq, hasRevert, ...row }) => {
+  const named = effects.slice(0, MAX_NAMED).map(({ toolName, attempt, seq, hasRevert, ...row }) => {
     const suffix = hasRevert === true ? ', registered revert handler' : ''
     return `- tool ${toolName} (attempt ${attempt}, seq ${seq}, status ${statusWord(row)}${suffix})${targetNote(row)}`
   })
@@ -29,11 +29,11 @@ export function retryWarning(effects: readonly ToolCallRow[]): string {
   ].join('\n')
 }
 
-/** What the call was about, on a line of its own: without it nobody can verify whether it happened. */
+/** The target of the call on a line of its own, for the model to verify whether the effect happened. */
 function targetNote(row: Pick<ToolCallRow, 'kind' | 'inputJson'>): string {
   const target = targetOf(row).replaceAll(/\s+/gu, ' ')
   if (target === '') return ''
-  return `\n  on ${target.length > LONGEST_TARGET ? `${target.slice(0, LONGEST_TARGET)}…` : target}`
+  return `\n  on ${target.length > MAX_TARGET_LENGTH ? `${target.slice(0, MAX_TARGET_LENGTH)}…` : target}`
 }
 
 /** The status as that engine words it: a call that failed may have had its effect. */
@@ -63,7 +63,7 @@ const builtInEffects: Readonly<Record<string, boolean>> = { read: false, grep: f
 
 /**
  * The effects that count: where a row does not say whether its tool has side effects, the tool of that
- * key or name does; a tool that nobody knows does not count.
+ * key or name decides; an unknown tool does not count.
  */
 export function effectsThatCount(rows: readonly ToolCallRow[], tools: Readonly<Record<string, unknown>>): ToolCallRow[] {
   return rows.filter(({ sideEffect, toolName, kind }) => {

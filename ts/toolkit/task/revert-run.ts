@@ -34,7 +34,7 @@ export interface RevertedCall {
 
 /**
  * Undoes the calls of a run by the `revert` handlers of their tools, the last call first. Each call is
- * undone at most once, whoever tries and however often: a handler that failed or was interrupted is
+ * undone at most once, also by several programs: a handler that failed or was interrupted is
  * not called again. The outcome is in the row (`revertStatus`, `revertErrorJson`). One that fails does
  * not keep the others from being called.
  *

@@ -56,7 +56,7 @@ export interface RunTaskOptions {
    * `task.approve()`; `refuse` does not begin. @default 'warn'
    */
   onReplayUnsafe?: 'warn' | 'approve' | 'refuse' | undefined
-  /** An approval that was given before: for whatever is there, or for one `fingerprint`. @default false */
+  /** An earlier approval: of all effects, or of those of one `fingerprint`. @default false */
   approved?: boolean | string | undefined
   /**
    * `recorded` gives back the recorded output of a call that an earlier attempt made and finished,
@@ -92,12 +92,12 @@ const taskChecks = {
 
 type TaskOptions = Parsed<typeof taskChecks>
 
-/** How long a task that is over waits for what still runs in it. */
+/** How long a task that is over waits for calls that still run in it. */
 const SETTLE_MS = 5_000
 
 /**
  * Runs one attempt of a task: provides the context of every tool called in it, records their calls,
- * and tells a later attempt what earlier ones did.
+ * and warns a later attempt of what earlier ones did.
  *
  * 1. Locks the task: two attempts of it never run at the same time on one journal.
  * 2. Marks what dead processes left without an outcome, and gathers the effects of earlier attempts.
@@ -111,21 +111,21 @@ const SETTLE_MS = 5_000
  * whatever its `onFailure` is, since it is not known then what has happened before.
  */
 export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
-  const given = parseOptions('runTask', options, taskChecks)
+  const parsed = parseOptions('runTask', options, taskChecks)
   checked('runTask', () => {
     if (typeof fn !== 'function') throw invalid('runTask needs a function as its second argument: what the attempt does.')
   })
-  const { journal, runId, nodeId, iteration, signal } = given
+  const { journal, runId, nodeId, iteration, signal } = parsed
   const id: TaskId = { runId, nodeId, iteration }
   signal?.throwIfAborted()
   const replay = replayOf(getToolContext())
-  if (replay !== undefined) return replayTask(replay, id, given, fn)
-  const guess = given.attempt ?? (await nextAttempt(journal, id))
+  if (replay !== undefined) return replayTask(replay, id, parsed, fn)
+  const guess = parsed.attempt ?? (await nextAttempt(journal, id))
   const lock = await journal.lockTask(id, guess)
   const running: { recorder?: TaskRecorder; fn?: Promise<unknown> } = {}
   const stop = new AbortController()
   try {
-    const { recorder, task, context } = await prepare(id, given, stop.signal)
+    const { recorder, task, context } = await prepare(id, parsed, stop.signal)
     running.recorder = recorder
     signal?.throwIfAborted()
     const ran = runWithToolContext(context, async () => fn(task))

@@ -15,7 +15,7 @@ export interface WarningMessage {
   content: string
 }
 
-/** One attempt of a task, as the function given to `runTask` sees it. */
+/** One attempt of a task, as the function passed to `runTask` sees it. */
 export interface Task {
   readonly runId: string
   readonly nodeId: string
@@ -28,13 +28,13 @@ export interface Task {
   readonly idempotencyKey: string
   /** What earlier attempts did, or may have done, that must not be repeated blindly. */
   readonly priorEffects: readonly ToolCallRow[]
-  /** What a model has to be told of them; `null` when there are none. */
+  /** The warning for the model about them; `null` when there are none. */
   readonly warning: string | null
   /** Whether {@link Task.approve} has to be called before anything may be done (`onReplayUnsafe: 'approve'`). */
   readonly requiresApproval: boolean
   /** A name for what has to be approved, for `runTask({ approved })` later; `null` when there is nothing. */
   readonly fingerprint: string | null
-  /** Says that the attempt may go on in spite of `priorEffects`. */
+  /** Lets the attempt go on in spite of `priorEffects`. */
   approve(): void
   /**
    * The prompt, after the warning where one is needed; a text that has it keeps it once.

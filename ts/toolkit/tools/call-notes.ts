@@ -23,7 +23,7 @@ const MAX_NOTES = 1_000
 const MAX_IMAGE_BYTES = 64_000_000
 
 /**
- * The notes of the calls of one set of tools, kept apart from the results, whose shape is documented. The AI SDK asks
+ * The notes of the calls of one set of tools, separate from the results, whose shape is documented. The AI SDK asks
  * for them when it builds the messages of a step, and again when it builds the messages of a stored conversation. The
  * oldest notes are dropped first; notes of other processes are unknown.
  */

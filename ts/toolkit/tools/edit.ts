@@ -63,7 +63,7 @@ export async function editFileTool(path: string, patch: string): Promise<'ok'> {
   return 'ok'
 }
 
-/** Applies the patch, and tells a model where hunks with wrong headers went. */
+/** Applies the patch. Returns a note for the model on hunks with wrong headers. */
 async function editFile(
   { path, patch }: EditInput,
   call: Pick<BuiltInContext, 'settings' | 'signal'>,

@@ -9,18 +9,18 @@ const kinds: readonly { names: RegExp; mediaType: string; begins: (bytes: Buffer
   { names: /\.webp$/iu, mediaType: 'image/webp', begins: (bytes) => /^RIFF.{4}WEBP/su.test(bytes.subarray(0, 12).toString('latin1')) },
 ]
 
-/** Whether a path is called like an image. */
+/** Whether a path has the name of an image. */
 export function isNamedLikeImage(path: string): boolean {
   return kinds.some(({ names }) => names.test(path))
 }
 
-/** The image that these bytes are; `undefined` for anything else, whatever it is called. */
+/** The image in these bytes; `undefined` for anything else, under any name. */
 export function imageOf(bytes: Buffer): ReadImage | undefined {
   const kind = kinds.find(({ begins }) => begins(bytes))
   return kind === undefined ? undefined : { mediaType: kind.mediaType, bytes }
 }
 
-/** An image as a part of a result: version 6 of the AI SDK has another name for it than those after it. */
+/** An image as a part of a result, which version 6 of the AI SDK names differently. */
 export function imagePart({ mediaType, bytes }: ReadImage): object {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
   if (majorOfSdk() === 6) return { type: 'image-data', mediaType, data }
@@ -29,7 +29,7 @@ export function imagePart({ mediaType, bytes }: ReadImage): object {
 
 let major: number | undefined
 
-/** Of the SDK next to this package; in a bundle, where there is none, the newest that is supported. */
+/** The version of the SDK beside this package, or in a bundle, where it cannot be found, the newest supported one. */
 function majorOfSdk(): number {
   if (major !== undefined) return major
   try {

@@ -4,12 +4,12 @@
  * together they take half of what has been printed, and a window a second where that is more.
  */
 
-/** The most of an output that is shown before its end. */
+/** How much of an output is shown before its end. */
 const WINDOW = 4_000
-/** Between two results, at least: a reader gains nothing from more of them. */
-const SHORTEST_MS = 100
-/** At most, while there is something new. */
-const LONGEST_MS = 1_000
+/** The shortest time between two results: a reader gains nothing from more of them. */
+const MIN_INTERVAL_MS = 100
+/** The longest time, while there is something new. */
+const MAX_INTERVAL_MS = 1_000
 
 /** The output of one command so far, and when its next part is to be shown. */
 export class LiveOutput {
@@ -28,14 +28,14 @@ export class LiveOutput {
     return this.#text
   }
 
-  /** In how many milliseconds there is something to show; `undefined` when there is nothing new. */
+  /** In how many milliseconds the next part is due; `undefined` when there is nothing new. */
   dueIn(now: number): number | undefined {
     if (!this.#isNew) return undefined
     const paid = this.#spent === 0 || this.#spent + Math.min(this.#text.length, WINDOW) <= this.#text.length / 2
-    return Math.max(0, this.#lastMs + (paid ? SHORTEST_MS : LONGEST_MS) - now)
+    return Math.max(0, this.#lastMs + (paid ? MIN_INTERVAL_MS : MAX_INTERVAL_MS) - now)
   }
 
-  /** What is shown now: all of it, or its end. */
+  /** The part to show now: the whole output, or its end. */
   take(now: number): string {
     this.#isNew = false
     this.#lastMs = now
@@ -48,7 +48,7 @@ export class LiveOutput {
 function endOf(text: string): string {
   if (text.length <= WINDOW) return text
   let from = text.length - WINDOW
-  // From the beginning of a line, where one begins soon; never in the midst of a character.
+  // From the beginning of a line, where one begins soon; never in the middle of a character.
   const line = text.indexOf('\n', from - 1) + 1
   if (line > 0 && line < from + WINDOW / 2) from = line
   else if (isLowSurrogate(text.charCodeAt(from))) from += 1

@@ -3,7 +3,7 @@ import type { CallNote, CallNotes } from './call-notes.js'
 import { imagePart } from './images.js'
 import type { ToolkitReadInput } from './read.js'
 
-/** What the AI SDK asks a tool with, when it writes a result down for the model. */
+/** The request of the AI SDK for the form of a result that the model sees. */
 export interface ModelOutputRequest<INPUT> {
   toolCallId: NonNullable<ToolCallOptions['toolCallId']>
   input: INPUT
@@ -30,11 +30,11 @@ export function withNote({ text }: CallNote, output: string, empty: string): Mod
   return { type: 'text', value: `${shown}${shown.endsWith('\n') ? '' : '\n'}${text}` }
 }
 
-/** What a model reads of `read`: a text, with numbers if the host wants them, or the image itself. */
+/** The form of a `read` that the model sees: a text, with line numbers if the host sets them, or the image itself. */
 export function readOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutputRequest<ToolkitReadInput>): ModelText {
   const { text, image } = toolkit.notes.get({ toolCallId, tool: 'read', subject: input.path })
   if (image !== undefined) {
-    // The type of a text, as both versions of the SDK have types of their own for parts.
+    // Cast, because the two versions of the SDK have different types for parts.
     return { type: 'content', value: [{ type: 'text', text: output }, imagePart(image)] } as unknown as ModelText
   }
   if (output === '') return { type: 'text', value: text ?? '(empty file)' }

@@ -22,7 +22,7 @@ const schema = z.object({
 /** The `write` tool: a whole file, its parent directories created. */
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
-/** Makes the `write` tool of a tool set; `guides` says whether errors name the next move among the tools of the set. */
+/** Makes the `write` tool of a tool set; with `guides`, errors name the next move among the tools of the set. */
 export function createWriteTool(bound: BoundToolOptions, description: string, guides = false): WriteTool {
   return defineBuiltIn(
     {
