@@ -54,7 +54,7 @@ pub enum Reason {
     Host,
     /// It names a proxy, and the network is blocked.
     Proxy,
-    /// No program can be given such a name or value.
+    /// No program can get such a name or value.
     Invalid,
 }
 
@@ -63,14 +63,14 @@ impl Policy {
     #[must_use]
     pub fn apply(
         &self,
-        given: impl IntoIterator<Item = (OsString, OsString)>,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
-        let given = given.into_iter();
+        let variables = variables.into_iter();
         let Self::Filtered(filter) = self else {
-            return given.filter(|(name, value)| is_valid(name, value)).collect();
+            return variables.filter(|(name, value)| is_valid(name, value)).collect();
         };
         let mut passed: Vec<_> =
-            given.filter(|(name, value)| filter.reason(name, value).is_none()).collect();
+            variables.filter(|(name, value)| filter.reason(name, value).is_none()).collect();
         passed.retain(|(name, _)| filter.set.iter().all(|(set, _)| set != name));
         passed.extend_from_slice(&filter.set);
         passed

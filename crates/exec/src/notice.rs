@@ -13,17 +13,17 @@ pub enum Notice<'a> {
     WritesHome(&'a Path),
 }
 
-static SAID: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+static WRITTEN: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
 impl Notice<'_> {
     /// Writes it, unless one of its kind has been written.
     pub fn say_once(self) {
-        let said = match self {
-            Self::FilesAreOpen(_) => &SAID[0],
-            Self::WritesHome(_) => &SAID[1],
+        let is_written = match self {
+            Self::FilesAreOpen(_) => &WRITTEN[0],
+            Self::WritesHome(_) => &WRITTEN[1],
         };
         // Looked at first: it is asked for before every command, and written once.
-        if said.load(Ordering::Relaxed) || said.swap(true, Ordering::Relaxed) {
+        if is_written.load(Ordering::Relaxed) || is_written.swap(true, Ordering::Relaxed) {
             return;
         }
         let text = match self {

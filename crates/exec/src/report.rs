@@ -149,7 +149,7 @@ mod tests {
             assert!(row.mechanism.to_string().contains("process group and descendants"), "{row:?}");
             assert!(
                 row.mechanism.to_string().contains("missed"),
-                "what it misses is told: {row:?}"
+                "what it misses is named: {row:?}"
             );
         }
     }

@@ -44,7 +44,7 @@ const SCRIPT: &str = "echo before; setsid sleep 60 & : > begun; sleep 61; echo a
 #[test]
 fn a_worker_killed_in_a_command_loses_it_alone() {
     let place = Place::confined();
-    let first = place.says(WORKER);
+    let first = place.output(WORKER);
     for _ in 0..3 {
         let mut killed = None;
         let result = disturbed(
@@ -61,7 +61,7 @@ fn a_worker_killed_in_a_command_loses_it_alone() {
         let late = returned.saturating_duration_since(killed.expect("killed"));
         assert!(late < Duration::from_millis(500), "{late:?}");
         assert!(place.is_clear());
-        assert_ne!(place.says(WORKER), first);
+        assert_ne!(place.output(WORKER), first);
     }
 }
 
@@ -84,11 +84,11 @@ fn a_supervisor_killed_in_a_command_is_replaced() {
         assert_eq!(text(&result.expect("runs")), "before\nafter\n");
         assert!(round > 0 || killed.is_some());
         assert!(soon(|| killed.is_none_or(|supervisor| !is_alive(supervisor))));
-        assert_eq!(place.says("echo next"), "next");
+        assert_eq!(place.output("echo next"), "next");
         // One more than there is.
         thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| assert_eq!(place.says("sleep 0.05; echo next"), "next"));
+                scope.spawn(|| assert_eq!(place.output("sleep 0.05; echo next"), "next"));
             }
         });
     }
@@ -105,7 +105,7 @@ fn killed_while_idle() {
         match place.sh("echo out") {
             // The prefork process may have received this command before it ended with the worker.
             Err(ExecError::Lost { .. }) if is_dying => {
-                assert_eq!(place.says("echo out"), "out");
+                assert_eq!(place.output("echo out"), "out");
             }
             finished => assert_eq!(text(&finished.expect("runs")), "out\n"),
         }
@@ -127,7 +127,7 @@ fn killed_while_idle() {
     // The worker is there, and the next one is another supervisor's.
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| assert_eq!(place.says("sleep 0.05; echo next"), "next"));
+            scope.spawn(|| assert_eq!(place.output("sleep 0.05; echo next"), "next"));
         }
     });
     assert!(soon(|| supervisors(host).len() == 1));
@@ -136,7 +136,7 @@ fn killed_while_idle() {
 #[test]
 fn a_worker_stopped_in_a_command_holds_the_call_no_longer_than_it_has() {
     let place = Place::confined();
-    place.says("echo first");
+    place.output("echo first");
     let started = Instant::now();
     let call = || place.within(SHORT, SCRIPT);
     let result = disturbed(&place, call, |worker| signal(worker, Signal::STOP));
@@ -144,7 +144,7 @@ fn a_worker_stopped_in_a_command_holds_the_call_no_longer_than_it_has() {
     assert_eq!(output.bytes, b"before\n");
     assert!(started.elapsed() < SHORT + PATIENCE, "{:?}", started.elapsed());
     assert!(place.is_clear());
-    assert_eq!(place.says("echo next"), "next");
+    assert_eq!(place.output("echo next"), "next");
 }
 
 /// Whatever the message is, and although it may exceed the buffer of the kernel.
@@ -160,7 +160,7 @@ fn a_worker_stopped_while_it_waits_holds_the_call_no_longer_than_it_has() {
         assert!(matches!(result, Err(ExecError::TimedOut { .. })), "{result:?}");
         assert!(started.elapsed() < SHORT + PATIENCE, "{:?}", started.elapsed());
         assert!(soon(|| !is_alive(worker)), "it was killed in the end");
-        assert_eq!(place.says("echo next"), "next");
+        assert_eq!(place.output("echo next"), "next");
     }
 }
 
@@ -178,12 +178,12 @@ fn a_stopped_supervisor_holds_no_call_longer_than_it_has() {
     let supervisor = supervisor(idle_worker(&place)).expect("it has one");
     signal(supervisor, Signal::STOP);
     // Its worker exists, so the command continues.
-    assert_eq!(place.says("echo out"), "out");
+    assert_eq!(place.output("echo out"), "out");
     let busy = format!("{UNTIL_THEN}; echo busy");
     let finished = disturbed(&place, || place.sh(&busy), |_| ask(&place)).expect("runs");
     assert_eq!(text(&finished), "busy\n");
     signal(supervisor, Signal::CONT);
-    assert_eq!(place.says("echo out"), "out");
+    assert_eq!(place.output("echo out"), "out");
 }
 
 /// For another worker, of a supervisor that does not make it.

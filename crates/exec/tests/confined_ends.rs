@@ -68,7 +68,7 @@ fn a_late_writer_is_still_heard() {
         // What `> >(tee log)` is made of.
         let tee = "mkfifo pipe; tee log < pipe & exec > pipe; rm pipe; echo teed";
         says(tee, "teed\n");
-        assert_eq!(place.says("cat log"), "teed");
+        assert_eq!(place.output("cat log"), "teed");
     }
 }
 
@@ -133,7 +133,7 @@ fn nothing_escapes_confined() {
     is_ended(&place, &format!("{escapes}; sleep 60"));
     is_ended(&place, "exec setsid -w sleep 60");
     let storm = "i=0; while [ $i -lt 200 ]; do setsid sleep 60 & i=$((i+1)); done; echo all";
-    assert_eq!(place.says(storm), "all");
+    assert_eq!(place.output(storm), "all");
     assert!(place.is_clear());
     // Elsewhere those are others' processes.
     if !has_namespaces() {
@@ -141,8 +141,8 @@ fn nothing_escapes_confined() {
     }
     // The first process of its namespace is nothing that a command can end or stop.
     let signals = "for signal in TERM KILL STOP SEGV INT HUP USR1 CHLD; do kill -$signal 1; done";
-    place.says(&format!("({signals}) 2>/dev/null; kill -KILL -1 2>/dev/null"));
-    assert_eq!(place.says("echo after"), "after");
+    place.output(&format!("({signals}) 2>/dev/null; kill -KILL -1 2>/dev/null"));
+    assert_eq!(place.output("echo after"), "after");
 }
 
 #[test]

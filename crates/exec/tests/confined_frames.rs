@@ -25,14 +25,14 @@ fn confined_as_another_user() {
 }
 
 /// A supervisor and its one worker.
-struct Said {
+struct Peer {
     supervisor: Child,
     _socket: OwnedFd,
     inbox: Inbox,
     _place: Place,
 }
 
-impl Said {
+impl Peer {
     fn new(idle_ms: u32) -> Self {
         let place = Place::confined();
         let (ours, theirs) = UnixStream::pair().expect("sockets");
@@ -50,11 +50,11 @@ impl Said {
         let (socket, theirs) = UnixStream::pair().expect("sockets");
         send(&ours, &plain_frame(WORKER), &[theirs.as_fd()]).expect("sent");
         let inbox = Inbox::new(socket.into());
-        let mut said = Self { supervisor, _socket: ours.into(), inbox, _place: place };
+        let mut peer = Self { supervisor, _socket: ours.into(), inbox, _place: place };
         drop(theirs);
-        assert!(matches!(said.recv(), Some(Reply::Ready(_))));
-        said.inbox.take_descriptor();
-        said
+        assert!(matches!(peer.recv(), Some(Reply::Ready(_))));
+        peer.inbox.take_descriptor();
+        peer
     }
 
     /// The next word of the worker; `None`: it has left.
@@ -63,7 +63,7 @@ impl Said {
         content.map(|content| Reply::read(&content).expect("a reply"))
     }
 
-    fn say(&self, bytes: &[u8], script: Option<PipeWriters>) {
+    fn send(&self, bytes: &[u8], script: Option<PipeWriters>) {
         let writers = script.unwrap_or_default();
         let pipes: Vec<_> = writers.iter().map(AsFd::as_fd).collect();
         send(&self.inbox, bytes, &pipes).expect("sent");
@@ -73,11 +73,11 @@ impl Said {
     fn run(&self, before: &[u8], script: &str, after: &[u8]) -> PipeReader {
         let (reader, writer) = pipe().expect("pipe");
         let frame = [before, &shell(script), after].concat();
-        self.say(&frame, Some(vec![writer.into()]));
+        self.send(&frame, Some(vec![writer.into()]));
         reader
     }
 
-    fn says(&mut self, before: &[u8], script: &str) -> String {
+    fn output(&mut self, before: &[u8], script: &str) -> String {
         let mut out = String::new();
         self.run(before, script, &[]).read_to_string(&mut out).expect("text");
         let done = self.recv();
@@ -99,7 +99,7 @@ impl Said {
     }
 }
 
-impl Drop for Said {
+impl Drop for Peer {
     fn drop(&mut self) {
         let _ = self.supervisor.kill();
         let _ = self.supervisor.wait();
@@ -122,31 +122,31 @@ fn was_killed(reply: Option<&Reply>) -> bool {
 #[test]
 fn it_leaves_when_nobody_wants_a_command() {
     for before in [Vec::new(), kill_frame(), shell("echo out")[..20].to_vec()] {
-        let mut said = Said::new(60);
-        said.say(&before, None);
-        assert_eq!(said.recv(), Some(Reply::Goodbye));
-        assert!(said.inbox.wait().map_or(true, |heard| heard.is_none()));
+        let mut peer = Peer::new(60);
+        peer.send(&before, None);
+        assert_eq!(peer.recv(), Some(Reply::Goodbye));
+        assert!(peer.inbox.wait().map_or(true, |message| message.is_none()));
     }
 }
 
 #[test]
 fn a_kill_and_a_command_in_one_piece() {
-    let mut said = Said::new(30_000);
+    let mut peer = Peer::new(30_000);
     for _ in 0..20 {
         // For the command before, and too late.
-        assert_eq!(said.says(&kill_frame(), "echo out"), "out\n");
+        assert_eq!(peer.output(&kill_frame(), "echo out"), "out\n");
         // For this one, and before it runs.
-        let _out = said.run(&[], "sleep 60", &kill_frame());
-        let reply = said.recv();
+        let _out = peer.run(&[], "sleep 60", &kill_frame());
+        let reply = peer.recv();
         assert!(was_killed(reply.as_ref()), "{reply:?}");
     }
     // The kill for a command that did not run is dropped.
     let request = Request { program: b"/missing", cwd: b"", stderr_apart: false };
     let frame = run_frame(&request, [&b"missing"[..]].into_iter(), std::iter::empty());
     let (_reader, writer) = pipe().expect("pipe");
-    said.say(&[frame, kill_frame()].concat(), Some(vec![writer.into()]));
-    assert!(matches!(said.recv(), Some(Reply::NotRun(FailedStep::Execute, _))));
-    assert_eq!(said.says(&[], "echo out"), "out\n");
+    peer.send(&[frame, kill_frame()].concat(), Some(vec![writer.into()]));
+    assert!(matches!(peer.recv(), Some(Reply::NotRun(FailedStep::Execute, _))));
+    assert_eq!(peer.output(&[], "echo out"), "out\n");
 }
 
 #[test]
@@ -154,12 +154,12 @@ fn half_a_command_is_none() {
     let place = Place::confined();
     let proof = place.outside.join("proof");
     for half in [3, 10, 60] {
-        let mut said = Said::new(30_000);
+        let mut peer = Peer::new(30_000);
         let frame = shell(&format!("echo > {}", proof.display()));
-        said.say(&frame[..half.min(frame.len() - 1)], None);
-        let (worker, said_inbox) = (said.worker(), said.inbox.as_fd());
-        rustix::net::shutdown(said_inbox, rustix::net::Shutdown::Write).expect("shut");
-        assert_eq!(said.recv(), None);
+        peer.send(&frame[..half.min(frame.len() - 1)], None);
+        let (worker, inbox) = (peer.worker(), peer.inbox.as_fd());
+        rustix::net::shutdown(inbox, rustix::net::Shutdown::Write).expect("shut");
+        assert_eq!(peer.recv(), None);
         assert!(soon(|| !support::is_alive(worker)));
         assert!(!proof.exists());
     }
@@ -168,9 +168,9 @@ fn half_a_command_is_none() {
 /// Whichever descriptor is its last, the worker is there for the next command.
 #[test]
 fn out_of_descriptors() {
-    let (limit, mut said) = (getrlimit(Resource::Nofile), Said::new(30_000));
-    assert_eq!(said.says(&[], "echo out"), "out\n");
-    let pid = said.pid();
+    let (limit, mut peer) = (getrlimit(Resource::Nofile), Peer::new(30_000));
+    assert_eq!(peer.output(&[], "echo out"), "out\n");
+    let pid = peer.pid();
     let limited = |current| {
         let limit = Rlimit { current, maximum: limit.maximum };
         prlimit(Some(pid), Resource::Nofile, limit).expect("limited");
@@ -181,8 +181,8 @@ fn out_of_descriptors() {
         // For the process that was there already, and for the next one.
         for _ in 0..2 {
             let mut out = String::new();
-            let mut reader = said.run(&[], "echo out", &[]);
-            match said.recv() {
+            let mut reader = peer.run(&[], "echo out", &[]);
+            match peer.recv() {
                 Some(Reply::Done(0, _)) => ran += 1,
                 Some(Reply::Done(..) | Reply::NotRun(..)) => failed += 1,
                 other => panic!("{other:?}"),
@@ -192,9 +192,9 @@ fn out_of_descriptors() {
             assert!(out.is_empty() || out == "out\n");
         }
         limited(limit.current);
-        let _ = said.run(&[], ":", &[]);
-        assert!(said.recv().is_some());
-        assert_eq!(said.says(&[], "echo out"), "out\n", "after {most}");
+        let _ = peer.run(&[], ":", &[]);
+        assert!(peer.recv().is_some());
+        assert_eq!(peer.output(&[], "echo out"), "out\n", "after {most}");
     }
     assert!(ran > 0 && failed > 0, "{ran} ran, {failed} failed");
 }
@@ -206,10 +206,10 @@ fn out_of_processes() {
         eprintln!("skipped: root is not bound by this limit");
         return;
     }
-    let mut said = Said::new(30_000);
-    assert_eq!(said.says(&[], "echo out"), "out\n");
-    let worker = said.worker();
-    let pid = said.pid();
+    let mut peer = Peer::new(30_000);
+    assert_eq!(peer.output(&[], "echo out"), "out\n");
+    let worker = peer.worker();
+    let pid = peer.pid();
     let limit = getrlimit(Resource::Nproc);
     let limited = |current| {
         let limit = Rlimit { current, maximum: limit.maximum };
@@ -217,22 +217,22 @@ fn out_of_processes() {
     };
     for too_late in [Vec::new(), kill_frame()] {
         limited(Some(1));
-        let _ = said.run(&[], ":", &[]);
-        let reply = said.recv();
+        let _ = peer.run(&[], ":", &[]);
+        let reply = peer.recv();
         assert!(matches!(reply, Some(Reply::Done(..) | Reply::NotRun(..))), "{reply:?}");
         assert!(soon(|| supervisors(worker).is_empty()));
         for _ in 0..3 {
             let mut out = String::new();
-            let mut reader = said.run(&[], "echo out", &[]);
-            assert!(matches!(said.recv(), Some(Reply::NotRun(FailedStep::Fork, _))));
+            let mut reader = peer.run(&[], "echo out", &[]);
+            assert!(matches!(peer.recv(), Some(Reply::NotRun(FailedStep::Fork, _))));
             // The worker has kept no end of it.
             reader.read_to_string(&mut out).expect("read");
             assert_eq!(out, "");
         }
-        said.say(&too_late, None);
+        peer.send(&too_late, None);
         // Whatever it makes of that, it has done so by then.
         std::thread::sleep(Duration::from_millis(50));
         limited(limit.current);
-        assert_eq!(said.says(&[], "echo out"), "out\n");
+        assert_eq!(peer.output(&[], "echo out"), "out\n");
     }
 }

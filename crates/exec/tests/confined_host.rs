@@ -47,9 +47,9 @@ fn host(test: &str) -> Option<(Child, String)> {
         let mut host = Command::new(env::current_exe().expect("path"));
         let host = host.args(args).env(HOST, test).stdout(std::process::Stdio::null());
         let host = host.spawn().expect("started");
-        let told = temporary.join(host.id().to_string());
-        assert!(soon(|| told.exists()), "the commands did not begin");
-        return Some((host, fs::read_to_string(told).expect("a mark")));
+        let ready = temporary.join(host.id().to_string());
+        assert!(soon(|| ready.exists()), "the commands did not begin");
+        return Some((host, fs::read_to_string(ready).expect("a mark")));
     }
     // Both are left as they are when this process dies.
     let place: &'static Place = Box::leak(Box::new(Place::confined()));
@@ -58,9 +58,9 @@ fn host(test: &str) -> Option<(Child, String)> {
     }
     let begun = |number: usize| place.root.join(format!("begun{number}")).exists();
     assert!(soon(|| (0..LINGERING.len()).all(begun)), "the commands did not begin");
-    let told = env::temp_dir().join(std::process::id().to_string());
-    fs::write(told.with_extension("new"), &place.mark).expect("written");
-    fs::rename(told.with_extension("new"), told).expect("told");
+    let ready = env::temp_dir().join(std::process::id().to_string());
+    fs::write(ready.with_extension("new"), &place.mark).expect("written");
+    fs::rename(ready.with_extension("new"), ready).expect("renamed");
     None
 }
 
@@ -353,7 +353,7 @@ fn a_host_with_many_inheritable_descriptors() {
     for isolated in [false, true] {
         let mut place = Place::confined();
         place.isolated = isolated;
-        assert_eq!(place.says("ls /proc/self/fd"), "0\n1\n2\n3");
+        assert_eq!(place.output("ls /proc/self/fd"), "0\n1\n2\n3");
         // The interpreter of a script does not inherit them either.
         let host = std::process::id();
         for process in [supervisors(host), workers(host)].concat() {

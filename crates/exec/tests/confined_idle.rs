@@ -26,7 +26,7 @@ fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_released() {
     let host = std::process::id();
     let one = || {
         let place = Place::confined();
-        assert_eq!(place.says("echo here"), "here");
+        assert_eq!(place.output("echo here"), "here");
         release_directory(&place.root);
     };
     one();
@@ -42,18 +42,18 @@ fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_released() {
 #[test]
 fn a_released_plan_ends_its_command_and_not_others() {
     let (mut granting, other) = (Place::confined(), Place::confined());
-    let kept = other.says(support::place::WORKER);
+    let kept = other.output(support::place::WORKER);
     let scratch = granting.root.join("scratch");
     std::fs::create_dir(&scratch).expect("dir");
     granting.plan.writable.push(scratch.clone());
     thread::scope(|scope| {
-        let long = scope.spawn(|| granting.says("touch started; sleep 0.5; echo ended"));
+        let long = scope.spawn(|| granting.output("touch started; sleep 0.5; echo ended"));
         assert!(soon(|| granting.root.join("started").exists()));
         release_directory(&scratch);
         assert_eq!(long.join().expect("no panic"), "ended");
     });
-    assert_eq!(other.says(support::place::WORKER), kept);
-    assert_eq!(granting.says("echo again"), "again");
+    assert_eq!(other.output(support::place::WORKER), kept);
+    assert_eq!(granting.output("echo again"), "again");
 }
 
 /// More plans, with more workers, than there are descriptors for.
@@ -71,8 +71,8 @@ fn a_host_with_few_descriptors_goes_on() {
                     let all = &all;
                     scope.spawn(move || {
                         all.wait();
-                        let said = place.says(&format!("sleep 0.01; echo {round} {call}"));
-                        assert_eq!(said, format!("{round} {call}"));
+                        let output = place.output(&format!("sleep 0.01; echo {round} {call}"));
+                        assert_eq!(output, format!("{round} {call}"));
                     });
                 }
             });
@@ -85,7 +85,7 @@ fn a_host_with_few_descriptors_goes_on() {
         taken.push(file);
     }
     taken.truncate(taken.len() - 12);
-    assert_eq!(places[0].says("echo here"), "here");
+    assert_eq!(places[0].output("echo here"), "here");
     thread::sleep(Duration::from_millis(10));
-    assert_eq!(places[1].says("echo here"), "here");
+    assert_eq!(places[1].output("echo here"), "here");
 }

@@ -119,7 +119,7 @@ fn many_after_each_other_leave_nothing_behind() {
             10 => {
                 place.isolated = true;
                 // There is one where `/tmp` is everybody's.
-                temporary.push(place.says("echo $TMPDIR"));
+                temporary.push(place.output("echo $TMPDIR"));
                 place.isolated = false;
             }
             _ => assert!(place.run("true", &[]).is_ok()),
@@ -142,7 +142,7 @@ fn sixty_four_at_once() {
         let place = &place;
         for number in 0..64 {
             scope.spawn(move || {
-                assert_eq!(place.says(&format!("sleep 0.05; echo {number}")), number.to_string());
+                assert_eq!(place.output(&format!("sleep 0.05; echo {number}")), number.to_string());
             });
         }
     });

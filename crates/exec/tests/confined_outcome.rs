@@ -51,7 +51,7 @@ fn both_streams_come_in_arrival_order_or_apart() {
 #[test]
 fn there_is_nothing_to_read() {
     for place in Place::both() {
-        assert_eq!(place.says("cat; readlink /proc/self/fd/0"), "/dev/null");
+        assert_eq!(place.output("cat; readlink /proc/self/fd/0"), "/dev/null");
     }
 }
 
@@ -102,7 +102,7 @@ fn signals_are_told_truthfully() {
 #[test]
 fn sigpipe_is_not_ignored() {
     for place in Place::both() {
-        assert_eq!(place.says("yes | head -n1"), "y");
+        assert_eq!(place.output("yes | head -n1"), "y");
     }
 }
 
@@ -145,9 +145,9 @@ fn the_environment_is_what_was_given() {
                 given.iter().map(|(name, value)| (name.into(), value.into())).collect();
             let request =
                 ExecRequest { env: ExecEnv::Exactly(given.into()), ..place.request("env", &[]) };
-            let said = text(&run(&request).expect("runs"));
+            let output = text(&run(&request).expect("runs"));
             // Where `/tmp` is shared, commands get another one.
-            said.lines().filter(|line| !line.starts_with("TMPDIR=")).collect::<String>()
+            output.lines().filter(|line| !line.starts_with("TMPDIR=")).collect::<String>()
         };
         // Without any PATH the system's default directories are searched.
         assert_eq!(env(&[]), "");
@@ -186,7 +186,7 @@ fn a_temporary_directory_that_is_named_is_one() {
 fn a_relative_program_is_meant_from_the_directory_of_the_command() {
     for place in Place::both() {
         fs::create_dir(place.root.join("sub")).expect("dir");
-        place.says("printf '#!/bin/sh\\necho here $0\\n' > sub/here.sh; chmod 755 sub/here.sh");
+        place.output("printf '#!/bin/sh\\necho here $0\\n' > sub/here.sh; chmod 755 sub/here.sh");
         let sub = place.root.join("sub");
         let handle = File::open(&sub).expect("opened");
         let by_handle = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
@@ -207,7 +207,7 @@ fn the_path_of_the_command_counts() {
     for place in Place::both() {
         let bin = place.root.join("bin");
         fs::create_dir(&bin).expect("dir");
-        place.says("printf '#!/bin/sh\\necho $0 $MARK\\n' > bin/only-here; chmod 755 bin/*");
+        place.output("printf '#!/bin/sh\\necho $0 $MARK\\n' > bin/only-here; chmod 755 bin/*");
         let go = |cwd: &Path, below: &str, path: &str| {
             let env = vec![("PATH".into(), path.into()), ("MARK".into(), "set".into())];
             let request = ExecRequest {

@@ -26,9 +26,9 @@ fn equal_plans_share_and_others_do_not() {
         return;
     }
     let mut place = Place::confined();
-    let shared = |place: &Place| place.says("cat /tmp/shared /dev/shm/shared 2>/dev/null");
-    place.says("echo tmp > /tmp/shared; echo shm > /dev/shm/shared");
-    let worker = place.says(WORKER);
+    let shared = |place: &Place| place.output("cat /tmp/shared /dev/shm/shared 2>/dev/null");
+    place.output("echo tmp > /tmp/shared; echo shm > /dev/shm/shared");
+    let worker = place.output(WORKER);
     let plan = place.plan.clone();
     let changes: [fn(&mut Place); 4] = [
         |place| place.plan.limits.processes = Some(4095),
@@ -39,9 +39,9 @@ fn equal_plans_share_and_others_do_not() {
     for change in changes {
         change(&mut place);
         assert_eq!(shared(&place), "");
-        assert_ne!(place.says(WORKER), worker);
+        assert_ne!(place.output(WORKER), worker);
         (place.plan, place.isolated) = (plan.clone(), false);
-        assert_eq!((shared(&place), place.says(WORKER)), ("tmp\nshm".to_owned(), worker.clone()));
+        assert_eq!((shared(&place), place.output(WORKER)), ("tmp\nshm".to_owned(), worker.clone()));
     }
     for name in ["/tmp/shared", "/dev/shm/shared"] {
         assert!(!Path::new(name).exists(), "{name} is on the host");
@@ -58,14 +58,14 @@ fn isolated_calls_share_nothing_and_leave_nothing() {
     place.plan.protected.push(place.root.join("kept"));
     let script =
         format!("ls -A /tmp /dev/shm /var/tmp; : > /tmp/left; : > /dev/shm/left; {WORKER}");
-    place.says("true");
+    place.output("true");
     let before = descriptors();
-    let mut all: Vec<String> = (0..4).map(|_| place.says(&script)).collect();
+    let mut all: Vec<String> = (0..4).map(|_| place.output(&script)).collect();
     thread::scope(|scope| {
-        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| place.says(&script))).collect();
+        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| place.output(&script))).collect();
         all.extend(calls.into_iter().map(|call| call.join().expect("no panic")));
     });
-    let is_alone = |said: &String| !said.contains("left");
+    let is_alone = |output: &String| !output.contains("left");
     assert!(all.iter().all(is_alone), "{all:?}");
     place.timed_out(Duration::from_millis(100), "setsid sleep 60 & sleep 60");
     assert!(place.run("no-such-program", &[]).is_err());
@@ -81,7 +81,7 @@ fn isolated_calls_share_nothing_and_leave_nothing() {
 fn a_root_that_is_made_anew() {
     let place = Place::confined();
     let works = |name: &str| {
-        assert_eq!(place.says(&format!("echo new > {name}; ls; pwd -P; stat -c %i .")), {
+        assert_eq!(place.output(&format!("echo new > {name}; ls; pwd -P; stat -c %i .")), {
             let inode = fs::metadata(&place.root).expect("root").ino();
             format!("{name}\n{}\n{inode}", place.root.display())
         });
@@ -98,7 +98,7 @@ fn a_root_that_is_made_anew() {
                 let result = place.run(program, &[]);
                 let reason = SpawnReason::BadCwd;
                 assert!(
-                    matches!(&result, Err(ExecError::Spawn { reason: told, .. }) if *told == reason),
+                    matches!(&result, Err(ExecError::Spawn { reason: actual, .. }) if *actual == reason),
                     "{result:?}"
                 );
             }
@@ -126,9 +126,10 @@ fn a_protected_file_that_is_replaced_stays_protected() {
     let is_protected = |how: &str| {
         let attack = "(echo bad > kept; echo bad > sub/absent; mkdir -p sub/absent/x
             rm -f kept sub/absent; mv kept k; mv sub s; echo bad > other; mv other kept) 2>/dev/null";
-        place.says(&format!("{attack}; :"));
+        place.output(&format!("{attack}; :"));
         assert_eq!(fs::read_to_string(&kept).expect("there"), "kept\n", "{how}");
-        let bad = fs::read_to_string(&absent).unwrap_or_default() + &place.says("ls -A sub s 2>&1");
+        let bad =
+            fs::read_to_string(&absent).unwrap_or_default() + &place.output("ls -A sub s 2>&1");
         assert!(!bad.contains("bad") && !bad.contains('x'), "{how}: {bad}");
     };
     is_protected("at first");
@@ -207,14 +208,14 @@ fn many_roots_leave_few_supervisors() {
     let places: Vec<Place> = (0..40).map(|_| Place::confined()).collect();
     for round in 0..2 {
         for place in &places {
-            assert_eq!(place.says("pwd -P"), place.root.display().to_string());
+            assert_eq!(place.output("pwd -P"), place.root.display().to_string());
         }
         let few = || supervisors(host).len() <= MOST && workers(host).len() <= MOST;
         assert!(soon(few), "{round}: {}, {}", supervisors(host).len(), workers(host).len());
     }
     thread::scope(|scope| {
         for place in &places {
-            scope.spawn(|| assert_eq!(place.says("pwd -P"), place.root.display().to_string()));
+            scope.spawn(|| assert_eq!(place.output("pwd -P"), place.root.display().to_string()));
         }
     });
     assert!(soon(|| supervisors(host).len() <= MOST), "{}", supervisors(host).len());

@@ -30,7 +30,7 @@ fn placeholders_do_not_come_back_after_a_command() {
         return;
     }
     let place = with_placeholder();
-    place.says("true");
+    place.output("true");
     let placeholder = place.root.join(".git");
     assert!(placeholder.exists(), "it is visible to the host");
     fs::remove_dir(&placeholder).expect("removed");
@@ -51,7 +51,7 @@ fn the_root_can_be_removed_right_after_a_command() {
         for number in 0..50 {
             fs::write(place.root.join(format!("dir/{number}")), "").expect("written");
         }
-        place.says("true");
+        place.output("true");
         fs::remove_dir_all(&place.root).expect("removed");
     }
 }
@@ -63,7 +63,7 @@ fn the_root_can_be_removed_after_a_command_with_children() {
         return;
     }
     let place = with_placeholder();
-    place.says("sleep 60 & echo");
+    place.output("sleep 60 & echo");
     fs::remove_dir_all(&place.root).expect("removed");
     thread::sleep(LONG_ENOUGH);
     assert!(!place.root.exists(), "it has come back");
@@ -82,7 +82,7 @@ fn host() {
     place.plan.writable = vec![root.clone()];
     place.plan.root.clone_from(&root);
     place.root = root;
-    place.says("true");
+    place.output("true");
     assert!(place.root.join(".git").exists(), "it is visible to the host");
 }
 

@@ -69,7 +69,7 @@ fn a_protected_file_that_is_replaced_stays_protected() {
     // The same while the supervisor is already let go for its tree being another.
     let output = beside(&place, &format!("sleep 1; {script}"), || {
         replace(&place, "dir/kept", "third");
-        place.says("true");
+        place.output("true");
         replace(&place, "dir/kept", "last");
     });
     assert!(output.ends_with("last"), "{output}");

@@ -74,7 +74,7 @@ fn failures_to_start_are_told_apart() {
             reason(place.run("/proc/version", &[])),
             NotExecutable | PermissionDenied
         ));
-        assert_eq!(place.says("echo after"), "after");
+        assert_eq!(place.output("echo after"), "after");
     }
 }
 
@@ -110,7 +110,7 @@ fn directories_that_cannot_be_entered() {
             assert_eq!(reason(place.run("shut/program", &[])), PermissionDenied);
             fs::set_permissions(&shut, fs::Permissions::from_mode(0o755)).expect("mode");
         }
-        assert_eq!(place.says("echo after"), "after");
+        assert_eq!(place.output("echo after"), "after");
     }
 }
 
@@ -178,7 +178,7 @@ fn as_much_as_the_system_takes() {
         assert_eq!(text(&env(100_000, 10).expect("runs")), "100000\n");
         assert_eq!(reason(env(131_072, 1)), TooLong);
         assert_eq!(reason(env(100_000, 100)), TooLong);
-        assert_eq!(place.says("echo after"), "after");
+        assert_eq!(place.output("echo after"), "after");
     }
 }
 

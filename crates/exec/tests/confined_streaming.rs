@@ -191,7 +191,7 @@ fn a_sink_that_panics_leaves_nothing_running() {
         let call = std::panic::AssertUnwindSafe(call);
         assert!(std::panic::catch_unwind(call).is_err());
         assert!(place.is_clear());
-        assert_eq!(place.says("echo next"), "next");
+        assert_eq!(place.output("echo next"), "next");
     }
 }
 

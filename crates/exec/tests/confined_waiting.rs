@@ -47,12 +47,12 @@ fn killed_before_there_is_a_command() {
     }
     let place = Place::confined();
     for _ in 0..5 {
-        assert_eq!(place.says("echo out"), "out");
+        assert_eq!(place.output("echo out"), "out");
         let (worker, waiting) = idle();
         signal(waiting, Signal::KILL);
         assert!(soon(|| !is_alive(worker) && !is_alive(waiting)));
     }
-    assert_eq!(place.says("echo out"), "out");
+    assert_eq!(place.output("echo out"), "out");
 }
 
 /// Whatever the message is, and although it may exceed the buffer of the kernel.
@@ -63,7 +63,7 @@ fn stopped_before_there_is_a_command() {
     }
     let place = Place::confined();
     for more in [String::new(), "x".repeat(100_000)] {
-        assert_eq!(place.says("echo out"), "out");
+        assert_eq!(place.output("echo out"), "out");
         let (worker, waiting) = idle();
         signal(waiting, Signal::STOP);
         let args = [&strings(&["-c", "echo out"])[..], &vec![more; 12]].concat();
@@ -73,7 +73,7 @@ fn stopped_before_there_is_a_command() {
         assert!(started.elapsed() < SHORT + PATIENCE, "{:?}", started.elapsed());
         assert!(soon(|| !is_alive(worker) && !is_alive(waiting)), "they were killed in the end");
     }
-    assert_eq!(place.says("echo next"), "next");
+    assert_eq!(place.output("echo next"), "next");
 }
 
 /// It, or the command that it has become.
@@ -83,7 +83,7 @@ fn killed_at_any_time() {
         return;
     }
     let (place, over) = (Place::confined(), AtomicBool::new(false));
-    assert_eq!(place.says("echo out"), "out");
+    assert_eq!(place.output("echo out"), "out");
     thread::scope(|scope| {
         let killer = scope.spawn(|| {
             for wait in (0..).step_by(317) {
@@ -116,7 +116,7 @@ fn killed_at_any_time() {
         killer.join().expect("no panic");
         assert!(ran > 0);
     });
-    assert_eq!(place.says("echo out"), "out");
+    assert_eq!(place.output("echo out"), "out");
     idle();
 }
 
@@ -157,7 +157,7 @@ fn nothing_is_left_in_the_worker() {
 
 #[test]
 fn a_command_begins_with_no_signal_blocked() {
-    let begun = Place::confined().says("grep SigBlk /proc/self/status | tr -d '\\t'");
+    let begun = Place::confined().output("grep SigBlk /proc/self/status | tr -d '\\t'");
     assert_eq!(begun, "SigBlk:0000000000000000");
 }
 
@@ -174,7 +174,7 @@ fn the_worker_is_spared_while_its_command_runs() {
     let own = score(std::process::id());
     let of_command: i32 = thread::scope(|scope| {
         let script = "until [ -e over ]; do sleep 0.01; done; cat /proc/self/oom_score_adj";
-        let call = scope.spawn(|| place.says(script));
+        let call = scope.spawn(|| place.output(script));
         let worker = place.worker();
         assert!(soon(|| score(worker) == own));
         fs::write(place.root.join("over"), "").expect("written");

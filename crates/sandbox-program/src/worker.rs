@@ -100,13 +100,13 @@ impl Worker {
         let plan = &order.plan;
         let at = |step: FailedStep| move |error: io::Error| (step, error);
         let alone = layers.pid.holds();
-        let held = group.enter();
+        let group_limits = group.enter();
         if !alone {
             // Processes that a command leaves behind become children of this one, which then finds
             // them.
             rustix::process::set_child_subreaper(Some(getpid())).map_err(other)?;
         }
-        let prepared = limits::prepare(&plan.limits, layers, held);
+        let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;

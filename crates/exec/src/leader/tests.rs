@@ -91,7 +91,7 @@ fn a_session_that_was_seen_is_killed_after_the_end_of_the_leader() {
     // A question scans.
     thread::sleep(FIRST_SCAN);
     assert!(!leader.has_ended().expect("asked"));
-    kill_process(Pid::from_raw(pids[0]).expect("a number"), Signal::TERM).expect("told");
+    kill_process(Pid::from_raw(pids[0]).expect("a number"), Signal::TERM).expect("sent");
     assert!(leader.wait_until(Instant::now() + Duration::from_secs(10)).expect("asked"));
     assert!(lives(pids[1]));
     leader.end().expect("ended");

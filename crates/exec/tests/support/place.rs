@@ -119,7 +119,7 @@ impl Place {
     }
 
     /// The output of a script.
-    pub(crate) fn says(&self, script: &str) -> String {
+    pub(crate) fn output(&self, script: &str) -> String {
         text(&self.sh(script).expect("runs")).trim_end().to_owned()
     }
 
@@ -176,7 +176,7 @@ pub(crate) fn has_namespaces() -> bool {
         let mut place = Place::confined();
         place.isolated = true;
         let own = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).expect("a link");
-        let theirs = |kind| place.says(&format!("readlink /proc/self/ns/{kind}"));
+        let theirs = |kind| place.output(&format!("readlink /proc/self/ns/{kind}"));
         // Where files have a tree of their own, the root is a mount.
         let mounts = format!("grep -c ' {} ' /proc/self/mountinfo", place.root.display());
         own("pid").display().to_string() != theirs("pid")

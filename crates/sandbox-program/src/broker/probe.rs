@@ -29,9 +29,9 @@ pub fn probe(program: &[sock_filter]) -> io::Result<()> {
     // SAFETY: there is one thread, so that the child is whole; it leaves by `_exit`.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let told = bind_one(program, &channel).err().map_or(0, Errno::raw_os_error);
+        let errno = bind_one(program, &channel).err().map_or(0, Errno::raw_os_error);
         // SAFETY: ends the child.
-        unsafe { libc::_exit(told) };
+        unsafe { libc::_exit(errno) };
     }
     if child < 0 {
         return Err(io::Error::last_os_error());
@@ -44,7 +44,7 @@ pub fn probe(program: &[sock_filter]) -> io::Result<()> {
     served?;
     match status.and_then(|(_, status)| status.exit_status()) {
         Some(0) => Ok(()),
-        Some(told) => Err(io::Error::from_raw_os_error(told)),
+        Some(errno) => Err(io::Error::from_raw_os_error(errno)),
         None => Err(Errno::TIMEDOUT.into()),
     }
 }

@@ -82,8 +82,8 @@ fn try_first() -> Result<Result<Forked, Errno>, Errno> {
     let Forked::Parent(pid) = forked else {
         drop(reader);
         let failed = mounts::worker_proc().err().map_or(0, |error| error.errno);
-        let told = write(&writer, &failed.to_ne_bytes());
-        if failed != 0 || told.is_err() {
+        let reported = write(&writer, &failed.to_ne_bytes());
+        if failed != 0 || reported.is_err() {
             end();
         }
         return Ok(Ok(forked));

@@ -245,10 +245,11 @@ impl Search {
 impl Stamp {
     fn of(directory: &Path) -> Option<Self> {
         // Unlike the time of change, that of modification can be set.
-        let told = |found: &Metadata| (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
+        let identity =
+            |found: &Metadata| (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
         let own = fs::symlink_metadata(directory).ok()?;
         let led_to = if own.is_symlink() { fs::metadata(directory).ok()? } else { own.clone() };
-        Some(Self([told(&own), told(&led_to)]))
+        Some(Self([identity(&own), identity(&led_to)]))
     }
 
     fn is_old(&self, now: Duration) -> bool {

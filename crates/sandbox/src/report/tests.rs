@@ -61,12 +61,12 @@ fn whatever_layer_is_missing_is_told_and_required() {
         ("IPC and seccomp", |all| (all.ipc, all.seccomp) = (REFUSED, REFUSED), "IPC"),
         ("processes and scopes", |all| (all.pid, all.scope) = (REFUSED, REFUSED), "process group"),
     ];
-    for (name, change, said) in cases {
+    for (name, change, expected) in cases {
         let mut layers = whole();
         change(&mut layers);
         let (_, row) = shortfall(&plan(Files::Confined), &layers).expect(name);
         assert_ne!(row.level, Level::Kernel, "{name}");
-        assert!(row.mechanism.to_string().contains(said), "{name}: {}", row.mechanism);
+        assert!(row.mechanism.to_string().contains(expected), "{name}: {}", row.mechanism);
     }
 }
 

@@ -84,10 +84,10 @@ pub fn read_order(message: &[u8]) -> Result<Order, Malformed> {
         .map(|_| {
             let path = from.path()?.to_owned();
             let (device, inode) = (from.long()?, from.long()?);
-            let (told, born) = (from.byte()? != 0, from.long()?);
+            let (is_known, born) = (from.byte()? != 0, from.long()?);
             Ok(Granted {
                 path,
-                identity: FileIdentity { device, inode, born: told.then_some(born) },
+                identity: FileIdentity { device, inode, born: is_known.then_some(born) },
             })
         })
         .collect::<Result<Vec<_>, Malformed>>()?;

@@ -165,7 +165,7 @@ fn no_number_of_working_trees_is_too_many() {
         fs::create_dir(trees.join(number.to_string())).expect("made");
     }
     let expected = ["commondir", "gitdir"].map(|name| format!("root/.git/worktrees/out/{name}"));
-    assert_eq!(beside(&place, &[]), expected, "those without a tree are nobody's");
+    assert_eq!(beside(&place, &[]), expected, "those without a tree have none");
     // Once the directory has been left alone, it is known.
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(beside(&place, &[]), expected);
