@@ -95,138 +95,126 @@ export declare class GrantedRoot {
 /** A journal. Open it before anything else. */
 export declare class NativeJournal {
   /**
-   * The calls of a task, by attempt and sequence number. With `outline`, and where they are too large
-   * for one answer, without what is long: then `value` is true.
+   * The calls of a task, by attempt and sequence number. As an outline if asked for, and where they
+   * are too large for one answer.
    */
-  list(task: JournalTask, outline: boolean): Promise<JournalOutcome>
-  /** The calls of a run as they began, or the other way round; with `outline` as for `list`. */
-  listRun(runId: string, reverse: boolean, outline: boolean): Promise<JournalOutcome>
-  /** All runs, the earliest first: `value` is an array. */
-  listRuns(): Promise<JournalOutcome>
-  /** At most so many rows written after the row with this number. */
-  tail(after: number, limit: number): Promise<JournalOutcome>
+  list(task: JournalTask, outline: boolean): Promise<ListedCalls | Unfinished>
+  /** The calls of a run as they began, or in reverse; outlines as for `list`. */
+  listRun(runId: string, reverse: boolean, outline: boolean): Promise<ListedCalls | Unfinished>
+  /** All runs, the earliest first, as JSON texts of arrays. */
+  listRuns(): Promise<Array<string> | Unfinished>
+  /** At most `limit` rows written after the row with this number. */
+  tail(after: number, limit: number): Promise<Array<string> | Unfinished>
   /** These rows as they are now. */
-  rows(numbers: Array<number>): Promise<JournalOutcome>
-  /** The number of the last row: `value.row`. */
-  lastRow(): Promise<JournalOutcome>
-  /** One call by its place, in `rows`. */
-  find(task: JournalTask, attempt: number, seq: number): Promise<JournalOutcome>
+  rows(numbers: Array<number>): Promise<Array<string> | Unfinished>
+  /** The number of the last row. */
+  lastRow(): Promise<number | Unfinished>
+  /** One call by its place, as a JSON text. */
+  find(task: JournalTask, attempt: number, seq: number): Promise<string | null | Unfinished>
   /** The latest attempt of a task that made a call, and its highest sequence number. */
-  lastAttempt(task: JournalTask): Promise<JournalOutcome>
-  /** The effects of earlier attempts that must not be repeated blindly, in `rows`. */
-  priorEffects(task: JournalTask, attempt: number): Promise<JournalOutcome>
-  /** The identical call that succeeded last, in `rows`. */
-  recorded(task: JournalTask, tool: string, argsHash: string, ordinal: number): Promise<JournalOutcome>
-  /** Claims a call, to undo it: the row if the claim was won, else `value` says why not. */
-  claimRevert(row: number): Promise<JournalOutcome>
-  /** Records how undoing ended; `value` is false when the row says something else meanwhile. */
-  finishRevert(row: number, errorJson?: string | undefined | null): Promise<JournalOutcome>
-  /** Records that a call begins: `row` completes it. */
-  begin(call: NewCall): WriteOutcome | Promise<WriteOutcome>
+  lastAttempt(task: JournalTask): Promise<LastAttempt | null | Unfinished>
+  /** The effects of earlier attempts that must not be repeated blindly. */
+  priorEffects(task: JournalTask, attempt: number): Promise<Array<string> | Unfinished>
+  /** The identical call that succeeded last, as a JSON text. */
+  recorded(task: JournalTask, tool: string, argsHash: string, ordinal: number): Promise<string | null | Unfinished>
+  /** Claims a call, to undo it. */
+  claimRevert(row: number): Promise<RevertAnswer | Unfinished>
+  /** Records how undoing ended; false when the row has another status by now. */
+  finishRevert(row: number, errorJson?: string | undefined | null): Promise<boolean | Unfinished>
+  /** Records that a call begins. Gives the number of the row. */
+  begin(call: NewCall): number | Unfinished | Promise<number | Unfinished>
   /** Records the outcome of a call that began. */
-  finish(row: number, attempt: number, seq: number, startedAtMs: number, end: CallEnd): WriteOutcome | Promise<WriteOutcome>
+  finish(row: number, attempt: number, seq: number, startedAtMs: number, end: CallEnd): undefined | Unfinished | Promise<undefined | Unfinished>
   /** Records a call that is over, in one row. */
-  record(call: NewCall, end: CallEnd): WriteOutcome | Promise<WriteOutcome>
+  record(call: NewCall, end: CallEnd): undefined | Unfinished | Promise<undefined | Unfinished>
   /** A journal that is not open yet. */
   constructor()
-  /** Opens it: `memory:`, `file:PATH` or a path. */
-  open(location: string, options: JournalOpenOptions): Promise<JournalOutcome>
+  /** Opens it: `memory:`, `file:PATH` or a path. Gives its full path. */
+  open(location: string, options: JournalOpenOptions): Promise<string | Unfinished>
   /** Waits until everything recorded so far is on disk. */
-  flush(): Promise<JournalOutcome>
-  /** Writes what waits, gives back every lock and closes the file. */
-  close(): Promise<JournalOutcome>
-  /**
-   * Closes it on this thread, for a process that exits: nobody is left who could be told how that
-   * went.
-   */
+  flush(): Promise<undefined | Unfinished>
+  /** Writes what waits, releases every lock and closes the file. */
+  close(): Promise<undefined | Unfinished>
+  /** Closes it on this thread, for a process that exits. */
   closeNow(): void
   /** Marks what dead processes left without an outcome. */
-  recover(): Promise<JournalOutcome>
-  /** Locks a task for one of its attempts; `value.lock` is for `unlockTask`. */
-  lockTask(task: JournalTask, attempt: number): Promise<JournalOutcome>
-  /** Gives a lock back; nothing happens the second time. */
+  recover(): Promise<JournalRecovery | Unfinished>
+  /** Locks a task for one of its attempts. Gives the number of the lock for `unlockTask`. */
+  lockTask(task: JournalTask, attempt: number): Promise<number | Unfinished>
+  /** Releases a lock; nothing happens the second time. */
   unlockTask(lock: number): void
 }
 
 /** A store of threads. Open it before anything else. */
 export declare class NativeThreadStore {
-  /** Begins to store an attachment: the number of the upload. */
-  beginUpload(threadId: string, attachment: NewThreadAttachment): Promise<ThreadOutcome>
-  /**
-   * The bytes that come next. They are read on another thread: leave them alone until the promise
-   * settles.
-   */
-  appendBytes(upload: number, bytes: Uint8Array): Promise<ThreadOutcome>
+  /** Begins to store an attachment. Gives the number of the upload. */
+  beginUpload(threadId: string, attachment: NewThreadAttachment): Promise<number | Unfinished>
+  /** The bytes that come next. Another thread reads them: leave them alone until the promise settles. */
+  appendBytes(upload: number, bytes: Uint8Array): Promise<undefined | Unfinished>
   /** The characters of base64 that come next. */
-  appendBase64(upload: number, text: string): Promise<ThreadOutcome>
-  /** Writes the last bytes; gives the attachment, which is staged now. */
-  finishUpload(upload: number): Promise<ThreadOutcome>
-  /** Gives an upload up, and removes what it has written. */
-  dropUpload(upload: number): Promise<ThreadOutcome>
-  /** Removes what is staged and is not to be committed. */
-  discardStaged(threadId: string, paths: Array<string>): Promise<ThreadOutcome>
-  /** An attachment, or `null`. */
-  getAttachment(threadId: string, path: string): Promise<ThreadOutcome>
-  /** All attachments, as they were committed. */
-  listAttachments(threadId: string): Promise<ThreadOutcome>
+  appendBase64(upload: number, text: string): Promise<undefined | Unfinished>
+  /** Writes the last bytes, and gives the attachment as a JSON text. It is staged now. */
+  finishUpload(upload: number): Promise<string | Unfinished>
+  /** Abandons an upload, and removes what it has written. */
+  dropUpload(upload: number): Promise<undefined | Unfinished>
+  /** Removes staged attachments. */
+  discardStaged(threadId: string, paths: Array<string>): Promise<undefined | Unfinished>
+  /** An attachment as a JSON text, if there is one. */
+  getAttachment(threadId: string, path: string): Promise<string | null | Unfinished>
+  /** All attachments in the order of their commits, as JSON texts of arrays. */
+  listAttachments(threadId: string): Promise<Array<string> | Unfinished>
   /** The bytes of an attachment from `start` to before `end`. */
-  readAttachment(threadId: string, path: string, start: number, end?: number | undefined | null): Promise<ThreadOutcome>
-  /** Removes an attachment; tells whether there was one. */
-  deleteAttachment(threadId: string, path: string): Promise<ThreadOutcome>
-  /** Writes an attachment into a directory; gives the absolute path of the file. */
-  exportAttachment(threadId: string, path: string, directory: string): Promise<ThreadOutcome>
-  /** The values of these keys that there are: `[key, value]` in order. */
-  readValues(threadId: string, keys: Array<string>): Promise<ThreadOutcome>
+  readAttachment(threadId: string, path: string, start: number, end?: number | undefined | null): Promise<Buffer | Unfinished>
+  /** Removes an attachment. False where there is none. */
+  deleteAttachment(threadId: string, path: string): Promise<boolean | Unfinished>
+  /** Writes an attachment into a directory, and gives the absolute path of the file. */
+  exportAttachment(threadId: string, path: string, directory: string): Promise<string | Unfinished>
+  /** The values of these keys that there are: JSON texts of arrays of `[key, value]`, in order. */
+  readValues(threadId: string, keys: Array<string>): Promise<Array<string> | Unfinished>
   /** Sets values: `values[n]` is that of `keys[n]`. */
-  writeValues(threadId: string, keys: Array<string>, values: Array<string>): Promise<ThreadOutcome>
-  /** Removes values; tells how many there were. */
-  deleteValues(threadId: string, keys: Array<string>): Promise<ThreadOutcome>
+  writeValues(threadId: string, keys: Array<string>, values: Array<string>): Promise<undefined | Unfinished>
+  /** Removes values, and gives how many there were. */
+  deleteValues(threadId: string, keys: Array<string>): Promise<number | Unfinished>
   /** Removes every value of the thread. */
-  deleteAllValues(threadId: string): Promise<ThreadOutcome>
-  /** The values of a range: `[key, value]` in order. */
-  listValues(threadId: string, range: ValuesRange): Promise<ThreadOutcome>
-  /** The right to work on a thread: `{ worker, interrupted }`, or `THREAD_LOCKED` at once. */
-  lockThread(threadId: string): Promise<ThreadOutcome>
-  /**
-   * Gives the right back; nothing happens the second time. What the worker is doing meanwhile is
-   * done first.
-   */
+  deleteAllValues(threadId: string): Promise<undefined | Unfinished>
+  /** The values of a range: JSON texts of arrays of `[key, value]`, in order. */
+  listValues(threadId: string, range: ValuesRange): Promise<Array<string> | Unfinished>
+  /** The right to work on a thread, or `THREAD_LOCKED` at once. */
+  lockThread(threadId: string): Promise<LockedThread | Unfinished>
+  /** Releases the right once the worker has finished what it is doing; nothing happens the second time. */
   unlockThread(worker: number): void
-  /** Begins the next call of a queue; `null` when there is none. */
-  claim(worker: number, queue: string): Promise<ThreadOutcome>
-  /** Begins one call that is queued, out of turn. */
-  claimCall(worker: number, callId: string): Promise<ThreadOutcome>
-  /** Puts a call that runs back into its queue, where it was. */
-  requeue(worker: number, callId: string): Promise<ThreadOutcome>
+  /** Begins the next call of a queue, and gives it as a JSON text, if there is one. */
+  claim(worker: number, queue: string): Promise<string | null | Unfinished>
+  /** Begins one queued call, out of turn, and gives it as a JSON text. */
+  claimCall(worker: number, callId: string): Promise<string | Unfinished>
+  /** Puts a running call back to its place in the queue, and gives it as a JSON text. */
+  requeue(worker: number, callId: string): Promise<string | Unfinished>
   /** A store that is not open yet. */
   constructor()
-  /** Opens it: `memory:`, `file:PATH` or a path. `json` is its absolute path. */
-  open(location: string, options: ThreadStoreOptions): Promise<ThreadOutcome>
-  /** Gives back every worker, removes what is staged and closes the file. */
-  close(): Promise<ThreadOutcome>
-  /**
-   * Closes it on this thread, for a process that exits: nobody is left who could be told how that
-   * went.
-   */
+  /** Opens it: `memory:`, `file:PATH` or a path. Gives its full path. */
+  open(location: string, options: ThreadStoreOptions): Promise<string | Unfinished>
+  /** Releases every worker, removes what is staged and closes the file. */
+  close(): Promise<undefined | Unfinished>
+  /** Closes it on this thread, for a process that exits. */
   closeNow(): void
-  /** The thread with this id, created where there is none. */
-  openThread(threadId: string, flowId: string): Promise<ThreadOutcome>
-  /** The thread, or `null`. */
-  getThread(threadId: string): Promise<ThreadOutcome>
-  /** All threads. */
-  listThreads(): Promise<ThreadOutcome>
-  /** Removes a thread and all that it has; tells whether there was one. */
-  deleteThread(threadId: string): Promise<ThreadOutcome>
-  /** Writes what belongs together: `{ messages, calls }`. */
-  commit(threadId: string, commit: ThreadCommit): Promise<ThreadOutcome>
-  /** Messages in order. */
-  listMessages(threadId: string, part: ListedPart): Promise<ThreadOutcome>
-  /** A call, or `null`. */
-  getCall(threadId: string, callId: string): Promise<ThreadOutcome>
-  /** Calls by their numbers. */
-  listCalls(threadId: string, status: string | undefined | null, queue: string | undefined | null, part: ListedPart): Promise<ThreadOutcome>
-  /** Takes back what is queued, and gives it. */
-  cancelQueued(threadId: string, queue?: string | undefined | null): Promise<ThreadOutcome>
+  /** The thread with this id as a JSON text, created where there is none. */
+  openThread(threadId: string, flowId: string): Promise<string | Unfinished>
+  /** The thread as a JSON text, if there is one. */
+  getThread(threadId: string): Promise<string | null | Unfinished>
+  /** All threads, as JSON texts of arrays. */
+  listThreads(): Promise<Array<string> | Unfinished>
+  /** Removes a thread and all that it has. False where there is none. */
+  deleteThread(threadId: string): Promise<boolean | Unfinished>
+  /** Writes what belongs together. */
+  commit(threadId: string, commit: ThreadCommit): Promise<CommittedRows | Unfinished>
+  /** Messages in order, as JSON texts of arrays. */
+  listMessages(threadId: string, part: ListedPart): Promise<Array<string> | Unfinished>
+  /** A call as a JSON text, if there is one. */
+  getCall(threadId: string, callId: string): Promise<string | null | Unfinished>
+  /** Calls by their numbers, as JSON texts of arrays. */
+  listCalls(threadId: string, status: string | undefined | null, queue: string | undefined | null, part: ListedPart): Promise<Array<string> | Unfinished>
+  /** Cancels queued calls, and gives them as JSON texts of arrays. */
+  cancelQueued(threadId: string, queue?: string | undefined | null): Promise<Array<string> | Unfinished>
 }
 
 /** A file or directory, or none, held open. */
@@ -373,6 +361,14 @@ export interface CommandOptions {
   limitBytes: number
   /** When a command and its children are killed. */
   timeoutMs: number
+}
+
+/** What a commit wrote, as JSON texts of arrays. */
+export interface CommittedRows {
+  /** The messages with their numbers. */
+  messages: Array<string>
+  /** The calls that were queued. */
+  calls: Array<string>
 }
 
 /** Compiles what a session may do; a child of a session does no more than its parent may. */
@@ -775,17 +771,19 @@ export interface JournalOpenOptions {
   /** The most bytes of an output or an error that a row keeps. */
   outputLimitBytes: number
   /** How long to wait for other processes. */
-  patienceMs: number
+  busyTimeoutMs: number
 }
 
-/** What became of a question to the journal: rows, a value, or an error. */
-export interface JournalOutcome {
-  /** Rows, in order: JSON texts of arrays of rows, so that a long list can be taken in parts. */
-  rows?: Array<string>
-  /** What else there is to say. */
-  value?: any
-  /** What went wrong. */
-  error?: NativeError
+/** What recovery found. */
+export interface JournalRecovery {
+  /** Rows that were `started` and are `unknown` now. */
+  calls: Array<number>
+  /** Rows that were `reverting` and are `revert-failed` now. */
+  reverts: Array<number>
+  /** The number of other journals that are open for writing. */
+  alive: number
+  /** The number of owners that cannot be judged from here, whose rows were left alone. */
+  undecided: number
 }
 
 /** A task of a run. */
@@ -798,6 +796,22 @@ export interface JournalTask {
   iteration: number
 }
 
+/** The latest attempt of a task that made a call. */
+export interface LastAttempt {
+  /** The attempt. */
+  attempt: number
+  /** The highest sequence number of its calls. */
+  seq: number
+}
+
+/** A list of calls. */
+export interface ListedCalls {
+  /** The rows, as JSON texts of arrays. */
+  rows: Array<string>
+  /** Whether they lack what is long. */
+  isOutline: boolean
+}
+
 /** Which part of a list. */
 export interface ListedPart {
   /** Only what comes after this number, in the order of the list. */
@@ -806,6 +820,14 @@ export interface ListedPart {
   limit?: number
   /** The highest number first. */
   reverse: boolean
+}
+
+/** The right to work on a thread. */
+export interface LockedThread {
+  /** Its number, for `unlockThread` and the methods of a worker. */
+  worker: number
+  /** The calls whose worker died, as JSON texts of arrays. */
+  interrupted: Array<string>
 }
 
 /** What went wrong, ready to be turned into a `ToolError`. */
@@ -984,6 +1006,16 @@ export declare function removeDirectory(directory: string, limitMs: number): Pro
 /** Removes what can be removed of directories in so much time, on this thread: for the end of a process. */
 export declare function removeNow(directories: Array<string>, limitMs: number): void
 
+/** The answer to a claim: one of the three. */
+export interface RevertAnswer {
+  /** The caller alone may undo this row, a JSON text. */
+  won?: string
+  /** It was claimed before: the status of that. */
+  taken?: string
+  /** Why there is nothing to undo. */
+  nothing?: string
+}
+
 /** The report, or why there is none. */
 export interface SandboxOutcome {
   /** What holds. */
@@ -1113,16 +1145,6 @@ export interface ThreadCommit {
   enqueue: Array<NewThreadCall>
 }
 
-/** What became of a question to a store of threads. */
-export interface ThreadOutcome {
-  /** The answer, as a text in JSON. */
-  json?: string
-  /** The answer, where it is bytes. */
-  bytes?: Buffer
-  /** What went wrong. */
-  error?: NativeError
-}
-
 /** How a store of threads is opened. */
 export interface ThreadStoreOptions {
   /** Wait for the disk with each transaction, so that it survives a loss of power. */
@@ -1130,7 +1152,7 @@ export interface ThreadStoreOptions {
   /** Read only. */
   readOnly: boolean
   /** How long to wait for other processes. */
-  patienceMs: number
+  busyTimeoutMs: number
   /** The most bytes of an attachment. */
   attachmentLimitBytes: number
   /** The most bytes of any other text. */
@@ -1185,14 +1207,6 @@ export interface WantedLines {
 
 /** Makes `content` the text of the file at `path` below `root`. */
 export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
-
-/** What became of a row. */
-export interface WriteOutcome {
-  /** The row's number, of a call that begins. */
-  row?: number
-  /** What went wrong. */
-  error?: NativeError
-}
 
 /** A file that was written. */
 export interface WrittenFile {

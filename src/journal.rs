@@ -1,27 +1,25 @@
 //! The journal: recorded calls in a file that processes share, or in memory.
 //!
-//! Writing is tried at once, on the JavaScript thread: a row takes less time than the way to another
-//! thread. What would have to wait (another process writes, the disk) is done on a thread of its own,
-//! and so is all reading. `docs/decisions/2026-11-20-journal-writes.md` has the measurements.
+//! Writes are tried on the JavaScript thread first: a row takes less time than the way to another thread.
+//! A write that would have to wait (another process writes, the disk) runs on a thread of its own, and so
+//! does all reading. `docs/decisions/2026-11-20-journal-writes.md` has the measurements.
 
 mod keys;
-mod outcome;
 mod queries;
-mod rows;
 mod writes;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{Object, ToNapiValue};
 use napi::{Env, Result};
 use napi_derive::napi;
-use outcome::JournalOutcome;
-use serde_json::json;
+use toolwright_core::failure::Failure;
 use toolwright_journal::{
-    Access, Journal, JournalError, Location, Options, Synchronous, TaskId, TaskLock,
+    Access, Journal, JournalError, Location, Options, SqliteError, Synchronous, TaskId, TaskLock,
 };
 
+use crate::handles::Handles;
+use crate::outcome::Outcome;
 use crate::{job, options};
 
 /// How a journal is opened.
@@ -35,7 +33,7 @@ pub struct JournalOpenOptions {
     /// The most bytes of an output or an error that a row keeps.
     pub output_limit_bytes: f64,
     /// How long to wait for other processes.
-    pub patience_ms: f64,
+    pub busy_timeout_ms: f64,
 }
 
 /// A task of a run.
@@ -68,11 +66,27 @@ fn number(integer: i64) -> f64 {
     integer as f64
 }
 
-/// The locks that are held, by the number that JavaScript knows them by.
-#[derive(Debug, Default)]
-struct Locks {
-    last: u32,
-    held: HashMap<u32, TaskLock>,
+/// Numbers of rows as JavaScript has them.
+fn numbers(integers: Vec<i64>) -> Vec<f64> {
+    integers.into_iter().map(number).collect()
+}
+
+fn count(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+/// What recovery found.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct JournalRecovery {
+    /// Rows that were `started` and are `unknown` now.
+    pub calls: Vec<f64>,
+    /// Rows that were `reverting` and are `revert-failed` now.
+    pub reverts: Vec<f64>,
+    /// The number of other journals that are open for writing.
+    pub alive: u32,
+    /// The number of owners that cannot be judged from here, whose rows were left alone.
+    pub undecided: u32,
 }
 
 /// A journal. Open it before anything else.
@@ -80,7 +94,7 @@ struct Locks {
 #[derive(Debug, Default)]
 pub struct NativeJournal {
     journal: Arc<OnceLock<Arc<Journal>>>,
-    locks: Arc<Mutex<Locks>>,
+    locks: Arc<Handles<TaskLock>>,
 }
 
 #[napi]
@@ -92,46 +106,45 @@ impl NativeJournal {
         Self::default()
     }
 
-    /// Opens it: `memory:`, `file:PATH` or a path.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// Opens it: `memory:`, `file:PATH` or a path. Gives its full path.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open<'env>(
         &self,
         env: &'env Env,
         location: String,
         options: JournalOpenOptions,
     ) -> Result<Object<'env>> {
-        let place = Arc::clone(&self.journal);
+        let slot = Arc::clone(&self.journal);
         job::long(env, move || {
             let opened = location
                 .parse::<Location>()
                 .map_err(JournalError::from)
                 .and_then(|location| Journal::open(&location, core_options(&options)));
-            JournalOutcome::of(opened, |journal| {
-                let path = json!({ "path": journal.path().to_string_lossy() });
-                let _ = place.set(Arc::new(journal));
-                JournalOutcome::value(path)
-            })
+            to_outcome(opened.map(|journal| {
+                let path = journal.path().to_string_lossy().into_owned();
+                let _ = slot.set(Arc::new(journal));
+                path
+            }))
         })
     }
 
     /// Waits until everything recorded so far is on disk.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.ask(env, |journal| JournalOutcome::of(journal.flush(), |()| JournalOutcome::default()))
+        self.ask(env, Journal::flush)
     }
 
-    /// Writes what waits, gives back every lock and closes the file.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// Writes what waits, releases every lock and closes the file.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let locks = Arc::clone(&self.locks);
         self.ask(env, move |journal| {
-            unpoisoned(&locks).held.clear();
-            JournalOutcome::of(journal.close(), |()| JournalOutcome::default())
+            locks.clear();
+            journal.close()
         })
     }
 
-    /// Closes it on this thread, for a process that exits: nobody is left who could be told how that
-    /// went.
+    /// Closes it on this thread, for a process that exits.
     #[napi(catch_unwind)]
     pub fn close_now(&self) {
         if let Some(journal) = self.journal.get() {
@@ -140,22 +153,21 @@ impl NativeJournal {
     }
 
     /// Marks what dead processes left without an outcome.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<JournalRecovery | Unfinished>")]
     pub fn recover<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         self.ask(env, |journal| {
-            JournalOutcome::of(journal.recover(), |found| {
-                JournalOutcome::value(json!({
-                    "calls": found.calls,
-                    "reverts": found.reverts,
-                    "alive": found.alive,
-                    "undecided": found.undecided,
-                }))
+            let found = journal.recover()?;
+            Ok(JournalRecovery {
+                calls: numbers(found.calls),
+                reverts: numbers(found.reverts),
+                alive: count(found.alive),
+                undecided: count(found.undecided),
             })
         })
     }
 
-    /// Locks a task for one of its attempts; `value.lock` is for `unlockTask`.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// Locks a task for one of its attempts. Gives the number of the lock for `unlockTask`.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn lock_task<'env>(
         &self,
         env: &'env Env,
@@ -164,39 +176,37 @@ impl NativeJournal {
     ) -> Result<Object<'env>> {
         let locks = Arc::clone(&self.locks);
         self.ask(env, move |journal| {
-            JournalOutcome::of(journal.lock_task(&task.into(), integer(attempt)), |lock| {
-                let mut locks = unpoisoned(&locks);
-                locks.last += 1;
-                let number = locks.last;
-                locks.held.insert(number, lock);
-                JournalOutcome::value(json!({ "lock": number }))
-            })
+            Ok(locks.add(journal.lock_task(&task.into(), integer(attempt))?))
         })
     }
 
-    /// Gives a lock back; nothing happens the second time.
+    /// Releases a lock; nothing happens the second time.
     #[napi(catch_unwind)]
     pub fn unlock_task(&self, lock: u32) {
-        let held = unpoisoned(&self.locks).held.remove(&lock);
-        drop(held);
+        drop(self.locks.remove(lock));
     }
 }
 
 impl NativeJournal {
-    /// What is open. Never asked before: `ts/core/native.ts` gives a journal out once it is open.
+    /// The open journal. `ts/core/native.ts` hands a journal out only once it is open.
     fn opened(&self) -> std::result::Result<&Arc<Journal>, JournalError> {
-        self.journal.get().ok_or_else(|| JournalError::Closed { path: "journal".into() })
+        let closed = || SqliteError::Closed { path: "journal".into() }.into();
+        self.journal.get().ok_or_else(closed)
     }
 
     /// Asks on a thread of its own.
-    fn ask<'env>(
+    fn ask<'env, T: ToNapiValue + Send + 'static>(
         &self,
         env: &'env Env,
-        question: impl FnOnce(&Journal) -> JournalOutcome + Send + 'static,
+        question: impl FnOnce(&Journal) -> std::result::Result<T, JournalError> + Send + 'static,
     ) -> Result<Object<'env>> {
         let opened = self.opened().cloned();
-        job::long(env, move || JournalOutcome::of(opened, |journal| question(&journal)))
+        job::long(env, move || to_outcome(opened.and_then(|journal| question(&journal))))
     }
+}
+
+fn to_outcome<T>(result: std::result::Result<T, JournalError>) -> Outcome<T> {
+    result.map_err(Failure::from).into()
 }
 
 fn core_options(options: &JournalOpenOptions) -> Options {
@@ -204,12 +214,7 @@ fn core_options(options: &JournalOpenOptions) -> Options {
         access: if options.read_only { Access::ReadOnly } else { Access::ReadWrite },
         synchronous: if options.full { Synchronous::Full } else { Synchronous::Normal },
         output_limit: options::size(options.output_limit_bytes),
-        patience: options::milliseconds(options.patience_ms),
+        busy_timeout: options::milliseconds(options.busy_timeout_ms),
         ..Options::default()
     }
-}
-
-/// What the locks of this folder guard is changed by single calls, and whole after a panic.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

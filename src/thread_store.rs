@@ -1,31 +1,29 @@
 //! Threads with their values, messages, calls and attachments, in a file that processes share, or in
 //! memory.
 //!
-//! Everything is done on threads of its own: what is written here is larger than the row of a journal,
-//! and nobody's tool call waits for it on the JavaScript thread. What comes back are texts in JSON,
-//! which a JavaScript engine takes several times faster than objects, and bytes without a copy.
+//! All of it runs on threads of its own: what is written here is larger than the row of a journal, and no
+//! tool call waits for it on the JavaScript thread. Rows come back as JSON, and bytes without a copy.
 
 mod attachments;
 mod input;
-mod outcome;
-mod rows;
 mod values;
 mod workers;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use input::{ListedPart, ThreadCommit};
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{Object, ToNapiValue};
 use napi::{Env, Result};
 use napi_derive::napi;
-use outcome::ThreadOutcome;
-use serde_json::json;
-use toolwright_threads::{
-    Access, CallFilter, Location, Options, Store, Synchronous, ThreadError, Upload, Worker,
+use toolwright_core::failure::Failure;
+use toolwright_thread_store::{
+    Access, CallFilter, Location, Options, SqliteError, Store, Synchronous, ThreadError, Upload,
+    Worker,
 };
 
-use crate::{job, options};
+use crate::handles::Handles;
+use crate::outcome::Outcome;
+use crate::{job, options, rows};
 
 /// How a store of threads is opened.
 #[napi(object)]
@@ -36,43 +34,30 @@ pub struct ThreadStoreOptions {
     /// Read only.
     pub read_only: bool,
     /// How long to wait for other processes.
-    pub patience_ms: f64,
+    pub busy_timeout_ms: f64,
     /// The most bytes of an attachment.
     pub attachment_limit_bytes: f64,
     /// The most bytes of any other text.
     pub text_limit_bytes: f64,
 }
 
-/// What JavaScript knows by a number.
+/// What a commit wrote, as JSON texts of arrays.
+#[napi(object, object_from_js = false)]
 #[derive(Debug)]
-struct Numbered<T> {
-    last: u32,
-    held: HashMap<u32, T>,
+pub struct CommittedRows {
+    /// The messages with their numbers.
+    pub messages: Vec<String>,
+    /// The calls that were queued.
+    pub calls: Vec<String>,
 }
-
-impl<T> Default for Numbered<T> {
-    fn default() -> Self {
-        Self { last: 0, held: HashMap::new() }
-    }
-}
-
-impl<T> Numbered<T> {
-    fn add(&mut self, value: T) -> u32 {
-        self.last = self.last.wrapping_add(1);
-        self.held.insert(self.last, value);
-        self.last
-    }
-}
-
-type Shared<T> = Arc<Mutex<Numbered<Arc<T>>>>;
 
 /// A store of threads. Open it before anything else.
 #[napi]
 #[derive(Debug, Default)]
 pub struct NativeThreadStore {
     store: Arc<OnceLock<Arc<Store>>>,
-    workers: Shared<Worker>,
-    uploads: Shared<Mutex<Option<Upload>>>,
+    workers: Arc<Handles<Arc<Worker>>>,
+    uploads: Arc<Handles<Arc<Mutex<Option<Upload>>>>>,
 }
 
 #[napi]
@@ -84,93 +69,80 @@ impl NativeThreadStore {
         Self::default()
     }
 
-    /// Opens it: `memory:`, `file:PATH` or a path. `json` is its absolute path.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Opens it: `memory:`, `file:PATH` or a path. Gives its full path.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open<'env>(
         &self,
         env: &'env Env,
         location: String,
         options: ThreadStoreOptions,
     ) -> Result<Object<'env>> {
-        let place = Arc::clone(&self.store);
+        let slot = Arc::clone(&self.store);
         job::long(env, move || {
             let opened = location
                 .parse::<Location>()
                 .map_err(ThreadError::from)
                 .and_then(|location| Store::open(&location, core_options(&options)));
-            ThreadOutcome::of(opened, |store| {
-                let path = json!(store.path().to_string_lossy());
-                let _ = place.set(Arc::new(store));
-                ThreadOutcome::json(&path)
-            })
+            to_outcome(opened.map(|store| {
+                let path = store.path().to_string_lossy().into_owned();
+                let _ = slot.set(Arc::new(store));
+                path
+            }))
         })
     }
 
-    /// Gives back every worker, removes what is staged and closes the file.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Releases every worker, removes what is staged and closes the file.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (workers, uploads) = (Arc::clone(&self.workers), Arc::clone(&self.uploads));
         self.ask(env, move |store| {
-            unpoisoned(&workers).held.clear();
-            unpoisoned(&uploads).held.clear();
-            ThreadOutcome::of(store.close(), |()| ThreadOutcome::default())
+            workers.clear();
+            uploads.clear();
+            store.close()
         })
     }
 
-    /// Closes it on this thread, for a process that exits: nobody is left who could be told how that
-    /// went.
+    /// Closes it on this thread, for a process that exits.
     #[napi(catch_unwind)]
     pub fn close_now(&self) {
-        unpoisoned(&self.workers).held.clear();
-        unpoisoned(&self.uploads).held.clear();
+        self.workers.clear();
+        self.uploads.clear();
         if let Some(store) = self.store.get() {
             let _ = store.close();
         }
     }
 
-    /// The thread with this id, created where there is none.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// The thread with this id as a JSON text, created where there is none.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open_thread<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         flow_id: String,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
-            ThreadOutcome::of(store.open_thread(&thread_id, &flow_id), |thread| {
-                ThreadOutcome::json(&rows::thread(&thread))
-            })
-        })
+        self.ask(env, move |store| Ok(rows::text(&store.open_thread(&thread_id, &flow_id)?)))
     }
 
-    /// The thread, or `null`.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// The thread as a JSON text, if there is one.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn get_thread<'env>(&self, env: &'env Env, thread_id: String) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
-            ThreadOutcome::of(store.get_thread(&thread_id), |thread| {
-                ThreadOutcome::json(&json!(thread.as_ref().map(rows::thread)))
-            })
-        })
+        self.ask(env, move |store| Ok(store.get_thread(&thread_id)?.as_ref().map(rows::text)))
     }
 
-    /// All threads.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// All threads, as JSON texts of arrays.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_threads<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.ask(env, |store| {
-            ThreadOutcome::of(store.list_threads(), |threads| {
-                ThreadOutcome::list(&threads, rows::thread)
-            })
-        })
+        self.ask(env, |store| Ok(rows::texts(&store.list_threads()?)))
     }
 
-    /// Removes a thread and all that it has; tells whether there was one.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Removes a thread and all that it has. False where there is none.
+    #[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
     pub fn delete_thread<'env>(&self, env: &'env Env, thread_id: String) -> Result<Object<'env>> {
-        self.ask(env, move |store| ThreadOutcome::told(store.delete_thread(&thread_id)))
+        self.ask(env, move |store| store.delete_thread(&thread_id))
     }
 
-    /// Writes what belongs together: `{ messages, calls }`.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Writes what belongs together.
+    #[napi(catch_unwind, ts_return_type = "Promise<CommittedRows | Unfinished>")]
     pub fn commit<'env>(
         &self,
         env: &'env Env,
@@ -178,31 +150,27 @@ impl NativeThreadStore {
         commit: ThreadCommit,
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
-            ThreadOutcome::of(store.commit(&thread_id, &commit.into()), |committed| {
-                let messages: Vec<_> = committed.messages.iter().map(rows::message).collect();
-                let calls: Vec<_> = committed.calls.iter().map(rows::call).collect();
-                ThreadOutcome::json(&json!({ "messages": messages, "calls": calls }))
+            let committed = store.commit(&thread_id, &commit.into())?;
+            Ok(CommittedRows {
+                messages: rows::texts(&committed.messages),
+                calls: rows::texts(&committed.calls),
             })
         })
     }
 
-    /// Messages in order.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Messages in order, as JSON texts of arrays.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_messages<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         part: ListedPart,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
-            ThreadOutcome::of(store.list_messages(&thread_id, part.into()), |messages| {
-                ThreadOutcome::list(&messages, rows::message)
-            })
-        })
+        self.ask(env, move |store| Ok(rows::texts(&store.list_messages(&thread_id, part.into())?)))
     }
 
-    /// A call, or `null`.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// A call as a JSON text, if there is one.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn get_call<'env>(
         &self,
         env: &'env Env,
@@ -210,14 +178,12 @@ impl NativeThreadStore {
         call_id: String,
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
-            ThreadOutcome::of(store.get_call(&thread_id, &call_id), |call| {
-                ThreadOutcome::json(&json!(call.as_ref().map(rows::call)))
-            })
+            Ok(store.get_call(&thread_id, &call_id)?.as_ref().map(rows::text))
         })
     }
 
-    /// Calls by their numbers.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Calls by their numbers, as JSON texts of arrays.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_calls<'env>(
         &self,
         env: &'env Env,
@@ -228,14 +194,12 @@ impl NativeThreadStore {
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
             let filter = CallFilter { status: status.as_deref().and_then(input::status), queue };
-            ThreadOutcome::of(store.list_calls(&thread_id, &filter, part.into()), |calls| {
-                ThreadOutcome::list(&calls, rows::call)
-            })
+            Ok(rows::texts(&store.list_calls(&thread_id, &filter, part.into())?))
         })
     }
 
-    /// Takes back what is queued, and gives it.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Cancels queued calls, and gives them as JSON texts of arrays.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn cancel_queued<'env>(
         &self,
         env: &'env Env,
@@ -243,37 +207,39 @@ impl NativeThreadStore {
         queue: Option<String>,
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
-            ThreadOutcome::of(store.cancel_queued(&thread_id, queue.as_deref()), |calls| {
-                ThreadOutcome::list(&calls, rows::call)
-            })
+            Ok(rows::texts(&store.cancel_queued(&thread_id, queue.as_deref())?))
         })
     }
 }
 
 impl NativeThreadStore {
     /// Asks on a thread of its own.
-    fn ask<'env>(
+    fn ask<'env, T: ToNapiValue + Send + 'static>(
         &self,
         env: &'env Env,
-        question: impl FnOnce(&Arc<Store>) -> ThreadOutcome + Send + 'static,
+        question: impl FnOnce(&Arc<Store>) -> std::result::Result<T, ThreadError> + Send + 'static,
     ) -> Result<Object<'env>> {
-        // Never asked before: `ts/core/native.ts` gives a store out once it is open.
-        let opened = self.store.get().cloned().ok_or_else(outcome::not_open);
-        job::long(env, move || ThreadOutcome::of(opened, |store| question(&store)))
+        // `ts/core/native.ts` hands a store out only once it is open.
+        let opened = self.store.get().cloned().ok_or_else(not_open);
+        job::long(env, move || to_outcome(opened.and_then(|store| question(&store))))
     }
+}
+
+fn to_outcome<T>(result: std::result::Result<T, ThreadError>) -> Outcome<T> {
+    result.map_err(Failure::from).into()
+}
+
+/// A store that is closed, or was never opened.
+fn not_open() -> ThreadError {
+    SqliteError::Closed { path: "thread store".into() }.into()
 }
 
 fn core_options(options: &ThreadStoreOptions) -> Options {
     Options {
         access: if options.read_only { Access::ReadOnly } else { Access::ReadWrite },
         synchronous: if options.full { Synchronous::Full } else { Synchronous::Normal },
-        patience: options::milliseconds(options.patience_ms),
+        busy_timeout: options::milliseconds(options.busy_timeout_ms),
         attachment_limit: options::bytes(options.attachment_limit_bytes),
         text_limit: options::size(options.text_limit_bytes),
     }
-}
-
-/// What the locks of this folder guard is changed by single calls, and whole after a panic.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

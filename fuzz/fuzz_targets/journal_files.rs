@@ -35,7 +35,7 @@ fn call(node: &str, seq: i64) -> Intent {
 }
 
 fn open(path: &Path, access: Access) -> Option<Journal> {
-    let options = Options { access, patience: Duration::from_millis(20), ..Options::default() };
+    let options = Options { access, busy_timeout: Duration::from_millis(20), ..Options::default() };
     Journal::open(&Location::File(path.to_owned()), options).ok()
 }
 

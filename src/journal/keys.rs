@@ -53,13 +53,13 @@ impl CallKeys {
         redact_secrets(&input_json)
     }
 
-    /// Gives the number of a call that was refused before it acted to the next one.
+    /// Frees the number of a call that was refused before it acted.
     #[napi(catch_unwind)]
     pub fn give_back(&self, tool: String, args_hash: String, ordinal: f64) {
         self.ordinals.give_back(&tool, &args_hash, integer(ordinal));
     }
 
-    /// Marks the number of a call that this attempt made before, in another process.
+    /// Marks the number of a call that this attempt made in another process as taken.
     #[napi(catch_unwind)]
     pub fn occupy(&self, tool: String, args_hash: String, ordinal: f64) {
         self.ordinals.occupy(&tool, &args_hash, integer(ordinal));

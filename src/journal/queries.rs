@@ -3,18 +3,48 @@
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
-use serde_json::json;
-use toolwright_journal::{Call, Claim, JournalError, Order, RunSummary, TaskId};
+use toolwright_journal::{Call, Claim, JournalError, Order, TaskId};
 
-use super::outcome::JournalOutcome;
-use super::{JournalTask, NativeJournal, integer, rows};
-use crate::options;
+use super::{JournalTask, NativeJournal, integer, number};
+use crate::{options, rows};
+
+/// A list of calls.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct ListedCalls {
+    /// The rows, as JSON texts of arrays.
+    pub rows: Vec<String>,
+    /// Whether they lack what is long.
+    pub is_outline: bool,
+}
+
+/// The latest attempt of a task that made a call.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct LastAttempt {
+    /// The attempt.
+    pub attempt: f64,
+    /// The highest sequence number of its calls.
+    pub seq: f64,
+}
+
+/// The answer to a claim: one of the three.
+#[napi(object, object_from_js = false)]
+#[derive(Debug, Default)]
+pub struct RevertAnswer {
+    /// The caller alone may undo this row, a JSON text.
+    pub won: Option<String>,
+    /// It was claimed before: the status of that.
+    pub taken: Option<String>,
+    /// Why there is nothing to undo.
+    pub nothing: Option<String>,
+}
 
 #[napi]
 impl NativeJournal {
-    /// The calls of a task, by attempt and sequence number. With `outline`, and where they are too large
-    /// for one answer, without what is long: then `value` is true.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// The calls of a task, by attempt and sequence number. As an outline if asked for, and where they
+    /// are too large for one answer.
+    #[napi(catch_unwind, ts_return_type = "Promise<ListedCalls | Unfinished>")]
     pub fn list<'env>(
         &self,
         env: &'env Env,
@@ -23,12 +53,12 @@ impl NativeJournal {
     ) -> Result<Object<'env>> {
         let task = TaskId::from(task);
         self.ask(env, move |journal| {
-            whole_or_outline(outline, || journal.list_small(&task), || journal.outline(&task))
+            listed(outline, || journal.list_small(&task), || journal.outline(&task))
         })
     }
 
-    /// The calls of a run as they began, or the other way round; with `outline` as for `list`.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// The calls of a run as they began, or in reverse; outlines as for `list`.
+    #[napi(catch_unwind, ts_return_type = "Promise<ListedCalls | Unfinished>")]
     pub fn list_run<'env>(
         &self,
         env: &'env Env,
@@ -38,7 +68,7 @@ impl NativeJournal {
     ) -> Result<Object<'env>> {
         let order = if reverse { Order::Reverse } else { Order::Forward };
         self.ask(env, move |journal| {
-            whole_or_outline(
+            listed(
                 outline,
                 || journal.list_run_small(&run_id, order),
                 || journal.outline_run(&run_id, order),
@@ -46,41 +76,35 @@ impl NativeJournal {
         })
     }
 
-    /// All runs, the earliest first: `value` is an array.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// All runs, the earliest first, as JSON texts of arrays.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_runs<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.ask(env, |journal| {
-            JournalOutcome::of(journal.list_runs(), |runs| {
-                JournalOutcome::value(runs.iter().map(summary).collect::<Vec<_>>())
-            })
-        })
+        self.ask(env, |journal| Ok(rows::texts(&journal.list_runs()?)))
     }
 
-    /// At most so many rows written after the row with this number.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// At most `limit` rows written after the row with this number.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn tail<'env>(&self, env: &'env Env, after: f64, limit: f64) -> Result<Object<'env>> {
-        self.ask(env, move |journal| told(journal.tail(integer(after), options::size(limit))))
+        self.ask(env, move |journal| {
+            Ok(rows::texts(&journal.tail(integer(after), options::size(limit))?))
+        })
     }
 
     /// These rows as they are now.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn rows<'env>(&self, env: &'env Env, numbers: Vec<f64>) -> Result<Object<'env>> {
         let numbers: Vec<i64> = numbers.into_iter().map(integer).collect();
-        self.ask(env, move |journal| told(journal.rows(&numbers)))
+        self.ask(env, move |journal| Ok(rows::texts(&journal.rows(&numbers)?)))
     }
 
-    /// The number of the last row: `value.row`.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// The number of the last row.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn last_row<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.ask(env, |journal| {
-            JournalOutcome::of(journal.last_row(), |row| {
-                JournalOutcome::value(json!({ "row": row }))
-            })
-        })
+        self.ask(env, |journal| journal.last_row().map(number))
     }
 
-    /// One call by its place, in `rows`.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// One call by its place, as a JSON text.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn find<'env>(
         &self,
         env: &'env Env,
@@ -89,29 +113,23 @@ impl NativeJournal {
         seq: f64,
     ) -> Result<Object<'env>> {
         self.ask(env, move |journal| {
-            told(
-                journal
-                    .find(&task.into(), integer(attempt), integer(seq))
-                    .map(|call| call.into_iter().collect()),
-            )
+            let call = journal.find(&task.into(), integer(attempt), integer(seq))?;
+            Ok(call.as_ref().map(rows::text))
         })
     }
 
     /// The latest attempt of a task that made a call, and its highest sequence number.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<LastAttempt | null | Unfinished>")]
     pub fn last_attempt<'env>(&self, env: &'env Env, task: JournalTask) -> Result<Object<'env>> {
         self.ask(env, move |journal| {
-            JournalOutcome::of(journal.last_attempt(&TaskId::from(task)), |last| match last {
-                Some((attempt, seq)) => {
-                    JournalOutcome::value(json!({ "attempt": attempt, "seq": seq }))
-                }
-                None => JournalOutcome::default(),
-            })
+            let last = journal.last_attempt(&TaskId::from(task))?;
+            Ok(last
+                .map(|(attempt, seq)| LastAttempt { attempt: number(attempt), seq: number(seq) }))
         })
     }
 
-    /// The effects of earlier attempts that must not be repeated blindly, in `rows`.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// The effects of earlier attempts that must not be repeated blindly.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn prior_effects<'env>(
         &self,
         env: &'env Env,
@@ -119,16 +137,12 @@ impl NativeJournal {
         attempt: f64,
     ) -> Result<Object<'env>> {
         self.ask(env, move |journal| {
-            told(
-                journal
-                    .prior_effects(&task.into(), integer(attempt))
-                    .map(|effects| effects.into_iter().map(|effect| effect.call).collect()),
-            )
+            Ok(rows::texts(&journal.prior_effects(&task.into(), integer(attempt))?))
         })
     }
 
-    /// The identical call that succeeded last, in `rows`.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// The identical call that succeeded last, as a JSON text.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn recorded<'env>(
         &self,
         env: &'env Env,
@@ -138,28 +152,26 @@ impl NativeJournal {
         ordinal: f64,
     ) -> Result<Object<'env>> {
         self.ask(env, move |journal| {
-            told(
-                journal
-                    .recorded(&task.into(), &tool, &args_hash, integer(ordinal))
-                    .map(|found| found.into_iter().map(|found| found.call).collect()),
-            )
+            let recorded = journal.recorded(&task.into(), &tool, &args_hash, integer(ordinal))?;
+            Ok(recorded.map(|recorded| rows::text(&recorded.call)))
         })
     }
 
-    /// Claims a call, to undo it: the row if the claim was won, else `value` says why not.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// Claims a call, to undo it.
+    #[napi(catch_unwind, ts_return_type = "Promise<RevertAnswer | Unfinished>")]
     pub fn claim_revert<'env>(&self, env: &'env Env, row: f64) -> Result<Object<'env>> {
         self.ask(env, move |journal| {
-            JournalOutcome::of(journal.claim_revert(integer(row)), |claim| match claim {
-                Claim::Won(call) => told(Ok(vec![*call])),
-                Claim::Taken(status) => JournalOutcome::value(json!({ "taken": status })),
-                Claim::Nothing(reason) => JournalOutcome::value(json!({ "nothing": reason })),
+            let answer = RevertAnswer::default();
+            Ok(match journal.claim_revert(integer(row))? {
+                Claim::Won(call) => RevertAnswer { won: Some(rows::text(&*call)), ..answer },
+                Claim::Taken(status) => RevertAnswer { taken: Some(status), ..answer },
+                Claim::Nothing(why) => RevertAnswer { nothing: Some(why.to_owned()), ..answer },
             })
         })
     }
 
-    /// Records how undoing ended; `value` is false when the row says something else meanwhile.
-    #[napi(catch_unwind, ts_return_type = "Promise<JournalOutcome>")]
+    /// Records how undoing ended; false when the row has another status by now.
+    #[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
     pub fn finish_revert<'env>(
         &self,
         env: &'env Env,
@@ -167,43 +179,20 @@ impl NativeJournal {
         error_json: Option<String>,
     ) -> Result<Object<'env>> {
         self.ask(env, move |journal| {
-            let result = error_json.as_deref().map_or(Ok(()), Err);
-            JournalOutcome::of(journal.finish_revert(integer(row), result), JournalOutcome::value)
+            journal.finish_revert(integer(row), error_json.as_deref().map_or(Ok(()), Err))
         })
     }
 }
 
-/// The rows; what is too large for one answer is told by its outline.
-fn whole_or_outline(
+/// Whole rows where they are wanted and fit one answer, else their outlines.
+fn listed(
     outline: bool,
     small: impl FnOnce() -> std::result::Result<Option<Vec<Call>>, JournalError>,
     outlines: impl FnOnce() -> std::result::Result<Vec<Call>, JournalError>,
-) -> JournalOutcome {
-    let whole = if outline { Ok(None) } else { small() };
-    match whole {
-        Ok(Some(calls)) => told(Ok(calls)),
-        Ok(None) => {
-            JournalOutcome { value: Some(serde_json::Value::Bool(true)), ..told(outlines()) }
-        }
-        Err(error) => told(Err(error)),
-    }
-}
-
-fn told(calls: std::result::Result<Vec<Call>, JournalError>) -> JournalOutcome {
-    JournalOutcome::of(calls, |calls| JournalOutcome {
-        rows: Some(rows::texts(&calls)),
-        ..JournalOutcome::default()
-    })
-}
-
-fn summary(run: &RunSummary) -> serde_json::Value {
-    json!({
-        "runId": run.run_id,
-        "calls": run.calls,
-        "started": run.started,
-        "succeeded": run.succeeded,
-        "failed": run.failed,
-        "startedAtMs": run.started_at_ms,
-        "finishedAtMs": run.finished_at_ms,
+) -> std::result::Result<ListedCalls, JournalError> {
+    let whole = if outline { None } else { small()? };
+    Ok(match whole {
+        Some(calls) => ListedCalls { rows: rows::texts(&calls), is_outline: false },
+        None => ListedCalls { rows: rows::texts(&outlines()?), is_outline: true },
     })
 }

@@ -1,18 +1,16 @@
-//! Writing rows: at once where nobody has to be waited for, else on a thread of its own.
+//! Writing rows: on the JavaScript thread where nothing has to be waited for, else on another.
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Either, Object};
+use napi::bindgen_prelude::{Either, Object, ToNapiValue};
 use napi::{Env, Result};
 use napi_derive::napi;
 use serde_json::Value;
-use toolwright_journal::{AtOnce, CallRef, Finish, Intent, Journal, JournalError, TaskId};
+use toolwright_journal::{CallRef, Finish, Intent, Journal, JournalError, TaskId, TryResult};
 
-use super::outcome::from_journal;
-use super::{NativeJournal, integer, number};
-use crate::error::NativeError;
+use super::{NativeJournal, integer, number, to_outcome};
 use crate::job;
-use crate::job::Outcome;
+use crate::outcome::Outcome;
 
 /// A call before it begins.
 #[napi(object)]
@@ -73,43 +71,26 @@ pub struct CallEnd {
     pub whole: Option<bool>,
 }
 
-/// What became of a row.
-#[napi(object)]
-#[derive(Debug, Default)]
-pub struct WriteOutcome {
-    /// The row's number, of a call that begins.
-    pub row: Option<f64>,
-    /// What went wrong.
-    pub error: Option<NativeError>,
-}
-
-impl Outcome for WriteOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { row: None, error: Some(error) }
-    }
-}
-
-type Written<'env> = Result<Either<WriteOutcome, Object<'env>>>;
+type Written<'env, T> = Result<Either<Outcome<T>, Object<'env>>>;
 
 #[napi]
 impl NativeJournal {
-    /// Records that a call begins: `row` completes it.
-    #[napi(catch_unwind, ts_return_type = "WriteOutcome | Promise<WriteOutcome>")]
-    pub fn begin<'env>(&self, env: &'env Env, call: NewCall) -> Written<'env> {
-        let journal = match self.opened() {
-            Ok(journal) => journal,
-            Err(error) => return Ok(Either::A(told::<()>(Err(error), |()| None))),
-        };
-        match journal.begin_at_once(call.into()) {
-            AtOnce::Done(begun) => Ok(Either::A(begun_as(begun))),
-            AtOnce::NotNow(intent) => {
-                later(env, journal, move |journal| begun_as(journal.begin(*intent)))
+    /// Records that a call begins. Gives the number of the row.
+    #[napi(catch_unwind, ts_return_type = "number | Unfinished | Promise<number | Unfinished>")]
+    pub fn begin<'env>(&self, env: &'env Env, call: NewCall) -> Written<'env, f64> {
+        self.write(env, |journal| match journal.try_begin_nowait(call.into()) {
+            TryResult::Done(begun) => TryResult::Done(begun.map(row_of)),
+            TryResult::WouldBlock(intent) => {
+                TryResult::WouldBlock(move |journal: &Journal| journal.begin(*intent).map(row_of))
             }
-        }
+        })
     }
 
     /// Records the outcome of a call that began.
-    #[napi(catch_unwind, ts_return_type = "WriteOutcome | Promise<WriteOutcome>")]
+    #[napi(
+        catch_unwind,
+        ts_return_type = "undefined | Unfinished | Promise<undefined | Unfinished>"
+    )]
     pub fn finish<'env>(
         &self,
         env: &'env Env,
@@ -118,62 +99,63 @@ impl NativeJournal {
         seq: f64,
         started_at_ms: f64,
         end: CallEnd,
-    ) -> Written<'env> {
+    ) -> Written<'env, ()> {
         let call = CallRef {
             row: integer(row),
             attempt: integer(attempt),
             seq: integer(seq),
             started_at_ms: integer(started_at_ms),
         };
-        let journal = match self.opened() {
-            Ok(journal) => journal,
-            Err(error) => return Ok(Either::A(told::<()>(Err(error), |()| None))),
-        };
-        match journal.finish_at_once(call, end.into()) {
-            AtOnce::Done(finished) => Ok(Either::A(told(finished, |()| None))),
-            AtOnce::NotNow(finish) => {
-                later(env, journal, move |journal| told(journal.finish(call, finish), |()| None))
+        self.write(env, |journal| match journal.try_finish_nowait(call, end.into()) {
+            TryResult::Done(finished) => TryResult::Done(finished),
+            TryResult::WouldBlock(finish) => {
+                TryResult::WouldBlock(move |journal: &Journal| journal.finish(call, finish))
             }
-        }
+        })
     }
 
     /// Records a call that is over, in one row.
-    #[napi(catch_unwind, ts_return_type = "WriteOutcome | Promise<WriteOutcome>")]
-    pub fn record<'env>(&self, env: &'env Env, call: NewCall, end: CallEnd) -> Written<'env> {
+    #[napi(
+        catch_unwind,
+        ts_return_type = "undefined | Unfinished | Promise<undefined | Unfinished>"
+    )]
+    pub fn record<'env>(&self, env: &'env Env, call: NewCall, end: CallEnd) -> Written<'env, ()> {
+        self.write(env, |journal| match journal.try_record_nowait(call.into(), end.into()) {
+            TryResult::Done(recorded) => TryResult::Done(recorded),
+            TryResult::WouldBlock((intent, finish)) => {
+                TryResult::WouldBlock(move |journal: &Journal| journal.record(*intent, finish))
+            }
+        })
+    }
+}
+
+impl NativeJournal {
+    /// Tries on this thread, and continues on a thread of its own if the write would have to wait.
+    fn write<'env, T, W>(
+        &self,
+        env: &'env Env,
+        attempt: impl FnOnce(&Journal) -> TryResult<T, W>,
+    ) -> Written<'env, T>
+    where
+        T: ToNapiValue + Send + 'static,
+        W: FnOnce(&Journal) -> std::result::Result<T, JournalError> + Send + 'static,
+    {
         let journal = match self.opened() {
             Ok(journal) => journal,
-            Err(error) => return Ok(Either::A(told::<()>(Err(error), |()| None))),
+            Err(error) => return Ok(Either::A(to_outcome(Err(error)))),
         };
-        match journal.record_at_once(call.into(), end.into()) {
-            AtOnce::Done(recorded) => Ok(Either::A(told(recorded, |()| None))),
-            AtOnce::NotNow((intent, finish)) => {
-                later(env, journal, move |journal| told(journal.record(*intent, finish), |()| None))
+        match attempt(journal) {
+            TryResult::Done(result) => Ok(Either::A(to_outcome(result))),
+            TryResult::WouldBlock(waiting) => {
+                let journal = Arc::clone(journal);
+                job::long(env, move || to_outcome(waiting(&journal))).map(Either::B)
             }
         }
     }
 }
 
-fn begun_as(begun: std::result::Result<CallRef, JournalError>) -> WriteOutcome {
-    told(begun, |call| Some(number(call.row)))
-}
-
-fn told<T>(
-    result: std::result::Result<T, JournalError>,
-    row: impl FnOnce(T) -> Option<f64>,
-) -> WriteOutcome {
-    match result {
-        Ok(value) => WriteOutcome { row: row(value), error: None },
-        Err(error) => WriteOutcome::failed(from_journal(&error)),
-    }
-}
-
-fn later<'env>(
-    env: &'env Env,
-    journal: &Arc<Journal>,
-    write: impl FnOnce(&Journal) -> WriteOutcome + Send + 'static,
-) -> Written<'env> {
-    let journal = Arc::clone(journal);
-    job::long(env, move || write(&journal)).map(Either::B)
+fn row_of(call: CallRef) -> f64 {
+    number(call.row)
 }
 
 impl From<NewCall> for Intent {

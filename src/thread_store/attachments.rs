@@ -1,17 +1,16 @@
 //! Attachments: bytes in, in parts; bytes out, without a copy.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use napi::bindgen_prelude::{Object, Uint8Array};
+use napi::bindgen_prelude::{Buffer, Object, Uint8Array};
 use napi::{Env, Result};
 use napi_derive::napi;
-use serde_json::json;
-use toolwright_threads::{NewAttachment, ThreadError, Upload};
+use toolwright_thread_store::{NewAttachment, ThreadError, Upload};
 
-use super::outcome::ThreadOutcome;
-use super::{NativeThreadStore, rows, unpoisoned};
-use crate::{job, options};
+use super::{NativeThreadStore, not_open, to_outcome};
+use crate::outcome::Outcome;
+use crate::{job, options, rows};
 
 /// An attachment without its bytes.
 #[napi(object)]
@@ -29,8 +28,8 @@ pub struct NewThreadAttachment {
 
 #[napi]
 impl NativeThreadStore {
-    /// Begins to store an attachment: the number of the upload.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Begins to store an attachment. Gives the number of the upload.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn begin_upload<'env>(
         &self,
         env: &'env Env,
@@ -41,70 +40,67 @@ impl NativeThreadStore {
         self.ask(env, move |store| {
             let NewThreadAttachment { name, mime_type, width, height } = attachment;
             let new = NewAttachment { name, mime_type, width, height };
-            ThreadOutcome::of(store.begin_upload(&thread_id, new), |upload| {
-                let upload = Arc::new(Mutex::new(Some(upload)));
-                ThreadOutcome::json(&json!(unpoisoned(&uploads).add(upload)))
-            })
+            let upload = store.begin_upload(&thread_id, new)?;
+            Ok(uploads.add(Arc::new(Mutex::new(Some(upload)))))
         })
     }
 
-    /// The bytes that come next. They are read on another thread: leave them alone until the promise
-    /// settles.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// The bytes that come next. Another thread reads them: leave them alone until the promise settles.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn append_bytes<'env>(
         &self,
         env: &'env Env,
         upload: u32,
         bytes: Uint8Array,
     ) -> Result<Object<'env>> {
-        self.with_upload(env, upload, move |upload| done(upload.append(&bytes)))
+        self.with_upload(env, upload, move |upload| upload.append(&bytes))
     }
 
     /// The characters of base64 that come next.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn append_base64<'env>(
         &self,
         env: &'env Env,
         upload: u32,
         text: String,
     ) -> Result<Object<'env>> {
-        self.with_upload(env, upload, move |upload| done(upload.append_base64(&text)))
+        self.with_upload(env, upload, move |upload| upload.append_base64(&text))
     }
 
-    /// Writes the last bytes; gives the attachment, which is staged now.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Writes the last bytes, and gives the attachment as a JSON text. It is staged now.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn finish_upload<'env>(&self, env: &'env Env, upload: u32) -> Result<Object<'env>> {
-        let taken = unpoisoned(&self.uploads).held.remove(&upload);
+        let removed = self.uploads.remove(upload);
         job::long(env, move || {
-            let upload = taken.and_then(|upload| unpoisoned(&upload).take());
-            let finished = upload.ok_or_else(no_upload).and_then(Upload::finish);
-            ThreadOutcome::of(finished, |found| ThreadOutcome::json(&rows::attachment(&found)))
+            let upload = removed.and_then(|upload| lock(&upload).take());
+            let finished = upload.ok_or_else(not_open).and_then(Upload::finish);
+            to_outcome(finished.map(|attachment| rows::text(&attachment)))
         })
     }
 
-    /// Gives an upload up, and removes what it has written.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Abandons an upload, and removes what it has written.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn drop_upload<'env>(&self, env: &'env Env, upload: u32) -> Result<Object<'env>> {
-        let taken = unpoisoned(&self.uploads).held.remove(&upload);
+        let removed = self.uploads.remove(upload);
         job::long(env, move || {
-            drop(taken);
-            ThreadOutcome::default()
+            drop(removed);
+            Outcome::done(())
         })
     }
 
-    /// Removes what is staged and is not to be committed.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Removes staged attachments.
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn discard_staged<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         paths: Vec<String>,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| done(store.discard_staged(&thread_id, &paths)))
+        self.ask(env, move |store| store.discard_staged(&thread_id, &paths))
     }
 
-    /// An attachment, or `null`.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// An attachment as a JSON text, if there is one.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn get_attachment<'env>(
         &self,
         env: &'env Env,
@@ -112,28 +108,22 @@ impl NativeThreadStore {
         path: String,
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
-            ThreadOutcome::of(store.get_attachment(&thread_id, &path), |found| {
-                ThreadOutcome::json(&json!(found.as_ref().map(rows::attachment)))
-            })
+            Ok(store.get_attachment(&thread_id, &path)?.as_ref().map(rows::text))
         })
     }
 
-    /// All attachments, as they were committed.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// All attachments in the order of their commits, as JSON texts of arrays.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_attachments<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
-            ThreadOutcome::of(store.list_attachments(&thread_id), |found| {
-                ThreadOutcome::list(&found, rows::attachment)
-            })
-        })
+        self.ask(env, move |store| Ok(rows::texts(&store.list_attachments(&thread_id)?)))
     }
 
     /// The bytes of an attachment from `start` to before `end`.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<Buffer | Unfinished>")]
     pub fn read_attachment<'env>(
         &self,
         env: &'env Env,
@@ -144,25 +134,23 @@ impl NativeThreadStore {
     ) -> Result<Object<'env>> {
         let (start, end) = (options::bytes(start), end.map(options::bytes));
         self.ask(env, move |store| {
-            ThreadOutcome::of(store.read_attachment(&thread_id, &path, start, end), |bytes| {
-                ThreadOutcome { bytes: Some(bytes.into()), ..ThreadOutcome::default() }
-            })
+            store.read_attachment(&thread_id, &path, start, end).map(Buffer::from)
         })
     }
 
-    /// Removes an attachment; tells whether there was one.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Removes an attachment. False where there is none.
+    #[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
     pub fn delete_attachment<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         path: String,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| ThreadOutcome::told(store.delete_attachment(&thread_id, &path)))
+        self.ask(env, move |store| store.delete_attachment(&thread_id, &path))
     }
 
-    /// Writes an attachment into a directory; gives the absolute path of the file.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Writes an attachment into a directory, and gives the absolute path of the file.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn export_attachment<'env>(
         &self,
         env: &'env Env,
@@ -171,8 +159,8 @@ impl NativeThreadStore {
         directory: String,
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
-            let exported = store.export_attachment(&thread_id, &path, Path::new(&directory));
-            ThreadOutcome::of(exported, |file| ThreadOutcome::json(&json!(file.to_string_lossy())))
+            let file = store.export_attachment(&thread_id, &path, Path::new(&directory))?;
+            Ok(file.to_string_lossy().into_owned())
         })
     }
 }
@@ -182,24 +170,20 @@ impl NativeThreadStore {
         &self,
         env: &'env Env,
         number: u32,
-        act: impl FnOnce(&mut Upload) -> ThreadOutcome + Send + 'static,
+        act: impl FnOnce(&mut Upload) -> std::result::Result<(), ThreadError> + Send + 'static,
     ) -> Result<Object<'env>> {
-        let found = unpoisoned(&self.uploads).held.get(&number).cloned();
-        job::long(env, move || match found {
-            Some(found) => match unpoisoned(&found).as_mut() {
-                Some(upload) => act(upload),
-                None => ThreadOutcome::of::<()>(Err(no_upload()), |()| ThreadOutcome::default()),
-            },
-            None => ThreadOutcome::of::<()>(Err(no_upload()), |()| ThreadOutcome::default()),
+        let upload = self.uploads.get(number);
+        job::long(env, move || {
+            let mut slot = upload.as_deref().map(lock);
+            // Closing the store removes its uploads.
+            let result =
+                slot.as_deref_mut().and_then(Option::as_mut).map_or_else(|| Err(not_open()), act);
+            to_outcome(result)
         })
     }
 }
 
-fn done(result: std::result::Result<(), ThreadError>) -> ThreadOutcome {
-    ThreadOutcome::of(result, |()| ThreadOutcome::default())
-}
-
-/// The store was closed meanwhile.
-fn no_upload() -> ThreadError {
-    super::outcome::not_open()
+/// An upload whose thread panicked is dropped by its handle, never used again.
+fn lock(upload: &Mutex<Option<Upload>>) -> MutexGuard<'_, Option<Upload>> {
+    upload.lock().unwrap_or_else(PoisonError::into_inner)
 }

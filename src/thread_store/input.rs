@@ -1,7 +1,7 @@
 //! What JavaScript gives, made what the crate takes.
 
 use napi_derive::napi;
-use toolwright_threads::{CallEnd, Changes, EndStatus, NewCall, NewMessage, Part, Status};
+use toolwright_thread_store::{CallEnd, Changes, EndStatus, NewCall, NewMessage, Part, Status};
 
 use crate::options;
 

@@ -3,10 +3,10 @@
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_threads::Range;
+use toolwright_thread_store::Range;
 
-use super::outcome::ThreadOutcome;
 use super::{NativeThreadStore, input};
+use crate::rows;
 
 /// Which values.
 #[napi(object)]
@@ -41,19 +41,19 @@ impl From<ValuesRange> for Range {
 
 #[napi]
 impl NativeThreadStore {
-    /// The values of these keys that there are: `[key, value]` in order.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// The values of these keys that there are: JSON texts of arrays of `[key, value]`, in order.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn read_values<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         keys: Vec<String>,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| pairs(store.read_values(&thread_id, &keys)))
+        self.ask(env, move |store| Ok(rows::texts(&store.read_values(&thread_id, &keys)?)))
     }
 
     /// Sets values: `values[n]` is that of `keys[n]`.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn write_values<'env>(
         &self,
         env: &'env Env,
@@ -63,50 +63,42 @@ impl NativeThreadStore {
     ) -> Result<Object<'env>> {
         self.ask(env, move |store| {
             let entries: Vec<_> = keys.into_iter().zip(values).collect();
-            let written = store.write_values(&thread_id, &entries);
-            ThreadOutcome::of(written, |()| ThreadOutcome::default())
+            store.write_values(&thread_id, &entries)
         })
     }
 
-    /// Removes values; tells how many there were.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Removes values, and gives how many there were.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn delete_values<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         keys: Vec<String>,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| ThreadOutcome::told(store.delete_values(&thread_id, &keys)))
+        self.ask(env, move |store| {
+            let count = store.delete_values(&thread_id, &keys)?;
+            Ok(u32::try_from(count).unwrap_or(u32::MAX))
+        })
     }
 
     /// Removes every value of the thread.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn delete_all_values<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
-            ThreadOutcome::of(store.delete_all_values(&thread_id), |()| ThreadOutcome::default())
-        })
+        self.ask(env, move |store| store.delete_all_values(&thread_id))
     }
 
-    /// The values of a range: `[key, value]` in order.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// The values of a range: JSON texts of arrays of `[key, value]`, in order.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_values<'env>(
         &self,
         env: &'env Env,
         thread_id: String,
         range: ValuesRange,
     ) -> Result<Object<'env>> {
-        self.ask(env, move |store| pairs(store.list_values(&thread_id, &range.into())))
+        self.ask(env, move |store| Ok(rows::texts(&store.list_values(&thread_id, &range.into())?)))
     }
-}
-
-fn pairs(
-    found: std::result::Result<Vec<(String, String)>, toolwright_threads::ThreadError>,
-) -> ThreadOutcome {
-    ThreadOutcome::of(found, |pairs| {
-        ThreadOutcome::list(&pairs, |(key, value)| serde_json::json!([key, value]))
-    })
 }

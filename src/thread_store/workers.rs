@@ -2,96 +2,85 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{Object, ToNapiValue};
 use napi::{Env, Result};
 use napi_derive::napi;
-use serde_json::json;
-use toolwright_threads::{ThreadError, Worker};
+use toolwright_thread_store::{ThreadError, Worker};
 
-use super::outcome::ThreadOutcome;
-use super::{NativeThreadStore, rows, unpoisoned};
-use crate::job;
+use super::{NativeThreadStore, to_outcome};
+use crate::{job, rows};
+
+/// The right to work on a thread.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct LockedThread {
+    /// Its number, for `unlockThread` and the methods of a worker.
+    pub worker: u32,
+    /// The calls whose worker died, as JSON texts of arrays.
+    pub interrupted: Vec<String>,
+}
 
 #[napi]
 impl NativeThreadStore {
-    /// The right to work on a thread: `{ worker, interrupted }`, or `THREAD_LOCKED` at once.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// The right to work on a thread, or `THREAD_LOCKED` at once.
+    #[napi(catch_unwind, ts_return_type = "Promise<LockedThread | Unfinished>")]
     pub fn lock_thread<'env>(&self, env: &'env Env, thread_id: String) -> Result<Object<'env>> {
         let workers = Arc::clone(&self.workers);
         self.ask(env, move |store| {
-            let locked = store.lock_thread(&thread_id).and_then(|worker| {
-                let interrupted = store.interrupted(&thread_id)?;
-                Ok((worker, interrupted))
-            });
-            ThreadOutcome::of(locked, |(worker, interrupted)| {
-                let number = unpoisoned(&workers).add(Arc::new(worker));
-                let interrupted: Vec<_> = interrupted.iter().map(rows::call).collect();
-                ThreadOutcome::json(&json!({ "worker": number, "interrupted": interrupted }))
-            })
+            let worker = store.lock_thread(&thread_id)?;
+            let interrupted = rows::texts(&store.interrupted(&thread_id)?);
+            Ok(LockedThread { worker: workers.add(Arc::new(worker)), interrupted })
         })
     }
 
-    /// Gives the right back; nothing happens the second time. What the worker is doing meanwhile is
-    /// done first.
+    /// Releases the right once the worker has finished what it is doing; nothing happens the second time.
     #[napi(catch_unwind)]
     pub fn unlock_thread(&self, worker: u32) {
-        let held = unpoisoned(&self.workers).held.remove(&worker);
-        drop(held);
+        drop(self.workers.remove(worker));
     }
 
-    /// Begins the next call of a queue; `null` when there is none.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Begins the next call of a queue, and gives it as a JSON text, if there is one.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn claim<'env>(&self, env: &'env Env, worker: u32, queue: String) -> Result<Object<'env>> {
-        self.as_worker(env, worker, move |worker| {
-            ThreadOutcome::of(worker.claim(&queue), |call| {
-                ThreadOutcome::json(&json!(call.as_ref().map(rows::call)))
-            })
+        self.with_worker(env, worker, move |worker| {
+            Ok(worker.claim(&queue)?.as_ref().map(rows::text))
         })
     }
 
-    /// Begins one call that is queued, out of turn.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Begins one queued call, out of turn, and gives it as a JSON text.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn claim_call<'env>(
         &self,
         env: &'env Env,
         worker: u32,
         call_id: String,
     ) -> Result<Object<'env>> {
-        self.as_worker(env, worker, move |worker| {
-            ThreadOutcome::of(worker.claim_call(&call_id), |call| {
-                ThreadOutcome::json(&rows::call(&call))
-            })
-        })
+        self.with_worker(env, worker, move |worker| Ok(rows::text(&worker.claim_call(&call_id)?)))
     }
 
-    /// Puts a call that runs back into its queue, where it was.
-    #[napi(catch_unwind, ts_return_type = "Promise<ThreadOutcome>")]
+    /// Puts a running call back to its place in the queue, and gives it as a JSON text.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn requeue<'env>(
         &self,
         env: &'env Env,
         worker: u32,
         call_id: String,
     ) -> Result<Object<'env>> {
-        self.as_worker(env, worker, move |worker| {
-            ThreadOutcome::of(worker.requeue(&call_id), |call| {
-                ThreadOutcome::json(&rows::call(&call))
-            })
-        })
+        self.with_worker(env, worker, move |worker| Ok(rows::text(&worker.requeue(&call_id)?)))
     }
 }
 
 impl NativeThreadStore {
-    fn as_worker<'env>(
+    fn with_worker<'env, T: ToNapiValue + Send + 'static>(
         &self,
         env: &'env Env,
         number: u32,
-        act: impl FnOnce(&Worker) -> ThreadOutcome + Send + 'static,
+        act: impl FnOnce(&Worker) -> std::result::Result<T, ThreadError> + Send + 'static,
     ) -> Result<Object<'env>> {
-        let worker = unpoisoned(&self.workers).held.get(&number).cloned();
-        let worker = worker.ok_or_else(|| ThreadError::Locked {
+        let worker = self.workers.get(number).ok_or_else(|| ThreadError::Locked {
             thread: "released".to_owned(),
             holder: String::new(),
         });
-        job::long(env, move || ThreadOutcome::of(worker, |worker| act(&worker)))
+        job::long(env, move || to_outcome(worker.and_then(|worker| act(&worker))))
     }
 }

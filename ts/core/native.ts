@@ -165,22 +165,22 @@ function closeAtExit(file: { closeNow(): void }): void {
   opened.add(new WeakRef(file))
 }
 
-/** Opens a journal. */
+/** Opens a journal, and gives its full path. */
 export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
   const addon = loaded ?? (await load())
   const native = new addon.NativeJournal()
-  const { value } = unwrap(await native.open(location, options))
+  const path = unwrap(await native.open(location, options))
   closeAtExit(native)
-  return { native, value: value as unknown }
+  return { native, path }
 }
 
-/** Opens a store of threads, and gives its absolute path. */
+/** Opens a store of threads, and gives its full path. */
 export async function openNativeThreads(location: string, options: Addon.ThreadStoreOptions) {
   const addon = loaded ?? (await load())
   const native = new addon.NativeThreadStore()
-  const { json = '""' } = unwrap(await native.open(location, options))
+  const path = unwrap(await native.open(location, options))
   closeAtExit(native)
-  return { native, path: JSON.parse(json) as string }
+  return { native, path }
 }
 
 /** The keys of the calls of one attempt of a task. */

@@ -1,6 +1,7 @@
-import type { CallEnd, JournalTask, NativeJournal, NewCall } from '../../index.js'
+import type { CallEnd, JournalTask, ListedCalls, NewCall, NativeJournal, Unfinished } from '../../index.js'
 import { openNativeJournal, unwrap } from '../core/native.js'
 import { invalid } from '../core/options.js'
+import { parseRow, parseRows } from '../core/parse-rows.js'
 import { isWellFormed } from '../core/text.js'
 import type {
   Awaitable,
@@ -17,7 +18,6 @@ import type {
   ToolCallRef,
   ToolCallRow,
 } from './journal-store.js'
-import { parseRows } from './native-rows.js'
 import { steadyNow } from '../core/clock.js'
 import { wholeRows } from './read-rows.js'
 
@@ -34,19 +34,17 @@ export async function openNativeStore(
   location: string,
   { synchronous, readOnly, maxOutputBytes, busyTimeoutMs }: NativeStoreOptions,
 ): Promise<JournalStore & { path: string }> {
-  const { native, value } = await openNativeJournal(location, {
+  const { native, path } = await openNativeJournal(location, {
     full: synchronous === 'full',
     readOnly,
     outputLimitBytes: maxOutputBytes,
-    patienceMs: busyTimeoutMs,
+    busyTimeoutMs,
   })
-  return new NativeStore(native, (value as { path: string }).path)
+  return new NativeStore(native, path)
 }
 
-/** How many rows are asked for at once, whatever is in them. */
-const SOME = 250
-
-type Told = Awaited<ReturnType<NativeJournal['list']>>
+/** The most rows of one question: each may be large. */
+const PAGE_ROWS = 250
 
 class NativeStore implements JournalStore {
   readonly path: string
@@ -62,29 +60,29 @@ class NativeStore implements JournalStore {
     const intent = asIntent(call)
     const ref = { runId, nodeId, iteration, attempt, seq, startedAtMs: intent.startedAtMs }
     if (status !== 'started') {
-      const told = this.#native.record(intent, asEnd({ ...call, status }))
-      if (isPromise(told)) return told.then((outcome) => (unwrap(outcome), ref))
-      unwrap(told)
+      const recorded = this.#native.record(intent, asEnd({ ...call, status }))
+      if (isPromise(recorded)) return recorded.then((outcome) => (unwrap(outcome), ref))
+      unwrap(recorded)
       return ref
     }
-    const told = this.#native.begin(intent)
-    if (isPromise(told)) return told.then((outcome) => ({ ...ref, row: unwrap(outcome).row }))
-    return { ...ref, row: unwrap(told).row }
+    const begun = this.#native.begin(intent)
+    if (isPromise(begun)) return begun.then((outcome) => ({ ...ref, row: unwrap(outcome) }))
+    return { ...ref, row: unwrap(begun) }
   }
 
   updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void> {
     const { row, startedAtMs, attempt, seq } = call
     if (row === undefined || startedAtMs === undefined) return this.#updateByKey(call, end)
-    const told = this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end))
-    if (isPromise(told)) return told.then((outcome) => void unwrap(outcome))
-    unwrap(told)
+    const finished = this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end))
+    if (isPromise(finished)) return finished.then((outcome) => void unwrap(outcome))
+    unwrap(finished)
   }
 
   async #updateByKey(call: ToolCallRef, end: ToolCallEnd): Promise<void> {
     const { attempt, seq } = call
-    const [found] = await this.#rows(this.#native.find(asTask(call), attempt, seq))
-    // A row that is not there has no number, and the addon says so.
-    const { row = 0, startedAtMs = 0 } = found ?? {}
+    const existing = parseRow<ToolCallRow>(unwrap(await this.#native.find(asTask(call), attempt, seq)))
+    // No row has the number 0, so the addon reports a missing one.
+    const { row = 0, startedAtMs = 0 } = existing ?? {}
     unwrap(await this.#native.finish(row, attempt, seq, startedAtMs, asEnd(end)))
   }
 
@@ -97,17 +95,16 @@ class NativeStore implements JournalStore {
   }
 
   async listRuns(): Promise<RunSummary[]> {
-    return unwrap(await this.#native.listRuns()).value as RunSummary[]
+    return parseRows(unwrap(await this.#native.listRuns()))
   }
 
   async readRows(after: number, limit: number): Promise<ToolCallRow[]> {
     const rows: ToolCallRow[] = []
-    // Each may be large, so that they are fetched some at a time.
     while (rows.length < limit) {
-      const wanted = Math.min(limit - rows.length, SOME)
-      const some = await this.#rows(this.#native.tail(rows.at(-1)?.row ?? after, wanted))
-      for (const row of some) rows.push(row)
-      if (some.length < wanted) break
+      const count = Math.min(limit - rows.length, PAGE_ROWS)
+      const page = await this.#rows(this.#native.tail(rows.at(-1)?.row ?? after, count))
+      for (const row of page) rows.push(row)
+      if (page.length < count) break
     }
     return rows
   }
@@ -115,19 +112,18 @@ class NativeStore implements JournalStore {
   async rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
     const rows: ToolCallRow[] = []
     const sorted = [...numbers].sort((a, b) => a - b)
-    for (let start = 0; start < sorted.length; start += SOME) {
-      for (const row of await this.#rows(this.#native.rows(sorted.slice(start, start + SOME)))) rows.push(row)
+    for (let start = 0; start < sorted.length; start += PAGE_ROWS) {
+      for (const row of await this.#rows(this.#native.rows(sorted.slice(start, start + PAGE_ROWS)))) rows.push(row)
     }
     return rows
   }
 
   async lastRow(): Promise<number> {
-    return (unwrap(await this.#native.lastRow()).value as { row: number }).row
+    return unwrap(await this.#native.lastRow())
   }
 
   async lastAttempt(task: TaskId): Promise<{ attempt: number; seq: number } | undefined> {
-    const { value } = unwrap(await this.#native.lastAttempt(asTask(task)))
-    return (value as { attempt: number; seq: number } | null) ?? undefined
+    return unwrap(await this.#native.lastAttempt(asTask(task))) ?? undefined
   }
 
   priorEffects(task: TaskId, attempt: number): Promise<ToolCallRow[]> {
@@ -135,27 +131,26 @@ class NativeStore implements JournalStore {
   }
 
   async recordedCall(task: TaskId, toolName: string, argsHash: string, ordinal: number): Promise<ToolCallRow | undefined> {
-    const [found] = await this.#rows(this.#native.recorded(asTask(task), toolName, argsHash, ordinal))
-    return found
+    return parseRow(unwrap(await this.#native.recorded(asTask(task), toolName, argsHash, ordinal)))
   }
 
   async lockTask(task: TaskId, attempt: number): Promise<TaskLock> {
-    const { lock } = unwrap(await this.#native.lockTask(asTask(task), attempt)).value as { lock: number }
+    const lock = unwrap(await this.#native.lockTask(asTask(task), attempt))
     return { release: () => this.#native.unlockTask(lock) }
   }
 
   async claimRevert(row: number): Promise<RevertClaim> {
-    const { rows, value } = unwrap(await this.#native.claimRevert(row))
-    const [won] = await parseRows(rows)
-    return won === undefined ? (value as { taken: string } | { nothing: string }) : { won }
+    const { won, taken, nothing = '' } = unwrap(await this.#native.claimRevert(row))
+    if (won !== undefined) return { won: JSON.parse(won) as ToolCallRow }
+    return taken === undefined ? { nothing } : { taken }
   }
 
   async finishRevert(row: number, errorJson?: string): Promise<boolean> {
-    return unwrap(await this.#native.finishRevert(row, errorJson)).value as boolean
+    return unwrap(await this.#native.finishRevert(row, errorJson))
   }
 
   async recover(): Promise<RecoveredCalls> {
-    return unwrap(await this.#native.recover()).value as RecoveredCalls
+    return unwrap(await this.#native.recover())
   }
 
   async flush(): Promise<void> {
@@ -166,23 +161,24 @@ class NativeStore implements JournalStore {
     unwrap(await this.#native.close())
   }
 
-  /** All of the rows, also where the addon gave their outline because that is what fits one answer. */
-  async #listed(asked: Promise<Told>, outline: boolean): Promise<ToolCallRow[]> {
-    const { rows, value } = unwrap(await asked)
-    const found = await parseRows(rows)
-    if (outline || value !== true) return found
+  /** The rows; where the addon gave outlines because more does not fit one answer, they are completed. */
+  async #listed(answer: Promise<ListedCalls | Unfinished>, outline: boolean): Promise<ToolCallRow[]> {
+    const { rows, isOutline } = unwrap(await answer)
+    const listed = await parseRows<ToolCallRow>(rows)
+    if (outline || !isOutline) return listed
     const whole: ToolCallRow[] = []
-    for await (const some of wholeRows(this, found)) for (const row of some) whole.push(row)
+    for await (const some of wholeRows(this, listed)) for (const row of some) whole.push(row)
     return whole
   }
 
-  async #rows(asked: Promise<Told>): Promise<ToolCallRow[]> {
-    return parseRows(unwrap(await asked).rows)
+  async #rows(answer: Promise<string[] | Unfinished>): Promise<ToolCallRow[]> {
+    return parseRows(unwrap(await answer))
   }
 }
 
 /** Not by its class: where modules have globals of their own, the addon's promise is another one. */
-const isPromise = <T>(told: T | Promise<T>): told is Promise<T> => typeof told === 'object' && told !== null && 'then' in told
+const isPromise = <T>(outcome: T | Promise<T>): outcome is Promise<T> =>
+  typeof outcome === 'object' && outcome !== null && 'then' in outcome
 
 const asTask = ({ runId, nodeId, iteration }: TaskId): JournalTask => ({ ...checkedIds({ runId, nodeId }), iteration })
 

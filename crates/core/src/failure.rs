@@ -11,6 +11,7 @@ pub mod access;
 pub mod changes;
 pub mod files;
 pub(crate) mod searches;
+mod stores;
 
 /// A failure in the words that its reader gets.
 #[derive(Debug, Clone, PartialEq)]

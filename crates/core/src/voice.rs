@@ -12,6 +12,7 @@ pub mod refusals;
 mod remedy;
 pub mod report;
 pub mod searches;
+pub(crate) mod stores;
 
 /// Where a model calls from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

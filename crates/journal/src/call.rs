@@ -1,7 +1,10 @@
-//! A call as it is recorded: what is known before it, after it, and when it is read back.
+//! A call as it is recorded: before it, after it, and when it is read back.
+
+use serde::Serialize;
 
 /// One task of one run: what is tried again when an attempt fails.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TaskId {
     /// The run.
     pub run_id: String,
@@ -23,7 +26,7 @@ pub struct Intent {
     pub seq: i64,
     /// The tool.
     pub tool_name: String,
-    /// The arguments as they are to be kept: see [`masked`](crate::masked).
+    /// The arguments, without what must not be recorded: see [`without_secrets`](crate::redact_secrets).
     pub input_json: Option<String>,
     /// When it begins, in milliseconds since 1970.
     pub started_at_ms: i64,
@@ -37,8 +40,8 @@ pub struct Intent {
     pub has_revert: bool,
     /// The key the tool was given.
     pub idempotency_key: Option<String>,
-    /// An identity of the call from outside, such as the model's tool call id. A token that another
-    /// row has already is stored with the call's place appended, since the column is unique.
+    /// An identity of the call from outside, such as the model's tool call id. The column is unique, so a
+    /// token that another row has is stored with the call's place appended.
     pub call_token: Option<String>,
     /// See [`args_hash`](crate::keys::args_hash).
     pub args_hash: Option<String>,
@@ -49,22 +52,22 @@ pub struct Intent {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did what it should, and gave this output.
+    /// It succeeded with this output.
     Success {
         /// The output as JSON, cut to the journal's limit.
         output_json: Option<String>,
     },
-    /// It failed, and may have done a part.
+    /// It failed, and may have done a part of its work.
     Error {
         /// The error as JSON, cut to the journal's limit.
         error_json: Option<String>,
     },
-    /// It was refused before it did anything: no effect that a retry has to be warned of.
+    /// It was refused before it did anything, so a retry needs no warning.
     Rejected {
         /// The error as JSON, cut to the journal's limit.
         error_json: Option<String>,
     },
-    /// Nobody knows: it was aborted, or its result never came.
+    /// The outcome is unknown: the call was aborted, or its result never came.
     Unknown {
         /// The error as JSON, cut to the journal's limit.
         error_json: Option<String>,
@@ -78,14 +81,14 @@ pub struct Finish {
     pub outcome: Outcome,
     /// When, in milliseconds since 1970.
     pub finished_at_ms: i64,
-    /// Kept whole, whatever the journal's limit is: for outputs that have a limit of their own.
+    /// Whether to ignore the journal's limit, for outputs that have a limit of their own.
     pub whole: bool,
 }
 
 /// A row that was written, to be completed later.
 ///
-/// Attempt, sequence number and start are kept beside the row's number because `SQLite` gives the
-/// number of a removed row to a later one.
+/// The number of a row alone does not identify it: `SQLite` reuses the numbers of removed rows. So it is
+/// joined by attempt, sequence number and start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallRef {
     /// The row's number.
@@ -98,8 +101,9 @@ pub struct CallRef {
     pub started_at_ms: i64,
 }
 
-/// The states of a call, whichever program wrote the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The status of a call, whichever program wrote the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// `started`, or `intended` in rows of smithers-orchestrator.
     Started,
@@ -107,7 +111,7 @@ pub enum Status {
     Success,
     /// `error`.
     Error,
-    /// `unknown`, and any word not known here.
+    /// `unknown`, and any other word.
     Unknown,
 }
 
@@ -122,12 +126,15 @@ impl Status {
     }
 }
 
-/// A row of the journal. What an older table has no column for is `None`.
-#[derive(Debug, Clone, PartialEq)]
+/// A row of the journal. What an older table has no column for is `None`. As JSON, its fields have
+/// their names here in camel case, and those of the task stand among them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Call {
     /// The row's number: rows written later have a higher one.
     pub row: i64,
     /// The task.
+    #[serde(flatten)]
     pub task: TaskId,
     /// The attempt of the task.
     pub attempt: i64,
@@ -145,9 +152,9 @@ pub struct Call {
     pub started_at_ms: i64,
     /// When it ended, where that is known.
     pub finished_at_ms: Option<i64>,
-    /// The state.
+    /// The status.
     pub status: Status,
-    /// The state in the words of the program that wrote it.
+    /// The status in the words of the program that wrote it.
     pub status_text: String,
     /// The error.
     pub error_json: Option<String>,
@@ -165,17 +172,17 @@ pub struct Call {
     pub idempotency_key: Option<String>,
     /// `reverting`, `reverted`, `revert-failed` or `revert-stale`.
     pub revert_status: Option<String>,
-    /// When it was undone.
+    /// When the call was undone.
     pub reverted_at_ms: Option<i64>,
-    /// Why it could not be undone.
+    /// Why the call could not be undone.
     pub revert_error_json: Option<String>,
     /// What smithers-orchestrator notes when it passes over an effect.
     pub forced_past_json: Option<String>,
     /// The hash of the arguments.
     pub args_hash: Option<String>,
-    /// Which of the attempt's calls with these arguments it is.
+    /// Its number among the attempt's calls with these arguments.
     pub ordinal: Option<i64>,
-    /// How long the output was before it was cut.
+    /// The length of the output before it was cut.
     pub output_bytes: Option<i64>,
     /// False for a call that was refused before it did anything.
     pub acted: bool,
@@ -183,7 +190,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// How long the call took, where that is known. Never negative, though clocks are set back.
+    /// How long the call took, if it has ended. Never negative, though clocks are set back.
     #[must_use]
     pub fn duration_ms(&self) -> Option<i64> {
         self.finished_at_ms.map(|end| end.saturating_sub(self.started_at_ms).max(0))
@@ -195,14 +202,14 @@ impl Call {
         self.is_cut
     }
 
-    /// How many bytes of text it holds.
+    /// The number of bytes in its texts.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let texts = [&self.input_json, &self.output_json, &self.error_json, &self.forced_past_json];
         texts.into_iter().flatten().map(String::len).sum()
     }
 
-    /// What completes this row.
+    /// What identifies this row for its outcome.
     #[must_use]
     pub fn reference(&self) -> CallRef {
         CallRef {

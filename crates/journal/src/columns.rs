@@ -1,8 +1,8 @@
 //! The columns of `_smithers_tool_calls`, and how a row is read.
 //!
-//! The first twelve are the oldest table's, the next eleven came with smithers-orchestrator's side
-//! effect journal; it names columns wherever it writes, so that ours, which are nullable and begin
-//! with `tw_`, do not disturb it.
+//! The oldest table has the first twelve. The next eleven came with the side-effect journal of
+//! smithers-orchestrator. Ours are nullable and begin with `tw_`; they do not disturb that program, which
+//! names columns wherever it writes.
 
 use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
@@ -59,22 +59,22 @@ pub(crate) const COLUMNS: [Column; 29] = [
     text("tw_args_hash"),
     integer("tw_ordinal"),
     integer("tw_output_bytes"),
-    // 0 for a call that was refused before it did anything, otherwise null.
+    // 0 for a call that was refused before it did anything, else null.
     integer("tw_acted"),
-    // Who writes the row, and who undoes the call: rows of `_toolwright_owners`.
+    // The writer of the row, and the one that undoes the call: rows of `_toolwright_owners`.
     integer("tw_owner"),
     integer("tw_revert_owner"),
 ];
 
-/// Longer arguments and errors are no part of an outline.
-const LONG: usize = 64 << 10;
+/// The longest arguments and errors of an outline.
+const MAX_OUTLINE_BYTES: usize = 64 << 10;
 /// The column that only an outline has.
 const OUTLINE: usize = READ + 1;
 
-/// How many of [`COLUMNS`] make up a [`Call`].
+/// The number of [`COLUMNS`] that a [`Call`] has.
 const READ: usize = 27;
 
-/// What stands between `SELECT` and `FROM`; columns that are not `present` are read as null.
+/// The columns to select; those that are not `present` are read as null.
 pub(crate) fn select_list(present: &[String]) -> String {
     let mut list = "rowid".to_owned();
     for column in COLUMNS.iter().take(READ) {
@@ -87,8 +87,7 @@ pub(crate) fn select_list(present: &[String]) -> String {
     list
 }
 
-/// The same, with nothing in it that is long: see `outline`. Where the output was cut is told by one
-/// more column.
+/// The same without what is long: see `outlines`. One more column says whether the output was cut.
 pub(crate) fn outline_list(present: &[String]) -> String {
     let has = |name: &str| present.iter().any(|column| column == name);
     let length = |name: &str| format!("length(CAST({name} AS BLOB))");
@@ -99,10 +98,13 @@ pub(crate) fn outline_list(present: &[String]) -> String {
         let expression = match name {
             "output_json" => "NULL".to_owned(),
             "input_json" => {
-                format!("CASE WHEN {} <= {LONG} THEN input_json END", length("input_json"))
+                format!(
+                    "CASE WHEN {} <= {MAX_OUTLINE_BYTES} THEN input_json END",
+                    length("input_json")
+                )
             }
             "error_json" => format!(
-                "CASE WHEN {} <= {LONG} THEN error_json
+                "CASE WHEN {} <= {MAX_OUTLINE_BYTES} THEN error_json
                      WHEN json_valid(error_json) THEN json_object(
                          'name', json_extract(error_json, '$.name'),
                          'code', json_extract(error_json, '$.code'),
@@ -125,8 +127,8 @@ pub(crate) fn outline_list(present: &[String]) -> String {
 
 /// Reads a row selected by [`select_list`] or [`outline_list`].
 ///
-/// A column of `SQLite` holds values of any type, whatever it was declared as, and this journal may
-/// have been written by others: a value of an unexpected type is read as near as can be.
+/// A column of `SQLite` holds values of any type, whatever its declaration says, and other programs may
+/// have written this journal. A value of an unexpected type is converted as well as possible.
 pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
     let status_text = text_at(row, 11)?.unwrap_or_default();
     let (output_json, output_bytes) = (text_at(row, 8)?, integer_at(row, 26)?);
@@ -197,7 +199,7 @@ fn flag_at(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<bool>> {
     Ok(integer_at(row, index)?.map(|number| number != 0))
 }
 
-/// For a statement whose parameters are made up at run time.
+/// The parameters of a statement whose number is known only at run time.
 pub(crate) fn integers(numbers: &[i64]) -> Vec<Value> {
     numbers.iter().map(|number| Value::Integer(*number)).collect()
 }

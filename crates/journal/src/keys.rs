@@ -1,8 +1,8 @@
-//! Keys that stay the same when a call is tried again, and differ between any two calls of a task.
+//! Keys that stay the same when a call is retried, and differ between any two calls of a task.
 //!
 //! Pure functions: the same inputs give the same key in every process, on every machine, in every
-//! release. Before anything is hashed each field is preceded by its length, so that no two different
-//! lists of fields are the same bytes, whatever characters they hold.
+//! release. Each hashed field is preceded by its length, so no two different lists of fields are the same
+//! bytes, whatever characters they hold.
 
 use std::fmt::Write;
 
@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::call::TaskId;
 
-/// The key of one call, for an interface that must do the same thing once however often it is asked:
-/// `tw1_` and 64 hexadecimal digits. `ordinal` counts the calls of an attempt with the same tool and
-/// the same arguments: see [`Ordinals`](crate::Ordinals).
+/// The idempotency key of a call, for interfaces that do the same thing once however often it is
+/// requested: `tw1_` and 64 hexadecimal digits. `ordinal` counts the calls of an attempt with the same
+/// tool and the same arguments: see [`Ordinals`](crate::Ordinals).
 #[must_use]
 pub fn call_idempotency_key(task: &TaskId, tool: &str, args_hash: &str, ordinal: i64) -> String {
     let iteration = task.iteration.to_le_bytes();
@@ -30,10 +30,16 @@ pub fn call_idempotency_key(task: &TaskId, tool: &str, args_hash: &str, ordinal:
     format!("tw1_{digest}")
 }
 
-/// The hash of a call's arguments, as 64 hexadecimal digits. Equal for JSON texts that mean the same:
-/// neither the order of an object's keys nor spaces nor the way a number is written matter.
+/// The hash of a call's arguments, as 64 hexadecimal digits. Equal for JSON texts that mean the same,
+/// whatever the order of keys, the spaces, and the notation of numbers.
 ///
 /// A text that is not JSON, or is nested deeper than 128 levels, is hashed as it stands.
+///
+/// ```
+/// use toolwright_journal::keys::args_hash;
+///
+/// assert_eq!(args_hash(r#"{"a":1,"b":[]}"#), args_hash(r#"{ "b": [], "a": 1.0 }"#));
+/// ```
 #[must_use]
 pub fn args_hash(json: &str) -> String {
     match serde_json::from_str::<Value>(json) {
@@ -46,7 +52,7 @@ pub fn args_hash(json: &str) -> String {
     }
 }
 
-/// A short name for a task that can stand in a file's name.
+/// A short name of a task that is valid in a file's name.
 pub(crate) fn task_hash(task: &TaskId) -> String {
     let iteration = task.iteration.to_le_bytes();
     digest_of(&[b"toolwright task 1", task.run_id.as_bytes(), task.node_id.as_bytes(), &iteration])
@@ -70,8 +76,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// No spaces; keys sorted by their bytes; every number in its shortest form. Sorted here because
-/// another crate of a build can make `serde_json` keep the order of the source.
+/// No spaces; keys sorted by their bytes; every number in its shortest form. The keys are sorted here
+/// because another crate of a build can make `serde_json` keep the order of the source.
 fn write_canonical(text: &mut String, value: &Value) {
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => {
@@ -106,7 +112,7 @@ fn write_canonical(text: &mut String, value: &Value) {
 
 /// `1`, `1.0` and `1e0` are one number, and so are `0` and `-0`.
 fn write_number(text: &mut String, number: &Number) {
-    /// Up to here every integer is a floating-point number too.
+    /// Up to here every integer has an exact floating-point number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let _ = if let Some(integer) = number.as_i64() {
         write!(text, "{integer}")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolwright_sqlite::Synchronous;
+use toolwright_sqlite::{Access, BusyTimeout, Synchronous};
 
 /// How a journal is opened.
 #[derive(Debug, Clone)]
@@ -14,11 +14,11 @@ pub struct Options {
     /// The most bytes of an output or an error that a row keeps.
     pub output_limit: usize,
     /// How long a call waits for other processes before it fails with
-    /// [`Busy`](crate::JournalError::Busy).
-    pub patience: Duration,
-    /// How old a row that is written behind gets before it is written.
+    /// [`Busy`](toolwright_sqlite::SqliteError::Busy).
+    pub busy_timeout: Duration,
+    /// The longest time that a row waits in the write-behind queue.
     pub flush_within: Duration,
-    /// How many rows may wait to be written behind; a call that finds so many waits for them.
+    /// The most rows in the write-behind queue. A call that finds it full waits.
     pub queue_rows: usize,
 }
 
@@ -28,19 +28,17 @@ impl Default for Options {
             access: Access::ReadWrite,
             synchronous: Synchronous::Normal,
             output_limit: 200_000,
-            patience: Duration::from_secs(10),
+            busy_timeout: Duration::from_secs(10),
             flush_within: Duration::from_millis(25),
             queue_rows: 1024,
         }
     }
 }
 
-/// Whether rows will be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// The file is created where it is missing, and brought up to date where it is older. A file
-    /// that cannot be written is an error at once.
-    ReadWrite,
-    /// The file must exist, and is not changed: an older one is read as it is.
-    ReadOnly,
+impl Options {
+    pub(crate) fn database(&self) -> toolwright_sqlite::Options {
+        let Self { access, synchronous, busy_timeout, .. } = *self;
+        let busy_timeout = BusyTimeout(busy_timeout);
+        toolwright_sqlite::Options { access, synchronous, busy_timeout }
+    }
 }

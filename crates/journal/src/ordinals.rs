@@ -1,4 +1,4 @@
-//! Which of an attempt's calls with the same arguments is this one?
+//! Numbers for the calls of an attempt that have the same arguments.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub struct Ordinals {
 #[derive(Debug)]
 struct Numbers {
     taken: BTreeSet<i64>,
-    /// None below it is free.
+    /// No number below it is free.
     lowest: i64,
 }
 
@@ -25,8 +25,7 @@ impl Default for Numbers {
 }
 
 impl Ordinals {
-    /// For an attempt that has made no calls yet. For one that goes on in another process see
-    /// [`Journal::ordinals`](crate::Journal::ordinals).
+    /// For an attempt that has made no calls yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -44,8 +43,8 @@ impl Ordinals {
         })
     }
 
-    /// Gives the number of a call that was refused before it did anything to the next one: in the
-    /// next attempt the call that did something may well be the first.
+    /// Frees the number of a call that was refused before it did anything. In the next attempt, the call
+    /// that does something may well be the first.
     pub fn give_back(&self, tool: &str, args_hash: &str, ordinal: i64) {
         self.with(tool, args_hash, |numbers| {
             if numbers.taken.remove(&ordinal) {
@@ -54,7 +53,7 @@ impl Ordinals {
         });
     }
 
-    /// Marks the number of a call that an earlier process made in the same attempt.
+    /// Marks the number of a call that an earlier process made in the same attempt as taken.
     pub fn occupy(&self, tool: &str, args_hash: &str, ordinal: i64) {
         self.with(tool, args_hash, |numbers| {
             numbers.taken.insert(ordinal);
@@ -62,7 +61,7 @@ impl Ordinals {
     }
 
     fn with<T>(&self, tool: &str, args_hash: &str, act: impl FnOnce(&mut Numbers) -> T) -> T {
-        // Every change is one call, so that what a panicking thread left behind is whole.
+        // Every change is a single call, so the table is whole after a panic.
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         act(calls.entry((tool.to_owned(), args_hash.to_owned())).or_default())
     }

@@ -1,18 +1,18 @@
-//! Who writes a row, and whether it can still write the outcome.
+//! Owners of rows, and whether they can still write an outcome.
 //!
-//! A journal that writes is an owner: a row of `_toolwright_owners`, and a lock that it holds as long
-//! as it is open. Whoever finds the lock free knows that the owner is gone, by the kernel's word.
-//! The lock's file is known by its inode; where it is not there (the database was copied, or the
-//! locks were removed) pid, start time and boot decide, and where these mean nothing (another
-//! machine, another pid namespace) nothing is decided.
+//! A journal that writes is an owner: a row of `_toolwright_owners`, and a lock that it holds while it is
+//! open. If the lock is free, the owner is gone: the kernel says so. The inode identifies the file of the
+//! lock. Where that file is missing (the database was copied, or the locks were removed), pid, start time
+//! and boot decide, and where these mean nothing (another machine, another pid namespace) the owner's
+//! rows are left alone.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Row, named_params};
-use toolwright_process::Identity as Process;
+use toolwright_process::Identity;
 use toolwright_sqlite::lock_file::{self, unused_name};
-use toolwright_sqlite::{Held, Identity, LockFile};
+use toolwright_sqlite::{FileId, LockFile, LockState, SqliteError};
 
 use crate::JournalError;
 use crate::columns::{integer_at, text_at};
@@ -23,9 +23,9 @@ const PREFIX: &str = "owner-";
 #[derive(Debug)]
 pub(crate) struct Owner {
     pub(crate) id: i64,
-    process: Process,
+    process: Identity,
     pub(crate) lock_name: String,
-    lock: Option<Identity>,
+    lock: Option<FileId>,
     /// All rows it wrote come after this one.
     pub(crate) rows_after: i64,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Owner {
 pub(crate) enum Verdict {
     Alive,
     Gone,
-    CannotBeTold,
+    Unknown,
 }
 
 /// An owner that has its lock, and not yet its row.
@@ -43,17 +43,17 @@ pub(crate) enum Verdict {
 pub(crate) struct Candidate {
     pub(crate) lock: LockFile,
     name: String,
-    identity: Identity,
+    identity: FileId,
 }
 
 impl Candidate {
-    /// Before the row, so that nobody finds a row whose lock is free.
+    /// Comes before the row, so that no process finds a row whose lock is free.
     pub(crate) fn new(locks: &Path) -> Result<Self, JournalError> {
         let name = unused_name(PREFIX);
         let failed =
-            |source| JournalError::Lock { path: locks.join(&name), source: Arc::new(source) };
+            |source| SqliteError::Lock { path: locks.join(&name), source: Arc::new(source) };
         let Some(lock) = LockFile::acquire(locks, &name)? else {
-            return Err(failed(std::io::Error::other("a new name is taken")));
+            return Err(failed(std::io::Error::other("a new name is taken")).into());
         };
         let identity = lock.identity().map_err(failed)?;
         Ok(Self { lock, name, identity })
@@ -61,7 +61,7 @@ impl Candidate {
 
     /// Writes the row, and gives its number.
     pub(crate) fn insert(&self, connection: &Connection, now_ms: i64) -> rusqlite::Result<i64> {
-        let process = Process::current();
+        let process = Identity::current();
         connection.execute(
             "INSERT INTO _toolwright_owners (machine, boot, pid_namespace, pid, process_start,
                  lock_name, lock_device, lock_inode, opened_at_ms, rows_after)
@@ -99,7 +99,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Owner> {
     let (device, inode) = (integer_at(row, 7)?, integer_at(row, 8)?);
     Ok(Owner {
         id: number(0)?,
-        process: Process {
+        process: Identity {
             machine: text(1)?,
             boot: text(2)?,
             namespace: text(3)?,
@@ -107,7 +107,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Owner> {
             start: number(5)?.cast_unsigned(),
         },
         lock_name: text(6)?,
-        lock: device.zip(inode).map(|(device, inode)| Identity {
+        lock: device.zip(inode).map(|(device, inode)| FileId {
             device: device.cast_unsigned(),
             inode: inode.cast_unsigned(),
         }),
@@ -117,37 +117,37 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Owner> {
 
 impl Owner {
     pub(crate) fn verdict(&self, locks: &Path) -> Verdict {
-        self.verdict_of(&Process::current(), locks)
+        self.verdict_of(&Identity::current(), locks)
     }
 
-    fn verdict_of(&self, this: &Process, locks: &Path) -> Verdict {
-        if !self.process.shares_machine_with(this) {
-            return Verdict::CannotBeTold;
+    fn verdict_of(&self, here: &Identity, locks: &Path) -> Verdict {
+        if !self.process.shares_machine_with(here) {
+            return Verdict::Unknown;
         }
         let held = match self.lock {
             Some(identity) if is_lock_name(&self.lock_name) => {
                 lock_file::probe(locks, &self.lock_name, identity)
             }
-            _ => Held::CannotBeTold,
+            _ => LockState::Unknown,
         };
         match held {
-            Held::Yes => Verdict::Alive,
-            Held::No => Verdict::Gone,
-            Held::CannotBeTold if self.process.shares_boot_with(this) || this.boot.is_empty() => {
-                match self.process.is_running(this) {
+            LockState::Held => Verdict::Alive,
+            LockState::Free => Verdict::Gone,
+            LockState::Unknown if self.process.shares_boot_with(here) || here.boot.is_empty() => {
+                match self.process.is_running(here) {
                     Some(true) => Verdict::Alive,
                     Some(false) => Verdict::Gone,
-                    None => Verdict::CannotBeTold,
+                    None => Verdict::Unknown,
                 }
             }
-            // The same machine, started anew.
-            Held::CannotBeTold if !self.process.boot.is_empty() => Verdict::Gone,
-            Held::CannotBeTold => Verdict::CannotBeTold,
+            // The same machine, restarted.
+            LockState::Unknown if !self.process.boot.is_empty() => Verdict::Gone,
+            LockState::Unknown => Verdict::Unknown,
         }
     }
 }
 
-/// Whether it is a name as given here: it is read from the database, which may be anybody's work.
+/// Whether it is a name of this crate: it was read from a file that another program may have written.
 pub(crate) fn is_lock_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
@@ -156,7 +156,7 @@ pub(crate) fn is_lock_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn owner(process: Process, lock_name: &str, lock: Option<Identity>) -> Owner {
+    fn owner(process: Identity, lock_name: &str, lock: Option<FileId>) -> Owner {
         Owner { id: 1, process, lock_name: lock_name.to_owned(), lock, rows_after: 0 }
     }
 
@@ -165,9 +165,9 @@ mod tests {
         let base = tempfile::tempdir().expect("directory");
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
         let identity = lock.identity().ok();
-        let this = Process::current();
+        let this = Identity::current();
         // Also of a process in another container of this machine.
-        let contained = Process { namespace: "other".to_owned(), pid: 1, ..this.clone() };
+        let contained = Identity { namespace: "other".to_owned(), pid: 1, ..this.clone() };
         let held = owner(contained, "owner-1", identity);
         assert_eq!(held.verdict_of(&this, base.path()), Verdict::Alive);
         lock.release_visibly();
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn without_the_lock_the_process_decides() {
         let base = tempfile::tempdir().expect("directory");
-        let this = Process::current();
+        let this = Identity::current();
         let verdict =
-            |process: Process| owner(process, "owner-1", None).verdict_of(&this, base.path());
+            |process: Identity| owner(process, "owner-1", None).verdict_of(&this, base.path());
         assert_eq!(verdict(this.clone()), Verdict::Alive);
-        assert_eq!(verdict(Process { start: this.start + 1, ..this.clone() }), Verdict::Gone);
-        let contained = Process { namespace: "other".to_owned(), ..this.clone() };
-        assert_eq!(verdict(contained), Verdict::CannotBeTold);
+        assert_eq!(verdict(Identity { start: this.start + 1, ..this.clone() }), Verdict::Gone);
+        let contained = Identity { namespace: "other".to_owned(), ..this.clone() };
+        assert_eq!(verdict(contained), Verdict::Unknown);
     }
 
     #[test]
@@ -192,23 +192,23 @@ mod tests {
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
         let copy = tempfile::tempdir().expect("directory");
         std::fs::copy(base.path().join("owner-1"), copy.path().join("owner-1")).expect("copied");
-        let held = owner(Process::current(), "owner-1", lock.identity().ok());
-        assert_eq!(held.verdict_of(&Process::current(), copy.path()), Verdict::Alive);
+        let held = owner(Identity::current(), "owner-1", lock.identity().ok());
+        assert_eq!(held.verdict_of(&Identity::current(), copy.path()), Verdict::Alive);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn another_machine_is_not_judged_and_one_started_anew_is() {
         let base = tempfile::tempdir().expect("directory");
-        let this = Process::current();
-        let rebooted = Process { boot: "before".to_owned(), ..this.clone() };
+        let this = Identity::current();
+        let rebooted = Identity { boot: "before".to_owned(), ..this.clone() };
         let verdict = |process| owner(process, "owner-1", None).verdict_of(&this, base.path());
         assert_eq!(verdict(rebooted.clone()), Verdict::Gone);
-        let foreign = Process { machine: "other".to_owned(), ..rebooted };
-        assert_eq!(verdict(foreign), Verdict::CannotBeTold);
+        let foreign = Identity { machine: "other".to_owned(), ..rebooted };
+        assert_eq!(verdict(foreign), Verdict::Unknown);
         assert_eq!(
-            verdict(Process { machine: String::new(), boot: String::new(), ..this.clone() }),
-            Verdict::CannotBeTold
+            verdict(Identity { machine: String::new(), boot: String::new(), ..this.clone() }),
+            Verdict::Unknown
         );
     }
 }

@@ -1,14 +1,15 @@
 //! Reading what was recorded.
 
 use rusqlite::{Connection, OptionalExtension, Params};
+use serde::Serialize;
 
 use crate::columns::{self, TABLE, integer_at, integers, text_at};
-use crate::keys::args_hash;
-use crate::outline::TASK;
-use crate::{Call, CallRef, Journal, JournalError, Ordinals, TaskId};
+use crate::outlines::TASK;
+use crate::{Call, CallRef, Journal, JournalError, TaskId};
 
-/// A run in a few numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A run in numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RunSummary {
     /// The run.
     pub run_id: String,
@@ -22,7 +23,7 @@ pub struct RunSummary {
     pub failed: i64,
     /// When the first call began.
     pub started_at_ms: i64,
-    /// When the last call ended, as far as is known.
+    /// When the last call ended, as far as it is known.
     pub finished_at_ms: Option<i64>,
 }
 
@@ -35,8 +36,8 @@ pub enum Order {
     Reverse,
 }
 
-/// How many rows are asked for in one statement.
-const AT_ONCE: usize = 500;
+/// The most rows of one statement.
+const MAX_ROWS: usize = 500;
 
 impl Journal {
     /// The calls of a task, by attempt and sequence number.
@@ -99,7 +100,7 @@ impl Journal {
         let mut sorted = numbers.to_vec();
         sorted.sort_unstable();
         let mut calls = Vec::with_capacity(numbers.len());
-        for some in sorted.chunks(AT_ONCE) {
+        for some in sorted.chunks(MAX_ROWS) {
             let marks = vec!["?"; some.len()].join(", ");
             let these = format!("WHERE rowid IN ({marks}) ORDER BY rowid");
             calls.extend(self.calls(&these, &rusqlite::params_from_iter(integers(some)))?);
@@ -140,29 +141,7 @@ impl Journal {
         })
     }
 
-    /// The numbers that calls of this attempt have taken, for an attempt that goes on in another
-    /// process. Those of refused calls are free.
-    pub fn ordinals(&self, task: &TaskId, attempt: i64) -> Result<Ordinals, JournalError> {
-        let ordinals = Ordinals::new();
-        // Arguments of other programs' rows are hashed, and may be long.
-        for call in self.outline(task)? {
-            if call.attempt == attempt && call.acted {
-                let call = self.whole_if_needed(call)?;
-                let hash = match (&call.args_hash, &call.input_json) {
-                    (Some(hash), _) => hash.clone(),
-                    (None, Some(input)) => args_hash(input),
-                    (None, None) => continue,
-                };
-                match call.ordinal {
-                    Some(ordinal) => ordinals.occupy(&call.tool_name, &hash, ordinal),
-                    None => drop(ordinals.take(&call.tool_name, &hash)),
-                }
-            }
-        }
-        Ok(ordinals)
-    }
-
-    /// All of a row whose arguments have to be hashed.
+    /// The whole row, if its arguments have to be hashed.
     pub(crate) fn whole_if_needed(&self, outline: Call) -> Result<Call, JournalError> {
         if outline.args_hash.is_some() || outline.input_json.is_some() {
             return Ok(outline);
@@ -170,7 +149,7 @@ impl Journal {
         Ok(self.rows(&[outline.row])?.pop().unwrap_or(outline))
     }
 
-    /// What completes the row of a call, by the call's place.
+    /// What identifies the row of a call for its outcome, by the call's place.
     pub fn reference(
         &self,
         task: &TaskId,
@@ -180,7 +159,7 @@ impl Journal {
         Ok(self.find(task, attempt, seq)?.map(|call| call.reference()))
     }
 
-    /// The calls for which `clause` (never made of what a caller gave) holds.
+    /// The calls for which `clause` (never made from a caller's text) holds.
     pub(crate) fn calls(
         &self,
         clause: &str,

@@ -1,4 +1,4 @@
-//! The recorded result of a call that was made before.
+//! Replay: the recorded result of an earlier call.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use crate::{Call, Journal, JournalError, Status, TaskId};
 pub struct Recorded {
     /// The call, from the latest attempt that finished it.
     pub call: Call,
-    /// Whether its output is in the row in full. One that was cut cannot be given back.
+    /// Whether the row has all of its output. A cut output cannot be replayed.
     pub is_whole: bool,
 }
 
 impl Journal {
-    /// The identical call of this task that succeeded last: the same tool, arguments with the same
-    /// hash, and the same number among its attempt's calls with these. One that was undone since
-    /// does not count.
+    /// The identical call of this task that succeeded last: with the same tool, the same hash of its
+    /// arguments, and the same number among its attempt's calls with these. A call that was undone does
+    /// not count.
     ///
-    /// Rows of programs that store neither hash nor number are compared by their arguments and
-    /// counted in their order.
+    /// Some programs store neither hash nor number. Their rows are compared by their arguments and counted
+    /// in their order.
     pub fn recorded(
         &self,
         task: &TaskId,

@@ -1,160 +1,122 @@
 //! The tables: created where they are missing, completed where they are older.
 //!
-//! The table of calls is smithers-orchestrator's, so that either program reads the other's database.
-//! Versions are told by the columns that are there and by nothing else: the version fields of the
-//! file belong to whoever made it.
+//! The table of calls is that of smithers-orchestrator, so either program reads the other's database.
+//! The columns alone tell versions apart: the version fields of the file belong to the program that made
+//! it.
 
-use std::path::Path;
+use rusqlite::Connection;
+use toolwright_sqlite::{Access, Schema, not_a_table};
 
-use rusqlite::{Connection, TransactionBehavior};
-use toolwright_sqlite::Patience;
-use toolwright_sqlite::connection::no_table;
+use crate::columns::{COLUMNS, Column, TABLE, text_at};
 
-use crate::JournalError;
-use crate::columns::{COLUMNS, TABLE, text_at};
-
-/// Who writes to this journal: one row for each time it was opened and written to.
+/// The writers of this journal: one row for each time it was opened and written to.
 const OWNERS: &str = "_toolwright_owners";
 /// smithers-orchestrator's name for its index, which it looks for by this name.
 const TOKEN_INDEX: &str = "_smithers_tool_calls_call_token_uidx";
 
-/// What is in a database.
+/// The tables of a journal.
+pub(crate) struct Tables;
+
+/// What a database has of them.
 #[derive(Debug, Default)]
-struct Found {
-    columns: Vec<String>,
-    /// A column that every row must have, and that is not known here.
-    demanded: Option<String>,
-    token_index: bool,
-    owners: bool,
-    /// Why something with the name of one of the tables is none.
-    no_table: Option<String>,
+pub(crate) struct Found {
+    /// The columns of the table of calls.
+    pub(crate) columns: Vec<String>,
+    /// An unknown column that every row must have.
+    required: Option<String>,
+    has_token_index: bool,
+    has_owners: bool,
+    /// Why an object with the name of one of the tables is none.
+    not_a_table: Option<String>,
+}
+
+impl Schema for Tables {
+    type State = Found;
+
+    fn inspect(connection: &Connection, _: Access) -> rusqlite::Result<Found> {
+        let mut found = Found::default();
+        let mut columns = connection.prepare(
+            "SELECT name, \"notnull\" AND dflt_value IS NULL FROM pragma_table_info(?1)",
+        )?;
+        for column in columns.query_map([TABLE], |row| Ok((text_at(row, 0)?, row.get(1)?)))? {
+            let (name, is_required) = column?;
+            if is_required && !COLUMNS.iter().any(|column| name.as_deref() == Some(column.name)) {
+                found.required.clone_from(&name);
+            }
+            found.columns.extend(name);
+        }
+        let mut others =
+            connection.prepare("SELECT name FROM sqlite_schema WHERE name IN (?1, ?2)")?;
+        for name in others.query_map([TOKEN_INDEX, OWNERS], |row| text_at(row, 0))? {
+            let name = name?.unwrap_or_default();
+            found.has_token_index |= name == TOKEN_INDEX;
+            found.has_owners |= name == OWNERS;
+        }
+        for table in [TABLE, OWNERS] {
+            found.not_a_table = found.not_a_table.take().or(not_a_table(connection, table)?);
+        }
+        Ok(found)
+    }
+
+    /// A table that lacks one of the oldest columns is another program's. A newer one may have more
+    /// columns; to be written, it must not require them.
+    fn check(found: &Found, access: Access) -> Result<(), String> {
+        if let Some(reason) = &found.not_a_table {
+            return Err(reason.clone());
+        }
+        if found.columns.is_empty() {
+            return match access {
+                Access::ReadOnly => Err(format!("it has no table `{TABLE}`")),
+                Access::ReadWrite => Ok(()),
+            };
+        }
+        let is_missing = |column: &&Column| column.definition.is_none() && !found.has(column);
+        if let Some(column) = COLUMNS.iter().find(is_missing) {
+            return Err(format!("`{TABLE}` has no column `{}`", column.name));
+        }
+        match &found.required {
+            Some(column) if access == Access::ReadWrite => {
+                Err(format!("every row of `{TABLE}` needs a `{column}`, which is not known here"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn missing(found: &Found) -> Option<String> {
+        let statements = statements(found);
+        (!statements.is_empty()).then(|| statements.join(";\n"))
+    }
 }
 
 impl Found {
-    fn is_complete(&self) -> bool {
-        self.token_index
-            && self.owners
-            && COLUMNS.iter().all(|column| self.columns.iter().any(|name| name == column.name))
-    }
-}
-
-/// Creates and completes what is needed, all or nothing. Any number of processes may do so at once.
-pub(crate) fn complete(
-    connection: &mut Connection,
-    path: &Path,
-    patience: Patience,
-) -> Result<Vec<String>, JournalError> {
-    let found = patience.retry(path, "reading the schema", || look(connection))?;
-    check_writable(&found, path)?;
-    if found.is_complete() {
-        return Ok(found.columns);
-    }
-    // The second look is within the transaction: another process may have been faster.
-    patience.retry(path, "completing the schema", || {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let found = look(&transaction)?;
-        transaction.execute_batch(&missing(&found))?;
-        transaction.commit()
-    })?;
-    let found = patience.retry(path, "reading the schema", || look(connection))?;
-    check_writable(&found, path)?;
-    Ok(found.columns)
-}
-
-/// The columns of a database that is only read.
-pub(crate) fn existing(
-    connection: &Connection,
-    path: &Path,
-    patience: Patience,
-) -> Result<Vec<String>, JournalError> {
-    let found = patience.retry(path, "reading the schema", || look(connection))?;
-    if found.columns.is_empty() && found.no_table.is_none() {
-        let reason = format!("it has no table `{TABLE}`");
-        return Err(JournalError::WrongSchema { path: path.to_owned(), reason });
-    }
-    check(&found, path)?;
-    Ok(found.columns)
-}
-
-fn look(connection: &Connection) -> rusqlite::Result<Found> {
-    let mut found = Found::default();
-    let mut columns = connection
-        .prepare("SELECT name, \"notnull\" AND dflt_value IS NULL FROM pragma_table_info(?1)")?;
-    for column in columns.query_map([TABLE], |row| Ok((text_at(row, 0)?, row.get(1)?)))? {
-        let (name, demanded) = column?;
-        if demanded && !COLUMNS.iter().any(|column| name.as_deref() == Some(column.name)) {
-            found.demanded.clone_from(&name);
-        }
-        found.columns.extend(name);
-    }
-    let mut others = connection.prepare("SELECT name FROM sqlite_schema WHERE name IN (?1, ?2)")?;
-    for name in others.query_map([TOKEN_INDEX, OWNERS], |row| text_at(row, 0))? {
-        let name = name?.unwrap_or_default();
-        found.token_index |= name == TOKEN_INDEX;
-        found.owners |= name == OWNERS;
-    }
-    for table in [TABLE, OWNERS] {
-        found.no_table = found.no_table.take().or(no_table(connection, table)?);
-    }
-    Ok(found)
-}
-
-/// A table that lacks one of the oldest columns is another program's.
-fn check(found: &Found, path: &Path) -> Result<(), JournalError> {
-    if let Some(reason) = &found.no_table {
-        let (path, reason) = (path.to_owned(), reason.clone());
-        return Err(JournalError::WrongSchema { path, reason });
-    }
-    if found.columns.is_empty() {
-        return Ok(());
-    }
-    let lacks = |column: &&crate::columns::Column| {
-        column.definition.is_none() && !found.columns.iter().any(|name| name == column.name)
-    };
-    match COLUMNS.iter().find(lacks) {
-        None => Ok(()),
-        Some(column) => Err(JournalError::WrongSchema {
-            path: path.to_owned(),
-            reason: format!("`{TABLE}` has no column `{}`", column.name),
-        }),
-    }
-}
-
-/// A newer table may well have more columns, as long as a row can be written without them.
-fn check_writable(found: &Found, path: &Path) -> Result<(), JournalError> {
-    check(found, path)?;
-    match &found.demanded {
-        None => Ok(()),
-        Some(column) => Err(JournalError::WrongSchema {
-            path: path.to_owned(),
-            reason: format!("every row of `{TABLE}` needs a `{column}`, which is not known here"),
-        }),
+    fn has(&self, column: &Column) -> bool {
+        self.columns.iter().any(|name| name == column.name)
     }
 }
 
 /// The statements that turn what was found into what is needed.
-fn missing(found: &Found) -> String {
+fn statements(found: &Found) -> Vec<String> {
     let mut statements = Vec::new();
     if found.columns.is_empty() {
         statements.push(create_calls());
     } else {
         for column in &COLUMNS {
             if let Some(definition) = column.definition
-                && !found.columns.iter().any(|name| name == column.name)
+                && !found.has(column)
             {
                 statements
                     .push(format!("ALTER TABLE {TABLE} ADD COLUMN {} {definition}", column.name));
             }
         }
     }
-    if !found.token_index {
-        // Without the rows that have no token, which are most of ours: an entry for each would cost
-        // every insert another page. A unique index treats them no differently.
+    if !found.has_token_index {
+        // Without the rows that have no token, which are most: an entry for each would cost every insert
+        // another page. A unique index ignores them anyway.
         statements.push(format!(
             "CREATE UNIQUE INDEX {TOKEN_INDEX} ON {TABLE} (call_token) WHERE call_token IS NOT NULL"
         ));
     }
-    if !found.owners {
+    if !found.has_owners {
         statements.push(format!(
             "CREATE TABLE {OWNERS} (
                 id INTEGER PRIMARY KEY,
@@ -165,7 +127,7 @@ fn missing(found: &Found) -> String {
             )"
         ));
     }
-    statements.join(";\n")
+    statements
 }
 
 /// The order of the columns is smithers-orchestrator's, with ours at the end.

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 use crate::JournalError;
 use crate::call::{CallRef, Finish, Intent, Outcome, Status};
+use crate::fitted::{Fitted, fit_json};
 use crate::keys::task_hash;
-use crate::truncate::{Fitted, fit_json};
 
-/// What is written of an outcome, cut to the limit.
+/// The columns of an outcome, cut to the limit.
 #[derive(Debug)]
 pub(crate) struct End {
     status: &'static str,
@@ -36,18 +36,18 @@ impl End {
         self.output.as_ref().map(|output| i64::try_from(output.bytes).unwrap_or(i64::MAX))
     }
 
-    /// How many bytes it keeps.
+    /// The number of bytes in its texts.
     pub(crate) fn len(&self) -> usize {
         let length = |text: &Option<Fitted>| text.as_ref().map_or(0, |text| text.json.len());
         length(&self.output) + length(&self.error)
     }
 }
 
-/// What a statement did to its row. An error of the database itself is the outer one: after it the
-/// transaction is worth nothing.
+/// What a statement did to its row. The outer error is that of the database, which ends the transaction;
+/// the inner one is that of the row alone.
 pub(crate) type Written<T> = rusqlite::Result<Result<T, JournalError>>;
 
-/// Writes a call that begins, or with `end` one that is over. Gives the row's number.
+/// Writes a call that begins, or with `end` one that is over. Returns the number of the row.
 pub(crate) fn insert(
     connection: &Connection,
     path: &Path,
@@ -58,7 +58,7 @@ pub(crate) fn insert(
     let token = intent.call_token.as_deref();
     let inserted = match insert_with(connection, intent, token, owner, end) {
         Err(error) if is_constraint(&error, ffi::SQLITE_CONSTRAINT_UNIQUE) => {
-            // The task by its hash: ids may hold every delimiter there is.
+            // The hash of the task, because ids may hold any delimiter.
             let (token, task) = (token.unwrap_or_default(), task_hash(&intent.task));
             let unique = format!("{token} {task}/{}/{}", intent.attempt, intent.seq);
             insert_with(connection, intent, Some(&unique), owner, end)
@@ -85,7 +85,7 @@ fn insert_with(
     owner: Option<i64>,
     end: Option<&End>,
 ) -> rusqlite::Result<()> {
-    // By position, since each name would be looked up among all names.
+    // By position: `SQLite` would search for each name among all names.
     connection
         .prepare_cached(
             "INSERT INTO _smithers_tool_calls (run_id, node_id, iteration, attempt, seq,
@@ -124,9 +124,9 @@ fn insert_with(
         .map(drop)
 }
 
-/// Writes the outcome of a call that began. One that was given up as unknown may still get its true
-/// outcome; an outcome that is known is never replaced. A call that ends after it was undone makes
-/// that stale, in smithers-orchestrator's word for it.
+/// Writes the outcome of a call that began. An unknown outcome may still be replaced by the true one; a
+/// known outcome never is. If the call was undone before it ended, the undoing becomes `revert-stale`, as
+/// smithers-orchestrator calls it.
 pub(crate) fn finish(
     connection: &Connection,
     path: &Path,
@@ -176,7 +176,7 @@ pub(crate) fn finish(
     }))
 }
 
-/// Whether the row's key, or its token, is another row's.
+/// Whether another row has the key, or the token.
 fn is_taken(error: &rusqlite::Error) -> bool {
     is_constraint(error, ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
         || is_constraint(error, ffi::SQLITE_CONSTRAINT_UNIQUE)

@@ -9,7 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use support::{Place, effect, success, task};
-use toolwright_journal::{Access, Journal, JournalError, Location, Options, Order, Synchronous};
+use toolwright_journal::{
+    Access, Journal, JournalError, Location, Options, Order, SqliteError, Synchronous,
+};
 
 const BESIDE: [&str; 5] = ["", "-journal", "-shm", "-wal", ".locks"];
 
@@ -26,7 +28,7 @@ fn is_reserved(path: &Path) -> bool {
 
 fn removed(result: Result<impl std::fmt::Debug, JournalError>) -> String {
     match result {
-        Err(JournalError::Removed { path }) => {
+        Err(JournalError::Sqlite(SqliteError::Removed { path })) => {
             path.file_name().unwrap().to_string_lossy().into_owned()
         }
         other => panic!("not told: {other:?}"),

@@ -8,17 +8,17 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use support::{Place, Random, effect, filled, success, task, tenth_of, told};
+use support::{Place, Random, effect, filled, refused, success, task, tenth_of};
 use toolwright_journal::{Access, Journal, JournalError, Location, Options, Order};
 
 /// Ten times what the slowest takes on a machine that does little else.
 const SOON: Duration = Duration::from_secs(20);
 
 fn open_for(path: &Path, access: Access) -> Result<Journal, JournalError> {
-    let patience = Duration::from_millis(50);
+    let busy_timeout = Duration::from_millis(50);
     Journal::open(
         &Location::File(path.to_owned()),
-        Options { access, patience, ..Options::default() },
+        Options { access, busy_timeout, ..Options::default() },
     )
 }
 
@@ -54,16 +54,16 @@ fn pipes_and_other_files_are_not_opened() {
             let file = place.file();
             let opened =
                 soon(&format!("a pipe as {suffix}"), move || open_for(&file, access).map(drop));
-            let error = told(opened, "JOURNAL_OPEN_FAILED");
+            let error = refused(opened, "CannotOpen");
             assert!(error.to_string().contains("named pipe"), "{error}");
             fs::remove_file(&path).unwrap();
             if !suffix.is_empty() {
                 std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
-                let error = told(open_for(&place.file(), access).map(drop), "JOURNAL_OPEN_FAILED");
+                let error = refused(open_for(&place.file(), access).map(drop), "CannotOpen");
                 assert!(error.to_string().contains("symbolic link"), "{error}");
                 fs::remove_file(&path).unwrap();
                 fs::create_dir(&path).unwrap();
-                let error = told(open_for(&place.file(), access).map(drop), "JOURNAL_OPEN_FAILED");
+                let error = refused(open_for(&place.file(), access).map(drop), "CannotOpen");
                 assert!(error.to_string().contains("a directory"), "{error}");
             }
         }
@@ -95,7 +95,7 @@ fn a_view_is_no_table() {
             place.raw().execute_batch(&sql).unwrap();
             let file = place.file();
             let opened = soon(&sql, move || open_for(&file, access).map(drop));
-            let error = told(opened, "JOURNAL_SCHEMA_MISMATCH");
+            let error = refused(opened, "WrongSchema");
             assert!(error.to_string().contains("table"), "{error}");
         }
     }
@@ -175,7 +175,7 @@ fn an_index_of_the_same_pages_again_and_again_comes_to_an_end() {
     let started = Instant::now();
     soon("an index of the same pages", move || {
         let journal = open_for(&file, Access::ReadOnly).unwrap();
-        told(journal.list_runs(), "JOURNAL_CORRUPT");
+        refused(journal.list_runs(), "Corrupt");
     });
     println!("ended after {:?}", started.elapsed());
 }

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use support::{Place, Random, effect, integrity, open, reading, success, task, tenth_of};
-use toolwright_journal::{Certainty, Journal, Order, Status};
+use toolwright_journal::{Journal, Order, Status};
 
 const ROUNDS: &str = "effects";
 
@@ -75,19 +75,19 @@ fn check(place: &Place, said: &BTreeSet<(i64, i64)>, finished: &BTreeSet<(i64, i
         .prior_effects(&task("t"), attempt + 1)
         .unwrap()
         .into_iter()
-        .map(|prior| ((prior.call.attempt, prior.call.seq), prior.certainty))
+        .map(|prior| ((prior.attempt, prior.seq), prior.status))
         .collect();
     for (place, call) in &rows {
         match call.status {
             Status::Success => {
                 assert!(effects.contains(place), "a success that was not: {place:?}");
                 assert_eq!(call.output_json.as_deref(), Some("\"touched\""));
-                assert_eq!(warned[place], Certainty::Performed);
+                assert_eq!(warned[place], Status::Success);
             }
             Status::Unknown => {
                 assert!(call.error_json.as_ref().unwrap().contains("PROCESS_DIED"));
                 assert_eq!(call.finished_at_ms, None);
-                assert_eq!(warned[place], Certainty::Uncertain);
+                assert_eq!(warned[place], Status::Unknown);
             }
             other => panic!("{place:?} is {other:?}"),
         }

@@ -8,23 +8,25 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use support::{Place, effect, filled, integrity, open, reading, success, task, told};
-use toolwright_journal::{Journal, JournalError, Location, Options, Order, Status, Synchronous};
+use support::{Kind, Place, effect, filled, integrity, open, reading, refused, success, task};
+use toolwright_journal::{
+    Journal, JournalError, Location, Options, Order, SqliteError, Status, Synchronous,
+};
 
 #[test]
 fn a_writer_that_does_not_end_is_waited_for_so_long() {
     let place = filled(1);
-    let options = Options { patience: Duration::from_millis(200), ..Options::default() };
+    let options = Options { busy_timeout: Duration::from_millis(200), ..Options::default() };
     let journal = Journal::open(&Location::File(place.file()), options).unwrap();
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
     let started = std::time::Instant::now();
-    let error = told(journal.begin(effect(&task("t"), 2, 1)), "JOURNAL_BUSY");
-    let JournalError::Busy { waited, .. } = error else { panic!("{error}") };
+    let error = refused(journal.begin(effect(&task("t"), 2, 1)), "Busy");
+    let JournalError::Sqlite(SqliteError::Busy { waited, .. }) = error else { panic!("{error}") };
     assert!(waited >= Duration::from_millis(200) && started.elapsed() < Duration::from_secs(5));
     assert_eq!(journal.list(&task("t")).unwrap().len(), 1, "readers do not wait");
     journal.record(reading(&task("t"), 2, 2), success("text")).unwrap();
-    told(journal.flush(), "JOURNAL_BUSY");
+    refused(journal.flush(), "Busy");
     raw.execute_batch("ROLLBACK").unwrap();
     journal.flush().unwrap();
     assert_eq!(journal.list(&task("t")).unwrap().len(), 2, "it waited in the queue");
@@ -75,15 +77,15 @@ fn a_full_disk_is_told_and_what_was_written_stays() {
         }
         assert!(written < 1000);
     };
-    told::<()>(Err(error), "JOURNAL_DISK_FULL");
+    refused::<()>(Err(error), "Full");
     assert!(written > 10, "{written}");
     // Behind, too: the row waits, and is written when there is room.
     journal.record(reading(&task("reads"), 1, 1), success(&"x".repeat(100_000))).unwrap();
-    told(journal.flush(), "JOURNAL_DISK_FULL");
+    refused(journal.flush(), "Full");
     let calls = journal.list(&task("t")).unwrap();
     let finished = calls.iter().filter(|call| call.status == Status::Success).count();
     assert_eq!(i64::try_from(finished).unwrap(), written, "what was confirmed, and no more");
-    told(open(&Path::new(&base).join("another.db")), "JOURNAL_DISK_FULL");
+    refused(open(&Path::new(&base).join("another.db")), "Full");
 
     // The disk gets room again, and the journal goes on.
     let remount = ["-o", "remount,size=4m", &base];
@@ -116,11 +118,11 @@ fn reads_that_could_never_be_written_are_told_when_closing() {
             result.err()
         })
         .unwrap();
-    told::<()>(Err(error), "JOURNAL_DISK_FULL");
+    refused::<()>(Err(error), "Full");
     let listed = journal.list(&task("reads")).unwrap().len();
-    let lost = told(journal.close(), "JOURNAL_ROWS_LOST");
+    let lost = refused(journal.close(), "Unwritten");
     let JournalError::Unwritten { rows, source, .. } = lost else { panic!("{lost}") };
-    assert_eq!((rows, source.code()), (accepted - listed, "JOURNAL_DISK_FULL"));
+    assert_eq!((rows, source.kind()), (accepted - listed, "Full"));
 }
 
 #[test]
@@ -153,7 +155,7 @@ fn a_limit_on_the_size_of_files_is_told() {
             journal.finish(call, success(&"x".repeat(3000))).err()
         })
         .unwrap();
-    assert!(["JOURNAL_IO_FAILED", "JOURNAL_DISK_FULL"].contains(&error.code()), "{error}");
+    assert!(["Io", "Full"].contains(&error.kind()), "{error}");
     assert!(!journal.list(&task("t")).unwrap().is_empty());
 }
 
@@ -164,11 +166,11 @@ fn a_journal_that_was_removed_takes_no_more_calls() {
     let call = journal.begin(effect(&task("t"), 1, 1)).unwrap();
     let other = place.base.path().join("other.db");
     fs::rename(place.file(), &other).unwrap();
-    told(journal.begin(effect(&task("t"), 1, 2)), "JOURNAL_REMOVED");
-    told(journal.record(effect(&task("t"), 1, 2), success("")), "JOURNAL_REMOVED");
-    told(journal.finish(call, success("")), "JOURNAL_REMOVED");
+    refused(journal.begin(effect(&task("t"), 1, 2)), "Removed");
+    refused(journal.record(effect(&task("t"), 1, 2), success("")), "Removed");
+    refused(journal.finish(call, success("")), "Removed");
     fs::write(place.file(), "").unwrap();
-    told(journal.begin(effect(&task("t"), 1, 2)), "JOURNAL_REMOVED");
+    refused(journal.begin(effect(&task("t"), 1, 2)), "Removed");
     fs::rename(&other, place.file()).unwrap();
     journal.finish(call, success("done")).unwrap();
     journal.begin(effect(&task("t"), 1, 2)).unwrap();
@@ -181,9 +183,9 @@ fn a_lock_that_cannot_be_made_is_told() {
     let locks = place.base.path().join("runs.db.locks");
     fs::remove_dir_all(&locks).unwrap();
     fs::write(locks, "").unwrap();
-    let error = told(journal.lock_task(&task("t"), 1), "JOURNAL_LOCK_FAILED");
+    let error = refused(journal.lock_task(&task("t"), 1), "Lock");
     assert!(error.path().unwrap().starts_with(place.file().with_extension("db.locks")));
-    told(journal.begin(effect(&task("t"), 1, 1)), "JOURNAL_LOCK_FAILED");
+    refused(journal.begin(effect(&task("t"), 1, 1)), "Lock");
 }
 
 #[test]

@@ -6,8 +6,8 @@ mod support;
 use std::path::Path;
 use std::process::Stdio;
 
-use support::{Place, effect, open, success, task};
-use toolwright_journal::{Access, Certainty, Journal, Location, Options, Order, Status};
+use support::{Kind, Place, effect, open, success, task};
+use toolwright_journal::{Access, Journal, Location, Options, Order, Status};
 
 /// The oldest table, with the rows its program wrote.
 const OLDEST: &str = "
@@ -99,7 +99,7 @@ fn the_oldest_table_is_completed_and_its_rows_stay() {
     );
     // Which of these tools have side effects is for others to know.
     let prior = journal.prior_effects(&task("t"), 2).unwrap();
-    assert!(prior.len() == 2 && prior.iter().all(|prior| !prior.declared));
+    assert!(prior.len() == 2 && prior.iter().all(|prior| prior.side_effect.is_none()));
     let call = journal.begin(effect(&task("t"), 2, 1)).unwrap();
     journal.finish(call, success("done")).unwrap();
     journal.close().unwrap();
@@ -149,14 +149,14 @@ fn rows_of_the_engine_are_read_and_its_statements_still_work() {
         .prior_effects(&task("t"), 2)
         .unwrap()
         .into_iter()
-        .map(|prior| (prior.call.seq, prior.certainty, prior.call.accepts_idempotency_key))
+        .map(|prior| (prior.seq, prior.status, prior.accepts_idempotency_key))
         .collect();
     assert_eq!(
         prior,
         [
-            (1, Certainty::Performed, Some(true)),
-            (2, Certainty::Uncertain, Some(true)),
-            (3, Certainty::Uncertain, Some(false)),
+            (1, Status::Success, Some(true)),
+            (2, Status::Unknown, Some(true)),
+            (3, Status::Started, Some(false)),
         ]
     );
     // What it left open it recovers itself.
@@ -193,11 +193,8 @@ fn an_older_database_can_be_read_without_changing_it() {
         assert_eq!(journal.list_runs().unwrap().len(), 1);
         assert!(!journal.prior_effects(&task("t"), 2).unwrap().is_empty());
         assert!(journal.recorded(&task("t"), "bash", "hash", 1).unwrap().is_none());
-        assert_eq!(
-            journal.begin(effect(&task("t"), 9, 1)).unwrap_err().code(),
-            "JOURNAL_READ_ONLY"
-        );
-        assert_eq!(journal.lock_task(&task("t"), 9).unwrap_err().code(), "JOURNAL_READ_ONLY");
+        assert_eq!(journal.begin(effect(&task("t"), 9, 1)).unwrap_err().kind(), "ReadOnly");
+        assert_eq!(journal.lock_task(&task("t"), 9).unwrap_err().kind(), "ReadOnly");
         journal.close().unwrap();
         assert_eq!(std::fs::read(place.file()).unwrap(), before);
     }
@@ -239,7 +236,7 @@ fn a_newer_table_is_written_only_where_its_rows_can_be() {
         .unwrap();
     drop(connection);
     let error = open(&place.file()).unwrap_err();
-    assert_eq!(error.code(), "JOURNAL_SCHEMA_MISMATCH");
+    assert_eq!(error.kind(), "WrongSchema");
     assert!(error.to_string().contains("`later`"), "{error}");
     let options = Options { access: Access::ReadOnly, ..Options::default() };
     let journal = Journal::open(&Location::File(place.file()), options).unwrap();

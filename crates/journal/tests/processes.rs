@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
-use support::{Place, effect, ended, open, reading, success, task, tenth_of};
+use support::{Kind, Place, effect, ended, open, reading, success, task, tenth_of};
 use toolwright_journal::{Journal, Location, Options, Outcome, Status};
 
 /// A child that has said its first word.
@@ -92,14 +92,14 @@ fn a_lock_excludes_other_processes_and_dies_with_its_holder() {
     let journal = place.open();
     let mut child = started(TEST, place.file().to_str().unwrap());
     let error = journal.lock_task(&task("t"), 2).unwrap_err();
-    assert_eq!(error.code(), "JOURNAL_TASK_LOCKED");
+    assert_eq!(error.kind(), "TaskLocked");
     let holder = format!("(attempt 1, process {})", child.id());
     assert!(error.to_string().contains(&holder), "{error}");
     drop(journal.lock_task(&task("another"), 1).unwrap());
     child.kill().unwrap();
     child.wait().unwrap();
     let lock = journal.lock_task(&task("t"), 2).unwrap();
-    assert_eq!(journal.lock_task(&task("t"), 2).unwrap_err().code(), "JOURNAL_TASK_LOCKED");
+    assert_eq!(journal.lock_task(&task("t"), 2).unwrap_err().kind(), "TaskLocked");
     drop(lock);
     drop(journal.lock_task(&task("t"), 2).unwrap());
 }
@@ -219,17 +219,17 @@ fn locks_of_a_reader_are_waited_for_as_long_as_was_said() {
         ready_until_told();
         return;
     }
-    let patience = Duration::from_millis(300);
+    let busy_timeout = Duration::from_millis(300);
     let place = Place::new();
-    let options = Options { patience, ..Options::default() };
+    let options = Options { busy_timeout, ..Options::default() };
     let journal = Journal::open(&Location::File(place.file()), options).unwrap();
     let call = journal.begin(effect(&task("t"), 1, 1)).unwrap();
     let mut reader = started(TEST, &place.file().display().to_string());
     for _ in 0..2 {
         let before = Instant::now();
-        let error = support::told(journal.finish(call, success("done")), "JOURNAL_BUSY");
+        let error = support::refused(journal.finish(call, success("done")), "Busy");
         let waited = before.elapsed();
-        assert!(waited >= patience && waited < patience * 10, "{error} after {waited:?}");
+        assert!(waited >= busy_timeout && waited < busy_timeout * 10, "{error} after {waited:?}");
         // Reading is not in the way of it.
         assert_eq!(journal.list(&task("t")).unwrap().len(), 1);
     }

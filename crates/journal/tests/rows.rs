@@ -5,7 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use support::{Place, effect, ended, failure, open, reading, success, task};
+use support::{Kind, Place, effect, ended, failure, open, reading, success, task};
 use toolwright_journal::{
     Access, Call, Intent, Journal, Location, Options, Order, Outcome, Status, TaskId,
 };
@@ -122,19 +122,19 @@ fn an_outcome_is_recorded_once_and_a_call_too() {
     both(|journal| {
         let call = journal.begin(effect(&task("t"), 1, 1)).unwrap();
         let again = journal.begin(effect(&task("t"), 1, 1)).unwrap_err();
-        assert_eq!(again.code(), "JOURNAL_DUPLICATE_CALL");
+        assert_eq!(again.kind(), "Duplicate");
         // What was given up may still tell; what is known is known.
         journal.finish(call, ended(Outcome::Unknown { error_json: None })).unwrap();
         journal.finish(call, success("late")).unwrap();
         let twice = journal.finish(call, failure("no")).unwrap_err();
-        assert_eq!(twice.code(), "JOURNAL_CALL_FINISHED");
+        assert_eq!(twice.kind(), "Finished");
         assert_eq!(only(journal).status, Status::Success);
         for other in [
             toolwright_journal::CallRef { row: 99, ..call },
             toolwright_journal::CallRef { seq: 2, ..call },
         ] {
             let missing = journal.finish(other, success("")).unwrap_err();
-            assert_eq!(missing.code(), "JOURNAL_CALL_MISSING");
+            assert_eq!(missing.kind(), "Missing");
         }
     });
 }
@@ -308,7 +308,7 @@ fn a_read_that_is_recorded_twice_is_told_at_the_next_flush() {
         journal.record(reading(&task("t"), 1, seq), success("text")).unwrap();
     }
     let error = journal.flush().unwrap_err();
-    assert_eq!(error.code(), "JOURNAL_ROWS_LOST");
+    assert_eq!(error.kind(), "Unwritten");
     assert!(error.to_string().contains("Call is already in the journal"), "{error}");
     journal.flush().unwrap();
     assert_eq!(journal.list(&task("t")).unwrap().len(), 2);
@@ -330,7 +330,7 @@ fn after_closing_everything_is_refused() {
         journal.recover().unwrap_err(),
     ];
     for error in closed {
-        assert_eq!(error.code(), "JOURNAL_CLOSED");
+        assert_eq!(error.kind(), "Closed");
     }
 }
 
@@ -362,7 +362,7 @@ fn the_same_file_under_another_name_is_the_same_journal() {
     std::os::unix::fs::symlink(place.file(), &link).unwrap();
     let lock = journal.lock_task(&task("t"), 1).unwrap();
     let other = open(&link).unwrap();
-    assert_eq!(other.lock_task(&task("t"), 1).unwrap_err().code(), "JOURNAL_TASK_LOCKED");
+    assert_eq!(other.lock_task(&task("t"), 1).unwrap_err().kind(), "TaskLocked");
     drop(lock);
     drop(other.lock_task(&task("t"), 1).unwrap());
     let reader = Journal::open(

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use support::{Place, effect, reading, success, task};
+use support::{Kind, Place, effect, reading, success, task};
 use toolwright_journal::{
     Journal, Location, Options, Order, Ordinals, Status, Synchronous, TaskLock,
 };
@@ -66,7 +66,7 @@ fn a_row_that_fails_takes_no_other_with_it() {
                 for seq in 1..=calls {
                     // Every thread begins the same call, and one of its own.
                     if let Err(error) = journal.begin(effect(&task("common"), 1, seq)) {
-                        assert_eq!(error.code(), "JOURNAL_DUPLICATE_CALL");
+                        assert_eq!(error.kind(), "Duplicate");
                         refused.fetch_add(1, Ordering::Relaxed);
                     }
                     let call = journal.begin(effect(&own, 1, seq)).unwrap();
@@ -104,7 +104,7 @@ fn closing_among_calls_leaves_none_waiting_and_none_unsaid() {
                             match journal.record(intent, success("done")) {
                                 Ok(()) => written.push((number, seq)),
                                 Err(error) => {
-                                    assert_eq!(error.code(), "JOURNAL_CLOSED");
+                                    assert_eq!(error.kind(), "Closed");
                                     break;
                                 }
                             }

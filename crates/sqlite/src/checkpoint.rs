@@ -1,53 +1,96 @@
-//! Moving the log into the database, away from the calls that write.
+//! Moving the write-ahead log into the database, away from the calls that write.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
 use crate::open_files::is_cut;
+use crate::sync::lock;
 use crate::{Synchronous, connection};
 
-/// By so many pages (4 MB) the log grows before it is moved, and moved again.
-const STEP: u32 = 1000;
-/// From so many pages on writers are held up for it. They have written all the while it was moved.
-const TOO_LONG: u32 = 4 * STEP;
-/// How often, and how soon again, to try to hold them up; and how often to look whether readers need what
-/// is left.
-const TRIES: i32 = 200;
+/// Checkpoint the log each time it has grown by these many pages (4 MB).
+const CHECKPOINT_PAGES: u32 = 1000;
+/// From this length on, the checkpoint holds writers up: they have written while it ran, again and again.
+const BLOCKING_PAGES: u32 = 4 * CHECKPOINT_PAGES;
+/// How often and how soon to retry to hold them up, and to look whether readers need what is left.
+const MAX_RETRIES: i32 = 200;
 const PAUSE: Duration = Duration::from_micros(20);
+/// `SQLite` is sparing with its stack.
+const STACK: usize = 512 << 10;
 
-/// Knows when the log is to be moved.
+/// Decides when the log is due, and checkpoints it on a thread of its own: a checkpoint waits for the
+/// disk, and the call that made it due need not.
+#[derive(Debug)]
+pub(crate) struct Checkpointer {
+    growth: LogGrowth,
+    checkpoint: Arc<Mutex<Checkpoint>>,
+    /// The last checkpoint, which may still run.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Checkpointer {
+    pub(crate) fn new(path: &Path, synchronous: Synchronous) -> Self {
+        let checkpoint = Arc::new(Mutex::new(Checkpoint::new(path, synchronous)));
+        Self { growth: LogGrowth::default(), checkpoint, thread: Mutex::default() }
+    }
+
+    /// Starts a checkpoint if the log, which now has `pages`, has grown enough. One at a time: a log that
+    /// grows meanwhile becomes due again.
+    pub(crate) fn maybe_checkpoint(&self, pages: u32) {
+        if !self.growth.is_due(pages) {
+            return;
+        }
+        let mut thread = lock(&self.thread);
+        if thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return;
+        }
+        let checkpoint = Arc::clone(&self.checkpoint);
+        let builder = thread::Builder::new().name("toolwright-log".to_owned()).stack_size(STACK);
+        // Without a thread the log goes on growing, and closing the database moves it.
+        *thread = builder.spawn(move || lock(&checkpoint).run()).ok();
+    }
+
+    /// Waits for a running checkpoint. None starts afterwards.
+    pub(crate) fn close(&self) {
+        lock(&self.checkpoint).close();
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Knows how far the log has grown since it was last due.
 ///
-/// It begins anew only when all of it has been moved and the next write comes. While one write follows
-/// another it has grown again whenever it has been moved, and asking at once would have the disk waited
-/// for all the time.
+/// The log begins anew only when all of it has been moved and the next write comes. Under constant
+/// writing it has grown again whenever it has been moved, and being due at once would keep the disk busy.
 #[derive(Debug, Default)]
-pub struct LogGrowth {
-    /// The length when it was last asked for.
-    asked: AtomicU32,
+struct LogGrowth {
+    /// The length when it was last due.
+    due_at: AtomicU32,
 }
 
 impl LogGrowth {
-    /// Whether a log that has now `pages` is to be moved. Asked after every commit.
-    pub fn is_due(&self, pages: u32) -> bool {
-        let asked = self.asked.load(Ordering::Relaxed);
-        // It has begun anew since.
-        let asked = if pages < asked { 0 } else { asked };
-        let is_due = pages >= asked + STEP;
+    /// Whether a log of `pages` is due. Asked after every commit.
+    fn is_due(&self, pages: u32) -> bool {
+        let due_at = self.due_at.load(Ordering::Relaxed);
+        // A shorter log has begun anew.
+        let due_at = if pages < due_at { 0 } else { due_at };
+        let is_due = pages >= due_at + CHECKPOINT_PAGES;
         if pages > 0 {
-            self.asked.store(if is_due { pages } else { asked }, Ordering::Relaxed);
+            self.due_at.store(if is_due { pages } else { due_at }, Ordering::Relaxed);
         }
         is_due
     }
 }
 
-/// The connection that does it, opened when it is first needed: the writer's would make calls wait
-/// for the disk.
+/// The connection that checkpoints, opened at its first use. On the writer's connection, calls would
+/// wait for the disk.
 #[derive(Debug)]
-pub struct Checkpoint {
+struct Checkpoint {
     path: PathBuf,
     synchronous: Synchronous,
     connection: Option<Connection>,
@@ -55,60 +98,55 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens nothing yet.
-    #[must_use]
-    pub fn new(path: &Path, synchronous: Synchronous) -> Self {
+    fn new(path: &Path, synchronous: Synchronous) -> Self {
         Self { path: path.to_owned(), synchronous, connection: None, closed: false }
     }
 
-    /// Moves what no reader needs any more, and hinders neither readers nor writers, unless the log has
-    /// become too long: then writers wait while the rest is moved. Nothing is lost when it fails: the log
-    /// goes on growing, and is moved another time.
-    pub fn run(&mut self) {
+    /// Moves what no reader needs any more, without holding up readers or writers. If the log has become
+    /// too long, writers wait while the rest is moved. A failure loses nothing: the log goes on growing
+    /// until the next time.
+    fn run(&mut self) {
         if self.closed {
             return;
         }
         if self.connection.is_none() {
-            self.connection = connection::mover(&self.path, self.synchronous).ok();
+            self.connection = connection::checkpointer(&self.path, self.synchronous).ok();
         }
         let Some(connection) = &self.connection else { return };
         if is_cut(&connection::beside(&self.path, "-shm")) {
             return;
         }
-        // What was written meanwhile is left, and who writes next goes on behind it.
-        if moved(connection, "PASSIVE").is_some_and(|pages| pages >= TOO_LONG)
-            && connection.busy_handler(Some(try_again)).is_ok()
+        if checkpoint_wal(connection, "PASSIVE").is_some_and(|pages| pages >= BLOCKING_PAGES)
+            && connection.busy_handler(Some(retry)).is_ok()
         {
-            moved(connection, "FULL");
+            checkpoint_wal(connection, "FULL");
             let _ = connection.busy_timeout(Duration::ZERO);
         }
     }
 
-    /// Closes the connection, if there is one, and opens none any more.
-    pub fn close(&mut self) {
+    /// Closes the connection for good.
+    fn close(&mut self) {
         self.closed = true;
         self.connection = None;
     }
 }
 
-/// Moves the log, and gives how many pages it had when that began.
-fn moved(connection: &Connection, mode: &str) -> Option<u32> {
+/// Gives the number of pages that the log had at the start.
+fn checkpoint_wal(connection: &Connection, mode: &str) -> Option<u32> {
     let pragma = format!("PRAGMA wal_checkpoint({mode})");
     connection.query_row(&pragma, [], |row| row.get(1)).ok()
 }
 
-/// Writers leave the log alone for moments only, and `SQLite`'s own pauses are longer than those.
-fn try_again(tries: i32) -> bool {
+/// Writers leave the log alone only for moments, which `SQLite`'s own pauses would miss.
+fn retry(count: i32) -> bool {
     thread::sleep(PAUSE);
-    tries < TRIES
+    count < MAX_RETRIES
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use super::*;
-    use crate::Patience;
+    use crate::BusyTimeout;
     use crate::connection::{log_pages, writer};
 
     /// However fast one write follows another. Without holding writers up, the log begins anew only
@@ -118,43 +156,29 @@ mod tests {
         const COMMITS: u32 = 20_000;
         let directory = tempfile::tempdir().expect("dir");
         let path = directory.path().join("restless.db");
-        let patience = Patience(Duration::from_secs(20));
-        let connection = writer(&path, Synchronous::Normal, patience).expect("open");
+        let busy = BusyTimeout(Duration::from_secs(20));
+        let connection = writer(&path, Synchronous::Normal, busy).expect("open");
         connection.execute_batch("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)").expect("create");
-
-        let (ask, asked) = mpsc::channel::<()>();
-        let mut checkpoint = Checkpoint::new(&path, Synchronous::Normal);
-        let mover = thread::spawn(move || {
-            while asked.recv().is_ok() {
-                while asked.try_recv().is_ok() {}
-                checkpoint.run();
-            }
-        });
-        let (growth, text) = (LogGrowth::default(), "x".repeat(3000));
+        let checkpointer = Checkpointer::new(&path, Synchronous::Normal);
+        let text = "x".repeat(3000);
         let (mut last, mut longest, mut written) = (0, 0, 0);
         for _ in 0..COMMITS {
-            patience
-                .retry(&path, "writing", || {
-                    connection.execute("INSERT INTO t(b) VALUES (?1)", [&text])
-                })
-                .expect("write");
+            let insert = || connection.execute("INSERT INTO t(b) VALUES (?1)", [&text]);
+            busy.retry(&path, "writing", insert).expect("write");
             let pages = log_pages();
             written += if pages > last { pages - last } else { pages };
             (last, longest) = (pages, longest.max(pages));
-            if growth.is_due(pages) {
-                ask.send(()).expect("the mover lives");
-            }
+            checkpointer.maybe_checkpoint(pages);
         }
-        drop(ask);
-        mover.join().expect("the mover ends well");
+        checkpointer.close();
         assert!(longest < written / 2, "the log had {longest} of {written} pages at once");
         let rows = connection.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, u32>(0));
         assert_eq!(rows.expect("count"), COMMITS);
     }
 
-    /// Neither made again nor changed: it is not this process's file any more.
+    /// A file that has come in place of the database is neither created again nor changed.
     #[test]
-    fn what_has_come_in_place_of_the_file_is_left_alone() {
+    fn a_replaced_file_is_left_alone() {
         let directory = tempfile::tempdir().expect("dir");
         let path = directory.path().join("gone.db");
         Checkpoint::new(&path, Synchronous::Normal).run();
@@ -170,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_moved_when_it_has_grown() {
+    fn a_log_is_due_when_it_has_grown() {
         let growth = LogGrowth::default();
         let due: Vec<_> = (1..=3500).filter(|pages| growth.is_due(*pages)).collect();
         assert_eq!(due, [1000, 2000, 3000]);
-        // A commit of nothing has no length.
+        // A commit without changes reports no length.
         assert!(!growth.is_due(0));
         assert!(!growth.is_due(3999));
-        // It has begun anew.
+        // The log has begun anew.
         assert!(!growth.is_due(2));
         assert!(!growth.is_due(999));
         assert!(growth.is_due(1000));

@@ -1,4 +1,4 @@
-//! Opening the file: for writing, for reading, for moving the log into the database.
+//! Opening connections: for writing, for reading, for checkpoints.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -12,55 +12,43 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::limits::Limit;
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::Access;
 
-use crate::busy::Patience;
-use crate::open_files::BESIDE;
-use crate::{SqliteError, budget};
+use crate::open_files::SUFFIXES;
+use crate::{BusyTimeout, SqliteError, Synchronous, step_budget};
 
-/// Statements kept ready on each connection.
-const STATEMENTS: usize = 32;
-/// The longest value and the longest row: what is longer is refused, and not read into memory.
-const LONGEST_VALUE: i32 = 100 << 20;
+/// Prepared statements cached on each connection.
+const CACHED_STATEMENTS: usize = 32;
+/// The longest value and the longest row. Longer ones are refused before they are read into memory.
+const MAX_VALUE_BYTES: i32 = 100 << 20;
 /// The log is cut back to this size once all of it is in the database.
-const LOG_KEPT: u32 = 16 << 20;
+const MAX_IDLE_LOG_BYTES: u32 = 16 << 20;
 
-/// What a write has survived once it returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Synchronous {
-    /// The end of every process (`SIGKILL` included). After a loss of power the file is whole, and
-    /// the last rows may be missing.
-    Normal,
-    /// A loss of power too, at the price of waiting for the disk (milliseconds).
-    Full,
-}
-
-/// What a database is opened as.
+/// How readers open a database.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub(crate) enum Source {
     /// A file.
     File(PathBuf),
-    /// A file on which nothing can be created beside it (a read-only directory) and which nobody
-    /// writes, so that `SQLite` may read it without its shared memory.
+    /// A file without a writer in a read-only directory. `SQLite` may read it without shared memory,
+    /// which it could not create.
     Frozen(PathBuf),
 }
 
-/// Opens for writing: creates the file where it is missing, and has it write ahead to a log.
-pub fn writer(
+/// Opens for writing: creates the file where it is missing, and switches it to a write-ahead log.
+pub(crate) fn writer(
     path: &Path,
     synchronous: Synchronous,
-    patience: Patience,
+    busy: BusyTimeout,
 ) -> Result<Connection, SqliteError> {
-    check_places(path)?;
+    check_file_types(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
     let retry = |operation, sql: &str| {
-        patience.retry(path, operation, || {
+        busy.retry(path, operation, || {
             connection.query_row(sql, [], |row| row.get::<_, rusqlite::types::Value>(0))
         })
     };
@@ -80,27 +68,30 @@ pub fn writer(
         let reason = "the file system does not support a write-ahead log".to_owned();
         return Err(SqliteError::CannotOpen { path: path.to_owned(), reason });
     }
-    keep_to(&connection, path, synchronous)?;
-    // Instead of moving the log into the database within a commit (with waits for the disk of many
-    // milliseconds, every few hundred calls), the size of the log is noted: see `log_pages`.
+    set_durability(&connection, path, synchronous)?;
+    // Without a hook, `SQLite` checkpoints within a commit, which waits many milliseconds for the disk
+    // every few hundred calls. This one only notes the size of the log: see `log_pages`.
     connection.wal_hook(Some(note_log_pages));
     Ok(connection)
 }
 
-/// Opens what a [`writer`] has open, to move its log. A file that was removed is not made again, and one
-/// that has come in its place stays as it is.
-pub(crate) fn mover(path: &Path, synchronous: Synchronous) -> Result<Connection, SqliteError> {
-    check_places(path)?;
+/// Opens the file of a [`writer`] to checkpoint its log. A file that was removed is not created again, and
+/// one that has replaced it stays as it is.
+pub(crate) fn checkpointer(
+    path: &Path,
+    synchronous: Synchronous,
+) -> Result<Connection, SqliteError> {
+    check_file_types(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
     prepare(&connection, path)?;
-    keep_to(&connection, path, synchronous)?;
+    set_durability(&connection, path, synchronous)?;
     Ok(connection)
 }
 
-/// When to wait for the disk, and how much of the log to keep.
-fn keep_to(
+/// Sets when to wait for the disk, and how much of the log to keep.
+fn set_durability(
     connection: &Connection,
     path: &Path,
     synchronous: Synchronous,
@@ -111,42 +102,45 @@ fn keep_to(
     };
     connection
         .execute_batch(&format!(
-            "PRAGMA synchronous = {level}; PRAGMA journal_size_limit = {LOG_KEPT}"
+            "PRAGMA synchronous = {level}; PRAGMA journal_size_limit = {MAX_IDLE_LOG_BYTES}"
         ))
         .map_err(|error| SqliteError::of(path, "opening", error))
 }
 
-/// A database that nobody else sees.
-pub fn memory() -> Result<Connection, SqliteError> {
+/// A database of this process alone.
+pub(crate) fn memory() -> Result<Connection, SqliteError> {
     let path = Path::new(":memory:");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
         .map_err(|error| SqliteError::of(path, "opening", error))?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     Ok(connection)
 }
 
-/// Opens for reading, and says how, so that it can be done again.
-pub fn first_reader(path: &Path, patience: Patience) -> Result<(Connection, Source), SqliteError> {
+/// Opens for reading, and returns how, so that it can be done again.
+pub(crate) fn first_reader(
+    path: &Path,
+    busy: BusyTimeout,
+) -> Result<(Connection, Source), SqliteError> {
     let file = Source::File(path.to_owned());
     let frozen = Source::Frozen(path.to_owned());
-    match reader(&file, patience) {
+    match reader(&file, busy) {
         Ok(connection) => Ok((connection, file)),
-        // The shared memory could not be created, and without a log there is nobody who writes.
+        // The shared memory could not be created, and without a log no process writes.
         Err(SqliteError::CannotOpen { .. } | SqliteError::ReadOnly { .. })
             if path.exists() && !beside(path, "-wal").exists() =>
         {
-            reader(&frozen, patience).map(|connection| (connection, frozen))
+            reader(&frozen, busy).map(|connection| (connection, frozen))
         }
         Err(error) => Err(error),
     }
 }
 
 /// Opens for reading.
-pub fn reader(source: &Source, patience: Patience) -> Result<Connection, SqliteError> {
+pub(crate) fn reader(source: &Source, busy: BusyTimeout) -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (Source::File(path) | Source::Frozen(path)) = source;
-    check_places(path)?;
+    check_file_types(path)?;
     let (path, opened) = match source {
         Source::File(path) => (path, Connection::open_with_flags(path, flags)),
         Source::Frozen(path) => {
@@ -156,64 +150,41 @@ pub fn reader(source: &Source, patience: Patience) -> Result<Connection, SqliteE
     };
     let connection = opened.map_err(|error| cannot_open(path, error))?;
     prepare(&connection, path)?;
-    patience
-        .retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
+    busy.retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
     Ok(connection)
 }
 
-/// What bears the name of a table, if anything does: `None` for a table of rows, else why it is none.
-pub fn no_table(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
-    let mut statement = connection
-        .prepare("SELECT type, rootpage > 0 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE")?;
-    let mut rows = statement.query([name])?;
-    while let Some(row) = rows.next()? {
-        let kind = match row.get_ref(0)? {
-            ValueRef::Text(kind) => String::from_utf8_lossy(kind).into_owned(),
-            _ => "nothing".to_owned(),
-        };
-        if kind != "table" {
-            return Ok(Some(format!("`{name}` is no table (`{kind}`)")));
-        }
-        if row.get_ref(1)? != ValueRef::Integer(1) {
-            return Ok(Some(format!("`{name}` is a virtual table")));
-        }
-    }
-    Ok(None)
-}
-
-/// The database by its full name and not by a link to it, so that every process finds the same locks.
-#[must_use]
-pub fn absolute(path: &Path) -> PathBuf {
+/// The full name of the database without links, so that every process finds the same locks.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The name of a file that belongs to the database.
-#[must_use]
-pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
 }
 
 fn prepare(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Waiting is ours: see `Patience`. And nothing that a file of unknown origin brings along (a
-    // trigger, a view, an expression of an index) is run, or calls functions that reach further.
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    // `BusyTimeout` does the waiting. Nothing that a file of unknown origin brings along (a trigger, a
+    // view, an expression of an index) is run, or calls functions that reach further.
     let prepared = || {
         connection.busy_timeout(std::time::Duration::ZERO)?;
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
-        budget::install(connection, path.to_owned())?;
+        step_budget::install(connection, path.to_owned())?;
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     };
     prepared().map_err(|error| SqliteError::of(path, "opening", error))
 }
 
-/// Refuses what `SQLite` would wait for (a named pipe) or act on (a device) by opening it, in the place
+/// Refuses what `SQLite` would wait for (a named pipe) or act on (a device) by opening it, under the name
 /// of the file or of one that belongs to it.
-fn check_places(path: &Path) -> Result<(), SqliteError> {
+fn check_file_types(path: &Path) -> Result<(), SqliteError> {
     let refused = |place: &Path, kind: FileType| {
         let what = match kind {
             kind if kind.is_dir() => "a directory",
@@ -235,7 +206,7 @@ fn check_places(path: &Path) -> Result<(), SqliteError> {
         return refused(path, found.file_type());
     }
     let real = absolute(path);
-    for suffix in BESIDE {
+    for suffix in SUFFIXES {
         let place = beside(&real, suffix);
         if let Ok(found) = place.symlink_metadata()
             && !found.is_file()
@@ -258,13 +229,12 @@ fn note_log_pages(_: &Wal, pages: std::ffi::c_int) -> rusqlite::Result<()> {
 }
 
 /// How many pages the log had after the last commit on this thread.
-#[must_use]
-pub fn log_pages() -> u32 {
+pub(crate) fn log_pages() -> u32 {
     LOG_PAGES.take()
 }
 
-/// Why a file was not opened: `SQLite` says only that it was not. The file is never opened to find
-/// out: closing it again would take from this process all locks that other connections of it hold.
+/// Why a file was not opened, which `SQLite` does not report. The file is never opened to find out:
+/// closing it again would release all locks that other connections of this process hold on it.
 fn cannot_open(path: &Path, error: rusqlite::Error) -> SqliteError {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
@@ -293,7 +263,7 @@ fn cannot_open(path: &Path, error: rusqlite::Error) -> SqliteError {
     }
 }
 
-/// A path within an address: everything but letters, digits and a few signs as `%XX`.
+/// A path within a URI: all but letters, digits and a few signs as `%XX`.
 fn encoded(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_bytes() {

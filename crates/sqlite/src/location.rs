@@ -10,10 +10,10 @@ use crate::SqliteError;
 /// Where a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// A file, relative to the current directory or absolute. `SQLite` keeps two more files beside
-    /// it (`-wal`, `-shm`), and who uses locks a directory for them (`.locks`).
+    /// A file, relative to the current directory or absolute. `SQLite` keeps two more files beside it
+    /// (`-wal`, `-shm`), and locks are in a directory beside it (`.locks`).
     File(PathBuf),
-    /// In this process alone, gone when it is closed.
+    /// A database of this process alone, gone when it is closed.
     Memory,
 }
 

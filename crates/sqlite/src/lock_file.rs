@@ -22,19 +22,19 @@ use rustix::path::Arg;
 
 use crate::SqliteError;
 
-/// How often a file may vanish, as its holder removed it, before this gives up.
-const TRIES: usize = 1000;
+/// How often a file may vanish under this process, because its holder removed it.
+const MAX_TRIES: usize = 1000;
 
-/// A longer note is none of ours.
-const LONGEST_NOTE: usize = 256;
-/// How many files are looked at in one sweep.
-const MOST_SWEPT: usize = 10_000;
+/// A longer note was written by another program.
+const MAX_NOTE: usize = 256;
+/// The most files of one sweep.
+const MAX_SWEPT: usize = 10_000;
 
-/// How long a sweep is waited for, and how often it is looked for. Most take less than a millisecond.
-const LONGEST_SWEEP: Duration = Duration::from_secs(1);
-const LOOK_AGAIN: Duration = Duration::from_micros(500);
+/// How long to wait for a sweep, and how often to look. Most take less than a millisecond.
+const MAX_SWEEP: Duration = Duration::from_secs(1);
+const POLL_PAUSE: Duration = Duration::from_micros(500);
 
-/// A lock that is held. Released on drop.
+/// A held lock. Released on drop.
 #[derive(Debug)]
 pub struct LockFile {
     file: File,
@@ -43,35 +43,35 @@ pub struct LockFile {
     removes: bool,
 }
 
-/// Device and inode of a lock's file: what a copy of the directory does not share.
+/// Device and inode of a file. A copy of the directory does not share them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileId {
     /// The device.
     pub device: u64,
     /// The inode on it.
     pub inode: u64,
 }
 
-/// Whether somebody holds a lock.
+/// Whether a lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// Somebody does.
-    Yes,
-    /// Nobody does.
-    No,
+pub enum LockState {
+    /// A process holds it.
+    Held,
+    /// No process holds it.
+    Free,
     /// The file is not there, or is another one.
-    CannotBeTold,
+    Unknown,
 }
 
 impl LockFile {
-    /// `None` when somebody else holds it.
+    /// `None` when another holds it.
     pub fn acquire(directory: &Path, name: &str) -> Result<Option<Self>, SqliteError> {
         let path = directory.join(name);
         let failed =
             |source: io::Error| SqliteError::Lock { path: path.clone(), source: Arc::new(source) };
-        // While it is held, nobody sweeps.
+        // Holds the directory, which keeps sweeps away.
         let mut gate = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let file = match open(&path) {
                 Ok(file) => file,
                 Err(Errno::NOENT) => {
@@ -87,7 +87,7 @@ impl LockFile {
             };
             match lock(&file, &path).map_err(failed)? {
                 Locked::Yes => return Ok(Some(Self { file, path, removes: true })),
-                // Perhaps only by a sweep, which takes what was made a moment ago for a leftover.
+                // Perhaps only by a sweep, which mistakes a new file for a leftover.
                 Locked::ByAnother if gate.as_ref().is_some_and(|gate| is_at(gate, directory)) => {
                     return Ok(None);
                 }
@@ -97,23 +97,23 @@ impl LockFile {
                     Err(Errno::NOENT) => gate = None,
                     Err(_) => return Ok(None),
                 },
-                Locked::InVain => {}
+                Locked::Stale => {}
             }
         }
         Err(failed(io::Error::other("it is replaced all the time")))
     }
 
     /// The file that is locked.
-    pub fn identity(&self) -> io::Result<Identity> {
-        self.file.metadata().map(|metadata| identity_of(&metadata))
+    pub fn identity(&self) -> io::Result<FileId> {
+        self.file.metadata().map(|metadata| file_id(&metadata))
     }
 
-    /// Leaves a note for those who find the lock held. It decides nothing.
+    /// Leaves a note for those who find the lock held.
     pub fn note(&self, text: &str) {
         let _ = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
     }
 
-    /// Releases the lock and leaves the file, so that it can be seen to be free.
+    /// Releases the lock and leaves the file, so that others see that it is free.
     pub fn release_visibly(mut self) {
         self.removes = false;
     }
@@ -122,9 +122,9 @@ impl LockFile {
 impl Drop for LockFile {
     fn drop(&mut self) {
         if self.removes {
-            // While the lock is held, and only the file it is on: somebody may have removed it, and
-            // somebody else may hold one of the same name.
-            let found = self.path.symlink_metadata().map(|now| identity_of(&now));
+            // While the lock is held, and only the file it is on: another process may have removed that
+            // one and hold a lock of the same name.
+            let found = self.path.symlink_metadata().map(|now| file_id(&now));
             if found.is_ok() && found.ok() == self.identity().ok() {
                 remove(&self.path);
             }
@@ -132,72 +132,71 @@ impl Drop for LockFile {
     }
 }
 
-/// A name that nobody else gives, for a lock of one holder.
+/// A name that no other process makes, for a lock with one holder.
 #[must_use]
 pub fn unused_name(prefix: &str) -> String {
-    // Seeded by the system's random numbers, and different with every call.
+    // Seeded from the system's random numbers, and different at every call.
     let random = || std::hash::RandomState::new().hash_one(std::process::id());
     format!("{prefix}{:016x}{:016x}", random(), random())
 }
 
-/// Removes the locks whose holders are gone, as far as `is_meant` says so of their names. A process that
-/// is killed leaves the files of its locks.
+/// Removes the files of locks whose holders were killed, among those whose names `is_included` accepts.
 ///
-/// To see that a lock is free it has to be taken. So one sweeps at a time, with the directory locked, and
-/// whoever finds a lock taken looks again when the sweep is over.
-pub fn sweep(directory: &Path, is_meant: impl Fn(&str) -> bool) {
+/// The only way to see that a lock is free is to take it. So one process sweeps at a time, with the
+/// directory locked, and a caller that finds a lock taken looks again when the sweep is over.
+pub fn sweep(directory: &Path, is_included: impl Fn(&str) -> bool) {
     let Ok(gate) = open_directory(directory) else { return };
     if rustix::fs::flock(&gate, FlockOperation::NonBlockingLockExclusive).is_err() {
         return;
     }
     let Ok(entries) = std::fs::read_dir(directory) else { return };
-    for entry in entries.take(MOST_SWEPT).flatten() {
+    for entry in entries.take(MAX_SWEPT).flatten() {
         let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| is_meant(name)) else { continue };
+        let Some(name) = name.to_str().filter(|name| is_included(name)) else { continue };
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
             let path = directory.join(name);
-            // In this directory, and not in one that was made anew when it had become empty.
+            // In this directory, and not in one that replaced it when it had become empty.
             let Ok(file) = open_at(&gate, name, OFlags::empty()) else { continue };
             if matches!(lock(&file, &path), Ok(Locked::Yes)) {
-                // One that is free goes when it is dropped.
+                // It was free: dropping it removes the file.
                 drop(LockFile { file, path, removes: true });
             }
         }
     }
 }
 
-/// The note of whoever holds a lock.
+/// The note of the holder of a lock.
 #[must_use]
 pub fn note_of(directory: &Path, name: &str) -> String {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::open(directory.join(name), flags, Mode::empty()) else {
         return String::new();
     };
-    let mut note = [0; LONGEST_NOTE];
+    let mut note = [0; MAX_NOTE];
     let read = File::from(file).read_at(&mut note, 0).unwrap_or(0);
     String::from_utf8_lossy(&note[..read]).into_owned()
 }
 
 /// Whether the lock with this file is held.
 #[must_use]
-pub fn probe(directory: &Path, name: &str, identity: Identity) -> Held {
+pub fn probe(directory: &Path, name: &str, identity: FileId) -> LockState {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::open(directory.join(name), flags, Mode::empty()).map(File::from)
     else {
-        return Held::CannotBeTold;
+        return LockState::Unknown;
     };
-    if !file.metadata().is_ok_and(|metadata| identity_of(&metadata) == identity) {
-        return Held::CannotBeTold;
+    if !file.metadata().is_ok_and(|metadata| file_id(&metadata) == identity) {
+        return LockState::Unknown;
     }
-    // Shared, so that two who ask do not take each other for the holder.
+    // Shared, so that two probes do not take each other for the holder.
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Held::No,
-        Err(Errno::WOULDBLOCK) => Held::Yes,
-        Err(_) => Held::CannotBeTold,
+        Ok(()) => LockState::Free,
+        Err(Errno::WOULDBLOCK) => LockState::Held,
+        Err(_) => LockState::Unknown,
     }
 }
 
-/// Removes a lock's file, and the directory after the last one.
+/// Removes the file of a lock, and the directory if it was the last.
 pub fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
     if let Some(directory) = path.parent() {
@@ -210,9 +209,9 @@ pub fn remove(path: &Path) {
 enum Locked {
     Yes,
     ByAnother,
-    /// The holder before removed the file between opening and locking it: the lock is on a file that
-    /// nobody will find again.
-    InVain,
+    /// The previous holder removed the file between our opening and locking it: the lock is on a file
+    /// without a name.
+    Stale,
 }
 
 fn lock(file: &File, path: &Path) -> io::Result<Locked> {
@@ -224,9 +223,9 @@ fn lock(file: &File, path: &Path) -> io::Result<Locked> {
             Err(errno) => return Err(errno.into()),
         }
     }
-    let found = path.symlink_metadata().ok().map(|metadata| identity_of(&metadata));
-    let own = identity_of(&file.metadata()?);
-    Ok(if found == Some(own) { Locked::Yes } else { Locked::InVain })
+    let found = path.symlink_metadata().ok().map(|metadata| file_id(&metadata));
+    let own = file_id(&file.metadata()?);
+    Ok(if found == Some(own) { Locked::Yes } else { Locked::Stale })
 }
 
 fn open(path: &Path) -> Result<File, Errno> {
@@ -241,7 +240,7 @@ fn open_at(
     let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mode = Mode::from_raw_mode(0o666);
     match rustix::fs::openat(directory, path, flags | OFlags::RDWR | create, mode) {
-        // Another user's file can be locked without being written.
+        // A file of another user can be locked without being written.
         Err(Errno::ACCESS) => {
             rustix::fs::openat(directory, path, flags | OFlags::RDONLY, Mode::empty())
         }
@@ -255,16 +254,16 @@ fn open_directory(directory: &Path) -> Result<File, Errno> {
     rustix::fs::open(directory, flags, Mode::empty()).map(File::from)
 }
 
-/// Waits until nobody sweeps, and keeps others from it for as long as what it gives lives. Fails when a
-/// sweep does not end.
+/// Waits until no sweep runs, and keeps sweeps away while the result lives. Fails when a sweep does not
+/// end.
 fn enter(directory: &Path) -> Result<File, Errno> {
     let gate = open_directory(directory)?;
-    let deadline = Instant::now() + LONGEST_SWEEP;
+    let deadline = Instant::now() + MAX_SWEEP;
     loop {
         match rustix::fs::flock(&gate, FlockOperation::NonBlockingLockShared) {
             Ok(()) => return Ok(gate),
             Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => {
-                std::thread::sleep(LOOK_AGAIN);
+                std::thread::sleep(POLL_PAUSE);
             }
             Err(errno) => return Err(errno),
         }
@@ -272,19 +271,19 @@ fn enter(directory: &Path) -> Result<File, Errno> {
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
-    file.metadata().is_ok_and(|metadata| Some(identity_of(&metadata)) == identity_at(path))
+    file.metadata().is_ok_and(|metadata| Some(file_id(&metadata)) == file_id_at(path))
 }
 
-/// The identity of a file.
+/// The device and inode of a file.
 #[must_use]
-pub fn identity_of(metadata: &std::fs::Metadata) -> Identity {
-    Identity { device: metadata.dev(), inode: metadata.ino() }
+pub fn file_id(metadata: &std::fs::Metadata) -> FileId {
+    FileId { device: metadata.dev(), inode: metadata.ino() }
 }
 
-/// The identity of the file that a path leads to; `None` where there is none.
+/// The device and inode of the file at a path; `None` where there is none.
 #[must_use]
-pub fn identity_at(path: &Path) -> Option<Identity> {
-    std::fs::metadata(path).ok().map(|metadata| identity_of(&metadata))
+pub fn file_id_at(path: &Path) -> Option<FileId> {
+    std::fs::metadata(path).ok().map(|metadata| file_id(&metadata))
 }
 
 #[cfg(test)]
@@ -299,13 +298,16 @@ mod tests {
         held.note("me");
         let identity = held.identity().expect("metadata");
         assert!(LockFile::acquire(&locks, "a").expect("works").is_none());
-        assert_eq!((probe(&locks, "a", identity), note_of(&locks, "a")), (Held::Yes, "me".into()));
+        assert_eq!(
+            (probe(&locks, "a", identity), note_of(&locks, "a")),
+            (LockState::Held, "me".into())
+        );
         assert!(LockFile::acquire(&locks, "b").expect("works").is_some());
         held.release_visibly();
-        assert_eq!(probe(&locks, "a", identity), Held::No);
+        assert_eq!(probe(&locks, "a", identity), LockState::Free);
         let again = LockFile::acquire(&locks, "a").expect("works").expect("free");
         drop(again);
-        assert_eq!(probe(&locks, "a", identity), Held::CannotBeTold);
+        assert_eq!(probe(&locks, "a", identity), LockState::Unknown);
         assert!(!locks.exists());
     }
 
@@ -317,9 +319,9 @@ mod tests {
         let late = open(&path).expect("there");
         assert_eq!(lock(&late, &path).expect("works"), Locked::ByAnother);
         drop(held);
-        assert_eq!(lock(&late, &path).expect("works"), Locked::InVain);
+        assert_eq!(lock(&late, &path).expect("works"), Locked::Stale);
         let _other = LockFile::acquire(base.path(), "a").expect("works").expect("free");
-        assert_eq!(lock(&late, &path).expect("works"), Locked::InVain);
+        assert_eq!(lock(&late, &path).expect("works"), Locked::Stale);
     }
 
     #[test]

@@ -1,14 +1,13 @@
-//! What belongs to an open database: the file, its log, the index of the log, the place of an older
-//! kind of log, and the directory of the locks.
+//! The files of an open database: the file, its log, the index of the log, the name of a rollback
+//! journal, and the directory of the locks.
 //!
-//! As long as a database is open, none of them may be touched by the tools and commands of this
-//! process: see [`toolwright_reserved`]. To be closed to a command a file has to be there, so all of
-//! them are, from the opening on: `SQLite` keeps its own two while a connection is open, the place of
-//! the older log is held by an empty file (which `SQLite` takes for none), and the directory of the
-//! locks by a lock in it.
+//! While a database is open, the tools and commands of this process may touch none of them: see
+//! [`toolwright_reserved`]. A file can be closed to a command only if it is there, so all of them are,
+//! from the opening on. `SQLite` keeps its own two while a connection is open. An empty file holds the
+//! name of the rollback journal, and `SQLite` takes it for none. A lock keeps the directory of the locks.
 //!
-//! Whether they are still the same is asked before and after each write: `SQLite` goes on writing to a
-//! file that nobody will find again.
+//! Each write checks before and after whether they are still the same: `SQLite` would go on writing to a
+//! file that has lost its name.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -17,54 +16,52 @@ use rusqlite::Connection;
 use toolwright_reserved::Reservation;
 
 use crate::connection::beside;
-use crate::lock_file::{identity_at, identity_of, unused_name};
-use crate::{Identity, LockFile};
+use crate::lock_file::{file_id, file_id_at, unused_name};
+use crate::{FileId, LockFile, SqliteError};
 
-/// The names beside the file that `SQLite` gives a meaning.
-pub(crate) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
-/// How the name of the lock begins that keeps the directory of the locks.
+/// The suffixes of the files that `SQLite` itself keeps beside a database.
+pub(crate) const SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// The prefix of the lock that keeps the directory of the locks.
 const PRESENCE: &str = "open-";
-/// `SQLite` makes the index of the log in pieces of this size, and never cuts it while it is open.
+/// `SQLite` grows the index of the log in pieces of this size, and never cuts it while it is open.
 const INDEX_PIECE: u64 = 32 << 10;
 
-/// See the module. Given back when dropped, which is to happen after the last connection is closed.
+/// See the module. Drop it after the last connection is closed.
 #[derive(Debug)]
-pub struct OpenFiles {
+pub(crate) struct OpenFiles {
     path: PathBuf,
-    /// What a writer must still find in its place: the file, its log and the index of the log.
-    known: Vec<(PathBuf, Option<Identity>)>,
+    /// What each write must still find in place: the file, its log and the index of the log.
+    known: Vec<(PathBuf, Option<FileId>)>,
     index: PathBuf,
-    /// Whether the empty file is to go.
+    /// Whether to remove the empty file at the end.
     writes: bool,
     _presence: Option<LockFile>,
     _reservation: Reservation,
 }
 
 impl OpenFiles {
-    /// Of a database that a connection has open for writing, at its full name.
-    #[must_use]
-    pub fn of_writer(path: &Path) -> Self {
+    /// Of a database that a connection has open for writing, under its full name.
+    pub(crate) fn of_writer(path: &Path) -> Self {
         let journal = beside(path, "-journal");
-        // Where it cannot be made, nobody of this user can make it.
+        // Where this fails, no process of this user can create it either.
         let _ = OpenOptions::new().write(true).create_new(true).open(journal);
         let locks = beside(path, ".locks");
         let presence = LockFile::acquire(&locks, &unused_name(PRESENCE)).ok().flatten();
-        Self::assembled(path, true, presence)
+        Self::with_presence(path, true, presence)
     }
 
     /// Of a database that is only read.
-    #[must_use]
-    pub fn of_reader(path: &Path) -> Self {
-        Self::assembled(path, false, None)
+    pub(crate) fn of_reader(path: &Path) -> Self {
+        Self::with_presence(path, false, None)
     }
 
-    fn assembled(path: &Path, writes: bool, presence: Option<LockFile>) -> Self {
+    fn with_presence(path: &Path, writes: bool, presence: Option<LockFile>) -> Self {
         let index = beside(path, "-shm");
         let places = [path.to_owned(), beside(path, "-wal"), index.clone()];
         let known = places
             .into_iter()
             .map(|place| {
-                let identity = identity_at(&place);
+                let identity = file_id_at(&place);
                 (place, identity)
             })
             .collect();
@@ -79,53 +76,45 @@ impl OpenFiles {
         }
     }
 
-    /// Finds one that is gone, is another file now, or was cut.
-    pub fn check(&self) -> Result<(), PathBuf> {
+    /// Fails if a file is gone, was replaced, or was cut.
+    pub(crate) fn check(&self) -> Result<(), SqliteError> {
         for (path, identity) in &self.known {
             let found = fs::metadata(path).ok();
-            if found.as_ref().map(identity_of) != *identity {
-                return Err(path.clone());
-            }
-            if *path == self.index && found.is_some_and(|found| found.len() < INDEX_PIECE) {
-                return Err(path.clone());
+            let is_same = found.as_ref().map(file_id) == *identity;
+            let is_cut =
+                *path == self.index && found.is_some_and(|metadata| metadata.len() < INDEX_PIECE);
+            if !is_same || is_cut {
+                return Err(SqliteError::Removed { path: path.clone() });
             }
         }
         Ok(())
     }
 
-    /// Closes the connection that writes.
-    pub fn close(&self, connection: Connection) -> Result<(), Unclosed> {
+    /// Closes the connection that writes. If the index was cut, it stays open: the last connection moves
+    /// the log when it is closed.
+    pub(crate) fn close(&self, connection: Connection) -> Result<(), SqliteError> {
         if let Err(cut) = self.check_index() {
             std::mem::forget(connection);
-            return Err(Unclosed::Cut(cut));
+            return Err(cut);
         }
-        connection.close().map_err(|(_, error)| Unclosed::Failed(error))
+        connection.close().map_err(|(_, error)| SqliteError::of(&self.path, "closing", error))
     }
 
-    /// Finds that the index of the log was cut. It is mapped, and touching what is not there any more
-    /// would end this process.
-    pub fn check_index(&self) -> Result<(), PathBuf> {
+    /// Fails if the index of the log was cut. It is mapped, and touching a part that is gone would end
+    /// this process.
+    pub(crate) fn check_index(&self) -> Result<(), SqliteError> {
         if self.known.iter().any(|(path, known)| *path == self.index && known.is_some())
             && is_cut(&self.index)
         {
-            return Err(self.index.clone());
+            return Err(SqliteError::Removed { path: self.index.clone() });
         }
         Ok(())
     }
-}
-
-/// Why a connection was not closed.
-#[derive(Debug)]
-pub enum Unclosed {
-    /// This was cut, and the last connection moves the log when it is closed. It is given up as it is.
-    Cut(PathBuf),
-    /// What `SQLite` said.
-    Failed(rusqlite::Error),
 }
 
 impl Drop for OpenFiles {
     fn drop(&mut self) {
-        // The last one to close a database removes its log. Until then others need the place held.
+        // The last process to close a database removes its log. Until then others need the name held.
         if self.writes && beside(&self.path, "-wal").symlink_metadata().is_err() {
             let journal = beside(&self.path, "-journal");
             let found = journal.symlink_metadata();
@@ -144,6 +133,6 @@ pub(crate) fn is_cut(index: &Path) -> bool {
 /// Everything that belongs to the database at `path`.
 fn all(path: &Path) -> Vec<PathBuf> {
     let mut all = vec![path.to_owned(), beside(path, ".locks")];
-    all.extend(BESIDE.map(|suffix| beside(path, suffix)));
+    all.extend(SUFFIXES.map(|suffix| beside(path, suffix)));
     all
 }

@@ -1,70 +1,65 @@
-//! Connections for reading: as many as there are readers at once, a few of them kept.
+//! Connections for reading: one for each concurrent reader, and a few idle ones.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::SqliteError;
-use crate::busy::Patience;
 use crate::connection::{self, Source};
+use crate::sync::lock;
+use crate::{BusyTimeout, SqliteError};
 
-/// How many are kept for the next reader.
-const KEPT: usize = 4;
+/// The most idle connections.
+const MAX_IDLE: usize = 4;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Readers {
+pub(crate) struct Readers {
     path: PathBuf,
     source: Source,
-    patience: Patience,
+    busy: BusyTimeout,
     idle: Mutex<Vec<Connection>>,
     closed: AtomicBool,
 }
 
 impl Readers {
     /// Opens none yet.
-    #[must_use]
-    pub fn new(path: PathBuf, source: Source, patience: Patience) -> Self {
-        Self { path, source, patience, idle: Mutex::default(), closed: AtomicBool::new(false) }
+    pub(crate) fn new(path: PathBuf, source: Source, busy: BusyTimeout) -> Self {
+        Self { path, source, busy, idle: Mutex::default(), closed: AtomicBool::new(false) }
     }
 
-    /// Runs `act`, perhaps more than once, on a connection of its own.
-    pub fn read<T, E: From<SqliteError>>(
+    /// Runs `act` on a connection of its own, perhaps more than once.
+    pub(crate) fn read<T>(
         &self,
         operation: &'static str,
         mut act: impl FnMut(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, E> {
+    ) -> Result<T, SqliteError> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(SqliteError::Closed { path: self.path.clone() }.into());
+            return Err(SqliteError::Closed { path: self.path.clone() });
         }
-        let idle = self.idle().pop();
+        let idle = lock(&self.idle).pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => connection::reader(&self.source, self.patience)?,
+            None => connection::reader(&self.source, self.busy)?,
         };
-        // After an error the connection is dropped: the next reader looks at the file afresh.
-        let value = self.patience.retry(&self.path, operation, || act(&connection))?;
-        let mut idle = self.idle();
-        if idle.len() < KEPT && !self.closed.load(Ordering::Acquire) {
+        // An error drops the connection, so the next reader opens the file afresh.
+        let value = self.busy.retry(&self.path, operation, || act(&connection))?;
+        let mut idle = lock(&self.idle);
+        if idle.len() < MAX_IDLE && !self.closed.load(Ordering::Acquire) {
             idle.push(connection);
         }
         Ok(value)
     }
 
     /// Keeps a connection that is already open.
-    pub fn keep(&self, connection: Connection) {
-        self.idle().push(connection);
+    pub(crate) fn keep(&self, connection: Connection) {
+        lock(&self.idle).push(connection);
     }
 
-    /// Closes those that are idle; those in use go with their reader.
-    pub fn close(&self) {
+    /// Closes the idle connections. The others close with their readers.
+    pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.idle().clear();
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle).clear();
     }
 }

@@ -1,7 +1,8 @@
-import type { NativeThreadStore, ThreadOutcome, ValuesRange } from '../../../index.js'
+import type { NativeThreadStore, ValuesRange } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { unwrap } from '../../core/native.js'
 import { checked, checkSignal, givenOptions } from '../../core/options.js'
+import { parseRow, parseRows } from '../../core/parse-rows.js'
 import { attachmentParts } from './attachment-bytes.js'
 import { checkRange } from './thread-storage.js'
 import { checkAttachment, checkBytes, checkCallPart, checkChanges, checkEntries, checkPart, checkText } from './store-checks.js'
@@ -24,6 +25,7 @@ import { waitForWorker } from './wait-for-worker.js'
 
 const id = (threadId: unknown): string => checkText('thread id', threadId)
 const path = (text: unknown): string => checkText('attachment path', text)
+const checkKeys = (keys: readonly string[]): string[] => keys.map((key) => checkText('key', key))
 
 /** The store of the addon: SQLite in a file, which several processes may share, or in memory. */
 export class NativeThreads implements ThreadStore {
@@ -37,28 +39,23 @@ export class NativeThreads implements ThreadStore {
 
   async openThread(thread: { threadId: string; flowId: string }): Promise<StoredThread> {
     const { threadId, flowId } = givenOptions('store.openThread', thread, ['threadId', 'flowId'])
-    return told(await this.#native.openThread(id(threadId), checkText('flow id', flowId)))
+    return JSON.parse(unwrap(await this.#native.openThread(id(threadId), checkText('flow id', flowId)))) as StoredThread
   }
 
   async getThread(threadId: string): Promise<StoredThread | undefined> {
-    return told<StoredThread | null>(await this.#native.getThread(id(threadId))) ?? undefined
+    return parseRow(unwrap(await this.#native.getThread(id(threadId))))
   }
 
   async listThreads(): Promise<StoredThread[]> {
-    return told(await this.#native.listThreads())
+    return parseRows(unwrap(await this.#native.listThreads()))
   }
 
   async deleteThread(threadId: string): Promise<boolean> {
-    return told(await this.#native.deleteThread(id(threadId)))
+    return unwrap(await this.#native.deleteThread(id(threadId)))
   }
 
   async readValues(threadId: string, keys: readonly string[]): Promise<[string, string][]> {
-    return told(
-      await this.#native.readValues(
-        id(threadId),
-        keys.map((key) => checkText('key', key)),
-      ),
-    )
+    return parseRows(unwrap(await this.#native.readValues(id(threadId), checkKeys(keys))))
   }
 
   async writeValues(threadId: string, entries: readonly (readonly [string, string])[]): Promise<void> {
@@ -67,12 +64,7 @@ export class NativeThreads implements ThreadStore {
   }
 
   async deleteValues(threadId: string, keys: readonly string[]): Promise<number> {
-    return told(
-      await this.#native.deleteValues(
-        id(threadId),
-        keys.map((key) => checkText('key', key)),
-      ),
-    )
+    return unwrap(await this.#native.deleteValues(id(threadId), checkKeys(keys)))
   }
 
   async deleteAllValues(threadId: string): Promise<void> {
@@ -82,54 +74,55 @@ export class NativeThreads implements ThreadStore {
   async listValues(threadId: string, range: ValueRange): Promise<[string, string][]> {
     const given = checkRange(range)
     const whole = { ...given, reverse: given.reverse ?? false } as ValuesRange
-    return told(await this.#native.listValues(id(threadId), whole))
+    return parseRows(unwrap(await this.#native.listValues(id(threadId), whole)))
   }
 
   async commit(threadId: string, changes: ThreadChanges): Promise<Committed> {
-    return told(await this.#native.commit(id(threadId), checkChanges(changes)))
+    const { messages, calls } = unwrap(await this.#native.commit(id(threadId), checkChanges(changes)))
+    return { messages: await parseRows(messages), calls: await parseRows(calls) }
   }
 
   async listMessages(threadId: string, part: ListPart = {}): Promise<StoredMessage[]> {
-    return told(await this.#native.listMessages(id(threadId), checkPart(part)))
+    return parseRows(unwrap(await this.#native.listMessages(id(threadId), checkPart(part))))
   }
 
   async getCall(threadId: string, callId: string): Promise<StoredCall | undefined> {
-    return told<StoredCall | null>(await this.#native.getCall(id(threadId), checkText('call id', callId))) ?? undefined
+    return parseRow(unwrap(await this.#native.getCall(id(threadId), checkText('call id', callId))))
   }
 
   async listCalls(threadId: string, given: Parameters<ThreadStore['listCalls']>[1] = {}): Promise<StoredCall[]> {
     const { status, queue, part } = checkCallPart(given)
-    return told(await this.#native.listCalls(id(threadId), status as StoredCall['status'], queue, part))
+    return parseRows(unwrap(await this.#native.listCalls(id(threadId), status as StoredCall['status'], queue, part)))
   }
 
   async cancelQueued(threadId: string, queue?: string): Promise<StoredCall[]> {
-    return told(await this.#native.cancelQueued(id(threadId), queue))
+    return parseRows(unwrap(await this.#native.cancelQueued(id(threadId), queue)))
   }
 
   async lockThread(threadId: string, options: WorkerOptions = {}): Promise<ThreadWorker> {
     const thread = id(threadId)
     const given = givenOptions('store.lockThread', options, ['waitMs', 'signal'])
     checked('store.lockThread', () => checkSignal(given.signal))
-    const ask = async () => told<{ worker: number; interrupted: StoredCall[] }>(await this.#native.lockThread(thread))
+    const ask = async () => unwrap(await this.#native.lockThread(thread))
     const { worker, interrupted } = await waitForWorker(ask, given)
-    // Nobody would give it back.
+    // The caller gets no worker that it could release.
     if (given.signal?.aborted === true) this.#native.unlockThread(worker)
     given.signal?.throwIfAborted()
-    return this.#worker(thread, worker, interrupted)
+    return this.#worker(thread, worker, await parseRows(interrupted))
   }
 
   #worker(threadId: string, worker: number, interrupted: StoredCall[]): ThreadWorker {
     const native = this.#native
     let released = false
-    const held = (): number => {
+    const ownWorker = (): number => {
       if (!released) return worker
       throw releasedWorker(threadId)
     }
     return {
       interrupted,
-      claim: async (queue = 'root') => told<StoredCall | null>(await native.claim(held(), checkText('queue', queue))) ?? undefined,
-      claimCall: async (callId) => told(await native.claimCall(held(), checkText('call id', callId))),
-      requeue: async (callId) => told(await native.requeue(held(), checkText('call id', callId))),
+      claim: async (queue = 'root') => parseRow(unwrap(await native.claim(ownWorker(), checkText('queue', queue)))),
+      claimCall: async (callId) => JSON.parse(unwrap(await native.claimCall(ownWorker(), checkText('call id', callId)))) as StoredCall,
+      requeue: async (callId) => JSON.parse(unwrap(await native.requeue(ownWorker(), checkText('call id', callId)))) as StoredCall,
       release: () => {
         released = true
         native.unlockThread(worker)
@@ -145,7 +138,7 @@ export class NativeThreads implements ThreadStore {
     const { signal } = givenOptions('store.stageAttachment', options, ['signal'])
     checked('store.stageAttachment', () => checkSignal(signal))
     signal?.throwIfAborted()
-    const upload = told<number>(await this.#native.beginUpload(id(threadId), checkAttachment(attachment)))
+    const upload = unwrap(await this.#native.beginUpload(id(threadId), checkAttachment(attachment)))
     try {
       for await (const part of attachmentParts(attachment.data, signal)) {
         signal?.throwIfAborted()
@@ -153,7 +146,7 @@ export class NativeThreads implements ThreadStore {
         unwrap(await appended)
       }
       signal?.throwIfAborted()
-      return told(await this.#native.finishUpload(upload))
+      return JSON.parse(unwrap(await this.#native.finishUpload(upload))) as AttachmentRef
     } catch (error) {
       await this.#native.dropUpload(upload)
       throw error
@@ -165,34 +158,30 @@ export class NativeThreads implements ThreadStore {
   }
 
   async getAttachment(threadId: string, at: string): Promise<AttachmentRef | undefined> {
-    return told<AttachmentRef | null>(await this.#native.getAttachment(id(threadId), path(at))) ?? undefined
+    return parseRow(unwrap(await this.#native.getAttachment(id(threadId), path(at))))
   }
 
   async listAttachments(threadId: string): Promise<AttachmentRef[]> {
-    return told(await this.#native.listAttachments(id(threadId)))
+    return parseRows(unwrap(await this.#native.listAttachments(id(threadId))))
   }
 
   async readAttachment(threadId: string, at: string, range?: ReadRange): Promise<Uint8Array> {
     const { start, end } = checkBytes(range)
-    const { bytes } = unwrap(await this.#native.readAttachment(id(threadId), path(at), start, end))
-    return bytes === undefined ? new Uint8Array(0) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const bytes = unwrap(await this.#native.readAttachment(id(threadId), path(at), start, end))
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   async deleteAttachment(threadId: string, at: string): Promise<boolean> {
-    return told(await this.#native.deleteAttachment(id(threadId), path(at)))
+    return unwrap(await this.#native.deleteAttachment(id(threadId), path(at)))
   }
 
   async exportAttachment(threadId: string, at: string, directory: string): Promise<string> {
-    return told(await this.#native.exportAttachment(id(threadId), path(at), checkText('directory', directory)))
+    return unwrap(await this.#native.exportAttachment(id(threadId), path(at), checkText('directory', directory)))
   }
 
   async close(): Promise<void> {
     unwrap(await this.#native.close())
   }
-}
-
-function told<T>(outcome: ThreadOutcome): T {
-  return JSON.parse(unwrap(outcome).json ?? 'null') as T
 }
 
 function releasedWorker(threadId: string): ToolError {

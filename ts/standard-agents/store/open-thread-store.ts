@@ -47,7 +47,7 @@ export async function openThreadStore(location: string | URL, options: OpenThrea
   const { native, path } = await openNativeThreads(where, {
     full: synchronous === 'full',
     readOnly,
-    patienceMs: busyTimeoutMs,
+    busyTimeoutMs,
     attachmentLimitBytes: maxAttachmentBytes,
     textLimitBytes: maxTextBytes,
   })
