@@ -1,4 +1,4 @@
-//! Next moves after commands that were not run, or not to their end.
+//! Next moves after commands that did not start or did not run to their end.
 
 use std::borrow::Cow;
 
@@ -51,10 +51,10 @@ pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
     })
 }
 
-/// What lets the sandbox program run.
+/// How to let the sandbox program run.
 pub(super) const RUN_PROGRAMS: &str = "Let the process run programs of its own: files in memory (memfd), or a temporary directory that is not mounted noexec.";
 
-/// What would make a layer available.
+/// How to make a layer available.
 fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {
     Cow::Borrowed(match missing.requirement {
         Requirement::BlockedNetwork => {
@@ -91,7 +91,7 @@ pub fn missing(missing: &Missing) -> String {
     format!("{layer} is missing, which {purpose} needs: {reason}")
 }
 
-/// The next move where a program does not exist, by what its name looks like.
+/// The next move after a missing program, guessed from its name.
 fn not_found(name: &str) -> &'static str {
     if BUILTINS.contains(&name) {
         return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";

@@ -1,8 +1,8 @@
-//! What a refusal looks like from inside a command, and what it means.
+//! Explains refusals by the sandbox from the output of a command.
 //!
-//! A command only sees an error number, and prints it in words of its own. Where those words are
-//! known, and the layer that gives that number stands, the reason is added. It may be wrong, so it
-//! says "may": a name that does not resolve may be one that nobody has.
+//! A command sees an error number alone, and prints it in its own words. An explanation is added when
+//! these words are known and the layer that returns the number is in force. It says "may", because it
+//! can be wrong: a name that does not resolve may not exist.
 
 mod network;
 
@@ -15,7 +15,7 @@ use crate::voice::remedy::Remedy;
 use toolwright_sandbox::layers::refuses_without_mounts;
 use toolwright_sandbox::plan::{Files, Network, Plan};
 
-/// Words of libc, of Node, Python, Go and of common programs, for a network that is not there.
+/// How libc, Node, Python, Go and common programs report a missing network.
 const NETWORK: [&str; 14] = [
     "network is unreachable",
     "enetunreach",
@@ -37,29 +37,29 @@ const FILES: [&str; 4] = ["read-only file system", "erofs", "os error 30", "errn
 
 const REFUSED: [&str; 4] = ["permission denied", "eacces", "operation not permitted", "eperm"];
 
-/// How programs name the unix socket that they could not reach.
+/// How programs name a unix socket that they cannot reach.
 const SOCKETS: [&str; 5] = ["unix://", "dial unix", ".sock", "unix socket", "unix domain socket"];
 
 const PROCESSES: [&str; 3] =
     ["resource temporarily unavailable", "cannot fork", "unable to create new native thread"];
 
-/// What a mount gives that is to be replaced: a protected file is one.
+/// The error for replacing a mount point: every protected file is one.
 const BUSY: [&str; 4] =
     ["device or resource busy", "resource busy or locked", "ebusy", "os error 16"];
 
-/// A sentence for a model that explains what a failed command printed, if it was refused something.
+/// Explains to a model why a command failed, if its output shows a refusal by the sandbox.
 #[must_use]
 pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
-    // What matters stands at the end, and a megabyte need not be searched.
+    // The error is at the end of the output; a search of a megabyte would be a waste.
     let start = printed.len().saturating_sub(16 << 10);
     let printed = String::from_utf8_lossy(&printed.as_bytes()[start..]).to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| printed.contains(word));
+    let has_any = |words: &[&str]| words.iter().any(|word| printed.contains(word));
     let hint = |what: &str, move_of_host: Remedy| Some(sentence(what, move_of_host, door));
-    if plan.network != Network::Open && says(&NETWORK) {
+    if plan.network != Network::Open && has_any(&NETWORK) {
         return hint("the network is blocked; work without it, or", Remedy::NETWORK);
     }
-    if says(&REFUSED) || says(&FILES) {
-        // By the name alone, as a command in the root has it.
+    if has_any(&REFUSED) || has_any(&FILES) {
+        // A command in the root prints the name alone.
         let names = toolwright_reserved::paths();
         let reserved = names.iter().filter(|path| plan.closed.contains(path)).find_map(|path| {
             let name = path.file_name()?.to_string_lossy();
@@ -71,7 +71,7 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
             ));
         }
     }
-    let (read_only, busy) = (says(&FILES), says(&BUSY));
+    let (read_only, busy) = (has_any(&FILES), has_any(&BUSY));
     if plan.files == Files::Confined && (read_only || busy) {
         match protected(&printed, plan) {
             Some(path) => {
@@ -82,21 +82,21 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
                 let what = "only the root directory and the temporary directory can be written; work there, or";
                 return hint(what, Remedy::WRITABLE);
             }
-            // There is much else that is busy.
+            // Many other resources can be busy.
             None => {}
         }
     }
-    if plan.limits.processes.is_some() && says(&PROCESSES) {
+    if plan.limits.processes.is_some() && has_any(&PROCESSES) {
         return hint("the number of processes is limited; start fewer,", Remedy::PROCESSES);
     }
     let has_sockets = plan.network == Network::Open && plan.files == Files::Full;
-    if !has_sockets && says(&REFUSED) && says(&SOCKETS) {
+    if !has_sockets && has_any(&REFUSED) && has_any(&SOCKETS) {
         let what = "commands cannot use unix sockets (Docker, ssh-agent, D-Bus, databases)";
         return Some(format!("This may be the sandbox: {what}; do without them."));
     }
-    if says(&REFUSED) {
-        let is_told = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
-        if let Some(path) = plan.closed.iter().find(is_told) {
+    if has_any(&REFUSED) {
+        let is_printed = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
+        if let Some(path) = plan.closed.iter().find(is_printed) {
             let what = format!("`{}` is closed; do without it, or", path.display());
             return hint(&what, Remedy::READABLE);
         }
@@ -109,12 +109,12 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
     None
 }
 
-/// What may have been refused, and what the host can do about it.
+/// Joins what may have been refused with what the host can do about it.
 fn sentence(what: &str, move_of_host: Remedy, door: Door) -> String {
     format!("This may be the sandbox: {what} {}.", move_of_host.words(door))
 }
 
-/// Whether a line that tells of a refusal names a path that commands do not write.
+/// Whether a line about a refusal names a path that commands cannot write.
 fn outside(printed: &str, plan: &Plan) -> bool {
     let is_refusal = |line: &&str| REFUSED.iter().any(|word| line.contains(word));
     let is_outside = |word: &str| {
@@ -131,11 +131,11 @@ fn outside(printed: &str, plan: &Plan) -> bool {
     printed.lines().filter(is_refusal).any(|line| line.split_whitespace().any(is_outside))
 }
 
-/// The protected path that was printed: as such, or else by the first part of it. Where one is absent,
-/// what it would lie in is protected with it.
+/// The protected path that the output names, as a whole or by its first component: the directory of
+/// an absent path is protected with it.
 fn protected<'a>(printed: &str, plan: &'a Plan) -> Option<&'a Path> {
     let below = || plan.protected.iter().filter_map(|path| path.strip_prefix(&plan.root).ok());
-    let is_told = |path: &&Path| {
+    let is_printed = |path: &&Path| {
         let path = path.to_string_lossy().to_lowercase();
         !path.is_empty() && printed.contains(&path)
     };
@@ -144,7 +144,7 @@ fn protected<'a>(printed: &str, plan: &'a Plan) -> Option<&'a Path> {
         let first = first.unwrap_or_default().to_string_lossy().to_lowercase();
         !first.is_empty() && printed.contains(&format!("{first}/"))
     };
-    below().find(is_told).or_else(|| below().find(is_near))
+    below().find(is_printed).or_else(|| below().find(is_near))
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn known_words_are_explained_by_the_layer_that_stands() {
+    fn known_words_are_explained_by_the_layer_in_force() {
         let confined = plan(Network::PrivateLoopback, Files::Confined);
         let open = plan(Network::Open, Files::Full);
         for (printed, word) in [
@@ -205,7 +205,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_socket_is_not_a_file_that_somebody_may_not_read() {
+    fn a_refused_socket_is_not_taken_for_a_closed_file() {
         let docker = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock";
         let confined = plan(Network::PrivateLoopback, Files::Confined);
         let explained = explain(docker, &confined, Door::Tools).expect("explained");
@@ -235,7 +235,7 @@ pub(crate) mod tests {
 
     /// A session has capabilities where tools have options, and no limits.
     #[test]
-    fn a_hint_names_what_its_reader_s_host_has() {
+    fn a_hint_names_what_the_host_of_its_reader_has() {
         let confined = plan(Network::PrivateLoopback, Files::Confined);
         for (printed, words) in [
             ("Could not resolve host: example.org", "net.hosts"),

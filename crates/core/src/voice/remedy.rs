@@ -3,7 +3,7 @@
 
 use super::Door;
 
-/// A move of the host.
+/// A change that the host can make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Remedy {
     tools: &'static str,
@@ -26,11 +26,11 @@ impl Remedy {
         tools: "have the host add it to sandbox.readable",
         session: "have the host grant fs.read for it (`dir/**`)",
     };
-    /// Opens the services of the host's own machine.
+    /// Opens the services of the host's machine.
     pub(crate) const LOOPBACK: Self = Self::same("have the host set sandbox.loopback to 'host'");
-    /// Gives up the protection of a path.
+    /// Drops the protection of a path.
     pub(crate) const PROTECTED: Self = Self::same("have the host change sandbox.denyWrite");
-    /// Lets more processes be.
+    /// Allows more processes.
     pub(crate) const PROCESSES: Self = Self {
         tools: "or have the host raise sandbox.limits.processes",
         session: "one after the other",

@@ -1,10 +1,10 @@
-//! What holds around commands, for the person who runs the host.
+//! The report of the sandbox, for the person who runs the host.
 
 use toolwright_sandbox::report::{Advice, Choice, Gap, Mechanism};
 
 use super::commands::RUN_PROGRAMS;
 
-/// By what something is held, or why it is not.
+/// The mechanism of a row, or why there is none.
 #[must_use]
 pub fn mechanism(mechanism: &Mechanism) -> String {
     match mechanism {
@@ -28,7 +28,7 @@ fn opened(choice: Choice) -> &'static str {
     }
 }
 
-/// What would make it better; empty where nothing would.
+/// How to improve a row; empty when nothing would.
 #[must_use]
 pub fn advice(advice: Option<Advice>) -> &'static str {
     match advice {

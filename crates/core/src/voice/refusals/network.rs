@@ -1,21 +1,20 @@
-//! Commands that say nothing of the network they lack: they wait for it, or end with a number.
+//! Explains commands that fail without the network and print no reason: they hang, or exit with a code.
 
 use super::sentence;
 use crate::voice::Door;
 use crate::voice::remedy::Remedy;
 use toolwright_sandbox::plan::{Network, Plan};
 
-/// How a command ended that did not say why.
+/// How a command ended that printed no reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It was stopped at its timeout.
+    /// The timeout stopped it.
     TimedOut,
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
 }
 
-/// What the network that is blocked has to do with the end of a program, or of the script that a shell was
-/// given.
+/// Explains the end of a program by the blocked network. For a shell, explains its script instead.
 #[must_use]
 pub fn explain_program(
     program: &str,
@@ -63,7 +62,7 @@ pub fn explain_line(line: &str, ending: Ending, plan: &Plan, door: Door) -> Opti
     })
 }
 
-/// What these exit codes say where nothing is printed.
+/// The meaning of an exit code that comes without output.
 fn failure(name: &str, code: i32) -> Option<&'static str> {
     match (name, code) {
         ("curl", 6) => Some("could not find the host (exit code 6)"),
@@ -73,14 +72,14 @@ fn failure(name: &str, code: i32) -> Option<&'static str> {
     }
 }
 
-/// Programs that fetch what they need, or do nothing else.
+/// Programs that always use the network.
 const ALWAYS: [&str; 34] = [
     "apk", "apt", "apt-get", "brew", "bundle", "bunx", "cargo", "composer", "curl", "dnf",
     "docker", "gem", "gh", "go", "gradle", "mvn", "nc", "npx", "pacman", "ping", "pip", "pip3",
     "pipx", "pnpx", "podman", "poetry", "rsync", "scp", "sftp", "ssh", "uv", "uvx", "wget", "yum",
 ];
 
-/// Managers of packages, which run scripts too.
+/// Package managers, which also run scripts.
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
 const OF_MANAGERS: [&str; 19] = [
@@ -105,7 +104,7 @@ fn waits(name: &str, arguments: &[&str]) -> bool {
     };
     match arguments.iter().find(|argument| !argument.starts_with('-')) {
         Some(subcommand) => subcommands.contains(subcommand),
-        // Without one, `yarn` installs.
+        // `yarn` alone installs.
         None => name == "yarn",
     }
 }
@@ -115,7 +114,7 @@ fn is_this_machine(argument: &str) -> bool {
     ["localhost", "127.", "[::1]", "0.0.0.0"].iter().any(|own| host.starts_with(own))
 }
 
-/// What may be commands in a text, as their words: the name without its directory first.
+/// The words of each possible command in a text, beginning with its name without the directory.
 fn commands(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let mut rest = text;
     text.split(ENDS).filter_map(move |piece| {
@@ -139,7 +138,7 @@ fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// What stands before a command and runs it.
+/// Words that can precede a command and run it.
 const BEFORE: [&str; 8] = ["command", "do", "env", "exec", "nohup", "sudo", "then", "time"];
 
 #[cfg(test)]
@@ -175,8 +174,8 @@ mod tests {
             ("yarn", "yarn"),
             ("if true; then git fetch; fi", "git"),
         ] {
-            let said = quiet(line, Ending::TimedOut, Network::PrivateLoopback).expect(name);
-            assert!(said.contains(&format!("`{name}` may be waiting for the network")), "{said}");
+            let text = quiet(line, Ending::TimedOut, Network::PrivateLoopback).expect(name);
+            assert!(text.contains(&format!("`{name}` may be waiting for the network")), "{text}");
         }
         for line in [
             "sleep 9",
@@ -196,7 +195,7 @@ mod tests {
     #[test]
     fn an_exit_code_that_means_no_connection_is_explained() {
         let of = |line: &str, code| quiet(line, Ending::Code(code), Network::PrivateLoopback);
-        assert!(of("curl -s https://x", 6).is_some_and(|said| said.contains("find the host")));
+        assert!(of("curl -s https://x", 6).is_some_and(|text| text.contains("find the host")));
         assert!(of("cd x; curl -s https://x", 7).is_some());
         let local = of("curl -s http://localhost:3000/", 7).expect("explained");
         assert!(local.contains("sandbox.loopback"), "{local}");
