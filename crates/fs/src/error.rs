@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::errno::{errno_name, reason_of};
 use crate::file_kind::FileKind;
-use crate::granted::Replaced;
+use crate::grant::Replaced;
 
 /// The operation of [`FsError::Io`] that can fail with the old content half overwritten.
 pub const WRITE_IN_PLACE: &str = "writing in place";

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::protect::Protection;
+use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::walk::{CreatedDirectories, Missing, Place};
 use crate::{FileKind, FsError, Resolver, Root, path, reserved, walk};

@@ -20,7 +20,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::locate::{name_of, unnamed};
+use crate::location::{name_of, unnamed};
 use crate::root::O_PATH;
 use crate::target::Target;
 use crate::update::update_target;
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How often a write begins anew when its file is exchanged under it.
-const MOST_ATTEMPTS: usize = 32;
+const MAX_ATTEMPTS: usize = 32;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl OpenTarget {
         let path = &self.display_path;
         publish::within_size_limit(path, bytes)?;
         let mut answer = Err(self.conflict());
-        for _ in 0..MOST_ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             checkpoint(cancel)?;
             let mut created = CreatedDirectories::default();
             answer = self.target(&mut created, options, cancel).and_then(|target| {

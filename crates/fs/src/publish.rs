@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
 use crate::error::{SYNC_DIRECTORY, WRITE_IN_PLACE};
-use crate::{Durability, FsError, replaced};
+use crate::{Durability, FsError, deferred_close};
 
 /// Bytes written between two looks at the cancel flag.
 const STRIDE: usize = 1 << 20;
@@ -61,7 +61,7 @@ pub(crate) fn write_all(
                 Ok(0) => return Err(failed(io::ErrorKind::WriteZero.into())),
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if tries > 0 && is_full(&error) && replaced::wait_for_space() => {
+                Err(error) if tries > 0 && is_full(&error) && deferred_close::wait_for_space() => {
                     tries -= 1;
                 }
                 Err(error) => return Err(failed(error)),
@@ -103,7 +103,7 @@ pub(crate) fn overwrite(
     // A full disk is to be met before the first byte of the old content is gone.
     reserve_space(file, bytes.len())
         .or_else(|errno| match errno {
-            Errno::NOSPC | Errno::DQUOT if replaced::wait_for_space() => {
+            Errno::NOSPC | Errno::DQUOT if deferred_close::wait_for_space() => {
                 reserve_space(file, bytes.len())
             }
             errno => Err(errno),
@@ -187,17 +187,19 @@ impl OpenDirectory {
         wait: Duration,
         cancel: &AtomicBool,
     ) -> Result<ExchangeGuard<'_>, FsError> {
-        const LONGEST: Duration = Duration::from_millis(500);
+        const MAX_LOCK_WAIT: Duration = Duration::from_millis(500);
         let started = Instant::now();
         let mut pause = Duration::from_micros(20);
         while let Some(directory) = &self.0 {
             match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < wait.min(LONGEST) => {
+                Err(Errno::WOULDBLOCK | Errno::INTR)
+                    if started.elapsed() < wait.min(MAX_LOCK_WAIT) =>
+                {
                     checkpoint(cancel)?;
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(1));
                 }
-                Err(Errno::WOULDBLOCK) if wait < LONGEST => {
+                Err(Errno::WOULDBLOCK) if wait < MAX_LOCK_WAIT => {
                     return Err(FsError::Busy { path: display_path.to_owned(), waited: wait });
                 }
                 // Locked; or a file system without such locks, and without them it has to go.

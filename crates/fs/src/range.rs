@@ -9,7 +9,7 @@ use crate::FsError;
 use crate::cancel::checkpoint;
 
 /// A file with a NUL byte so near to its beginning is no text.
-const LOOKED_AT: usize = 8192;
+const TEXT_CHECK_BYTES: usize = 8192;
 /// Bytes read between two looks at the cancel flag.
 const STRIDE: usize = 1 << 20;
 /// No character is longer.
@@ -44,7 +44,7 @@ pub(crate) fn read_range(
     let failed = |errno| FsError::at(display_path, "reading", errno);
     let size = rustix::fs::fstat(file).map_err(failed)?.st_size;
     let size = u64::try_from(size).unwrap_or(0);
-    let head = pread(file, display_path, 0, LOOKED_AT, cancel)?;
+    let head = pread(file, display_path, 0, TEXT_CHECK_BYTES, cancel)?;
     let is_binary = is_binary(&head);
     // Files of procfs have contents and no size.
     let offset = if size > 0 { offset.min(size) } else { offset };
@@ -74,7 +74,7 @@ pub(crate) fn read_range(
 /// Whether the file that begins with these bytes is no text.
 #[must_use]
 pub fn is_binary(beginning: &[u8]) -> bool {
-    beginning[..beginning.len().min(LOOKED_AT)].contains(&0)
+    beginning[..beginning.len().min(TEXT_CHECK_BYTES)].contains(&0)
 }
 
 /// The beginning of the character that `offset` lies in; bytes that are none are left alone.
@@ -150,7 +150,7 @@ fn pread(
             return Ok(bytes); // no file is so long
         }
         // Reserved without aborting the process when there is no memory.
-        bytes.try_reserve(wanted.min(LOOKED_AT)).map_err(|_| failed(Errno::NOMEM))?;
+        bytes.try_reserve(wanted.min(TEXT_CHECK_BYTES)).map_err(|_| failed(Errno::NOMEM))?;
         let room = (bytes.capacity() - bytes.len()).min(wanted);
         let before = bytes.len();
         bytes.resize(before + room, 0);

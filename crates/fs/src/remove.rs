@@ -18,7 +18,7 @@ use rustix::io::Errno;
 pub(crate) mod abandoned;
 
 /// Each level takes two descriptors.
-const DEEPEST: usize = 24;
+const MAX_OPEN_DEPTH: usize = 24;
 /// Between two looks at the clock.
 const ENTRIES_PER_LOOK: u64 = 64;
 /// How often an entry is looked at that becomes another one meanwhile.
@@ -130,7 +130,7 @@ impl Removal {
             let _ = rustix::fs::fchmod(&directory, Mode::RWXU);
         }
         if let Some(top) = above.top
-            && above.depth >= DEEPEST
+            && above.depth >= MAX_OPEN_DEPTH
         {
             return self.move_up(parent, name, top);
         }

@@ -30,14 +30,14 @@ use crate::temporary::{Fingerprint, NameHash, PREFIX, Residue, Swap};
 
 /// Files of owners that cannot be judged from here (another container on the same volume) go when
 /// they are this old.
-const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// How long a directory is left alone after a look, for every name in it. Listing takes well under
 /// a microsecond a name, so that looking costs less than a hundredth of the time: a small directory
 /// is looked at by every call, and one of a million names once in a minute. Counted, not measured: a
 /// look that was slow by chance must not put off the next one.
 const REST_PER_NAME: Duration = Duration::from_micros(50);
-/// Directories remembered; all are forgotten when there are more.
-const REMEMBERED: usize = 1024;
+/// Directories remembered; all are abandoned_after when there are more.
+const MAX_REMEMBERED: usize = 1024;
 
 /// When each directory may be looked at again.
 static NEXT: LazyLock<Mutex<HashMap<Identity, Instant>>> = LazyLock::new(Mutex::default);
@@ -51,16 +51,20 @@ pub(crate) fn sweep(directory: BorrowedFd<'_>, identity: Identity, target: &OsSt
         return;
     }
     drop(next);
-    let names = sweep_now(directory, target, FORGOTTEN).unwrap_or(0);
+    let names = sweep_now(directory, target, ABANDONED_AFTER).unwrap_or(0);
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
-    if next.len() >= REMEMBERED {
+    if next.len() >= MAX_REMEMBERED {
         next.clear();
     }
     next.insert(identity, Instant::now() + REST_PER_NAME.saturating_mul(names));
 }
 
 /// Gives the number of names looked at.
-fn sweep_now(directory: BorrowedFd<'_>, target: &OsStr, forgotten: Duration) -> Result<u32, Errno> {
+fn sweep_now(
+    directory: BorrowedFd<'_>,
+    target: &OsStr,
+    abandoned_after: Duration,
+) -> Result<u32, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let listing = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     let mut listing = Dir::new(listing)?;
@@ -77,7 +81,7 @@ fn sweep_now(directory: BorrowedFd<'_>, target: &OsStr, forgotten: Duration) -> 
         let name = OsStr::from_bytes(name);
         let dead = match residue.owner().is_running() {
             Some(alive) => !alive,
-            None => age(directory, name).is_some_and(|age| age >= forgotten),
+            None => age(directory, name).is_some_and(|age| age >= abandoned_after),
         };
         match residue {
             _ if !dead => {}

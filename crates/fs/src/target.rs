@@ -9,9 +9,9 @@ use rustix::fs::{Access, AtFlags, Mode};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
+use crate::file_queue::{Key, Turn};
 use crate::open::Identity;
-use crate::protect::Protection;
-use crate::serial::{Key, Turn};
+use crate::protection::Protection;
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
 use crate::{
@@ -38,7 +38,7 @@ pub(crate) struct Old {
 
 /// How the new bytes will be published.
 #[derive(Debug)]
-pub(crate) enum Way<'a> {
+pub(crate) enum PublishMethod<'a> {
     /// Through a temporary file.
     Atomic(Temporary<'a>),
     /// Where the file lies, because the caller allowed it and nothing else is possible.
@@ -139,13 +139,13 @@ impl Target {
         display_path: &str,
         old: Option<&Old>,
         options: &WriteOptions,
-    ) -> Result<Way<'_>, FsError> {
+    ) -> Result<PublishMethod<'_>, FsError> {
         // Nobody may read the new bytes before the old file's mode is on them.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
         let refused = match (Temporary::create(self.directory(), mode), old) {
-            (Ok(temporary), None) => return Ok(Way::Atomic(temporary)),
+            (Ok(temporary), None) => return Ok(PublishMethod::Atomic(temporary)),
             (Ok(temporary), Some(old)) => match self.carry_over(old, &temporary) {
-                Ok(()) => return Ok(Way::Atomic(temporary)),
+                Ok(()) => return Ok(PublishMethod::Atomic(temporary)),
                 Err(refused) => refused,
             },
             (Err(errno @ (Errno::ACCESS | Errno::PERM)), Some(_)) => {
@@ -206,12 +206,12 @@ pub(crate) fn in_place_or_refuse<'a>(
     display_path: &str,
     (refusal, errno): (Refusal, Errno),
     options: &WriteOptions,
-) -> Result<Way<'a>, FsError> {
+) -> Result<PublishMethod<'a>, FsError> {
     match (options.allow_in_place, errno) {
         (_, Errno::NOSPC | Errno::DQUOT | Errno::IO) => {
             Err(FsError::at(display_path, "keeping its attributes", errno))
         }
-        (true, _) => Ok(Way::InPlace),
+        (true, _) => Ok(PublishMethod::InPlace),
         (false, _) => Err(FsError::NotReplaceable {
             path: display_path.to_owned(),
             refusal,

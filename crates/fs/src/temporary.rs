@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use toolwright_process::ShortId;
 
-use crate::replaced;
+use crate::deferred_close;
 
 /// Every temporary file's name begins so.
 pub(crate) const PREFIX: &str = ".toolwright-";
@@ -56,7 +56,7 @@ impl<'a> Temporary<'a> {
                 }
                 // Only a file made by hand, or a recycled pid, can have the name.
                 Err(Errno::EXIST) => {}
-                Err(Errno::NOSPC | Errno::DQUOT) if replaced::wait_for_space() => {}
+                Err(Errno::NOSPC | Errno::DQUOT) if deferred_close::wait_for_space() => {}
                 Err(errno) => return Err(errno),
             }
         }

@@ -12,9 +12,9 @@ use crate::open::Identity;
 use crate::publish::OpenDirectory;
 use crate::read::{holds, read_open};
 use crate::root::O_PATH;
-use crate::target::{Old, Target, Way};
+use crate::target::{Old, PublishMethod, Target};
 use crate::temporary::{Fingerprint, NameHash, Swap, Temporary};
-use crate::{FsError, Refusal, Root, WriteOptions, publish, replaced, target};
+use crate::{FsError, Refusal, Root, WriteOptions, deferred_close, publish, target};
 
 /// Why an update did not happen: the file system's reason, or the transformation's own.
 #[derive(Debug, thiserror::Error)]
@@ -85,11 +85,11 @@ pub(crate) fn update_target<E>(
     let way = target.prepare(path, Some(&before), options)?;
     let edit = Edit { target, path, before: &before, old: &old, options, cancel };
     match way {
-        Way::InPlace => {
+        PublishMethod::InPlace => {
             let _alone = directory.lock(path, options.wait, cancel)?;
             edit.overwrite(&new)?;
         }
-        Way::Atomic(temporary) => {
+        PublishMethod::Atomic(temporary) => {
             target::fill(&temporary, path, &new, Some(&before), options, cancel)?;
             let _alone = directory.lock(path, options.wait, cancel)?;
             edit.publish(temporary, &new)?;
@@ -97,7 +97,7 @@ pub(crate) fn update_target<E>(
     }
     directory.finish(path, options.durability)?;
     if let Some(file) = before.file {
-        replaced::close_later(file);
+        deferred_close::close_later(file);
     }
     Ok(updated)
 }

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::path::Step;
-use crate::protect::Protection;
+use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::{FileKind, FsError, Root, path};
 

@@ -8,9 +8,9 @@ use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
 use crate::publish::OpenDirectory;
-use crate::target::{Target, Way};
+use crate::target::{PublishMethod, Target};
 use crate::walk::CreatedDirectories;
-use crate::{FsError, Refusal, Root, publish, replaced, target};
+use crate::{FsError, Refusal, Root, deferred_close, publish, target};
 
 /// What a finished call has survived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -127,11 +127,11 @@ pub(crate) fn write_target(
         }
     };
     let way = match target.prepare(path, old.as_ref(), options)? {
-        Way::InPlace => Way::InPlace,
-        Way::Atomic(mut temporary) => {
+        PublishMethod::InPlace => PublishMethod::InPlace,
+        PublishMethod::Atomic(mut temporary) => {
             target::fill(&temporary, path, bytes, old.as_ref(), options, cancel)?;
             match temporary.rename_over(target.name()) {
-                Ok(()) => Way::Atomic(temporary),
+                Ok(()) => PublishMethod::Atomic(temporary),
                 Err(Errno::BUSY) => {
                     target::in_place_or_refuse(path, (Refusal::MountPoint, Errno::BUSY), options)?
                 }
@@ -139,7 +139,7 @@ pub(crate) fn write_target(
             }
         }
     };
-    if let Way::InPlace = way {
+    if let PublishMethod::InPlace = way {
         checkpoint(cancel)?;
         let file = publish::open_in_place(target.directory(), target.name(), path)?;
         publish::overwrite(&file, path, bytes, options.durability)?;
@@ -148,7 +148,7 @@ pub(crate) fn write_target(
     directory.map_or(Ok(()), |directory| directory.finish(path, options.durability))?;
     let is_new = old.is_none();
     if let Some(file) = old.and_then(|old| old.file) {
-        replaced::close_later(file);
+        deferred_close::close_later(file);
     }
     Ok(is_new)
 }

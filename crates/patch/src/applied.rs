@@ -1,7 +1,7 @@
 //! What became of a patch, and where.
 
 use crate::hunk::{HeaderProblem, Patch, Sign};
-use crate::place::Placement;
+use crate::placement::Placement;
 
 /// An edited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Applied {
             [first @ .., last] => format!("Applied at lines {} and {last}.", first.join(", ")),
             [] => String::new(),
         };
-        for (number, place) in (1..).zip(&self.places).take(MOST_NOTES) {
+        for (number, place) in (1..).zip(&self.places).take(MAX_NOTES) {
             if let Some(note) = place.note() {
                 text.extend([" Hunk ", &number.to_string(), ": ", &note, "."]);
             }
@@ -49,7 +49,7 @@ impl Applied {
 }
 
 /// Of more hunks nothing is said: a patch of a thousand must not fill a context.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 impl Place {
     fn note(&self) -> Option<String> {

@@ -68,7 +68,7 @@ mod line_feeds;
 mod lines;
 mod newline;
 mod parse;
-mod place;
+mod placement;
 mod replace;
 mod rewrite;
 
@@ -109,7 +109,7 @@ fn apply_parsed(original: &[u8], patch: &Patch<'_>) -> Result<Applied, PatchErro
     let (mark, text) = split_mark(original, patch);
     let file = Lines::new(text);
     let newline = FinalNewline::read(patch, &file)?;
-    let places = place::place(&file, patch, &newline)?;
+    let places = placement::place(&file, patch, &newline)?;
     let mut bytes = rewrite::rewrite(&file, patch, &places, &newline);
     // A patch may add the mark that it does not show; one is enough.
     if !mark.is_empty() && (text.starts_with(mark) || !bytes.starts_with(mark)) {

@@ -15,9 +15,9 @@ pub use nearest::Candidate;
 use crate::excerpt::{excerpt, quoted};
 
 /// So many places are counted; there may be more.
-const MOST_COUNTED: usize = 1000;
+const MAX_COUNTED: usize = 1000;
 /// So many lines are named.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// A file with a text replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +150,7 @@ fn ambiguous(original: &[u8], finder: &Finder<'_>, length: usize, first: usize) 
     let mut places = vec![first];
     let mut overlapping = false;
     let mut last = first;
-    while places.len() < MOST_COUNTED
+    while places.len() < MAX_COUNTED
         && let Some(at) = original.get(last + 1..).and_then(|rest| finder.find(rest))
     {
         let place = last + 1 + at;
@@ -163,11 +163,11 @@ fn ambiguous(original: &[u8], finder: &Finder<'_>, length: usize, first: usize) 
     for &place in &places {
         line += memchr::memchr_iter(b'\n', &original[from..place]).count();
         from = place;
-        if lines.last() != Some(&line) && lines.len() < MOST_NAMED {
+        if lines.last() != Some(&line) && lines.len() < MAX_NAMED {
             lines.push(line);
         }
     }
-    let at_least = places.len() == MOST_COUNTED;
+    let at_least = places.len() == MAX_COUNTED;
     ReplaceError::Ambiguous { count: places.len(), at_least, lines, overlapping }
 }
 
@@ -245,7 +245,7 @@ impl fmt::Display for ReplaceError {
             Self::Ambiguous { lines, overlapping, count, .. } => {
                 let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
                 let more =
-                    if *count > lines.len() && lines.len() == MOST_NAMED { ", …" } else { "" };
+                    if *count > lines.len() && lines.len() == MAX_NAMED { ", …" } else { "" };
                 let word = if lines.len() == 1 { "line" } else { "lines" };
                 write!(f, ": {word} {}{more}", named.join(", "))?;
                 if *overlapping { f.write_str(" (overlapping)") } else { Ok(()) }

@@ -3,7 +3,7 @@
 use crate::hunk::{BodyLine, Patch, Sign, old_lines};
 use crate::lines::Lines;
 use crate::newline::FinalNewline;
-use crate::place::Placement;
+use crate::placement::Placement;
 
 /// Writes the file with the hunks of `patch` at `places`.
 pub(crate) fn rewrite(

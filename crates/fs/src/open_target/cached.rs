@@ -9,13 +9,13 @@ use std::path::Path;
 use rustix::fs::{OFlags, ResolveFlags};
 
 use super::{OpenTarget, TargetKind, real_path_of};
-use crate::cached::linux::{MOST, is_local, open, regular, regular_open, whole};
+use crate::cached_read::linux::{MAX_BYTES, is_local, open, regular, regular_open, whole};
 use crate::open::{Identity, READ};
 use crate::root::O_PATH;
 use crate::{Granted, Resolver, path};
 
 /// A file with a NUL byte so near to its beginning is no text.
-const LOOKED_AT: usize = 8192;
+const TEXT_CHECK_BYTES: usize = 8192;
 
 pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarget> {
     path::validate(display_path).ok()?;
@@ -56,10 +56,10 @@ pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarg
 pub(super) fn read(file: &File, limit: u64) -> Option<Vec<u8>> {
     let file: OwnedFd = file.try_clone().ok()?.into();
     let bytes = u64::try_from(regular(&file)?.st_size).ok()?;
-    let bytes = usize::try_from(bytes).ok().filter(|_| bytes <= limit.min(MOST))?;
+    let bytes = usize::try_from(bytes).ok().filter(|_| bytes <= limit.min(MAX_BYTES))?;
     let mut buffer = Vec::new();
     whole(&file, bytes, &mut buffer)?;
     buffer.truncate(bytes);
-    let is_text = !buffer[..bytes.min(LOOKED_AT)].contains(&0);
+    let is_text = !buffer[..bytes.min(TEXT_CHECK_BYTES)].contains(&0);
     (is_text && std::str::from_utf8(&buffer).is_ok()).then_some(buffer)
 }

@@ -9,13 +9,13 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{OpenTarget, TargetKind, real_path_of};
-use crate::locate::{name_of, unnamed};
-use crate::protect::Protection;
+use crate::location::{name_of, unnamed};
+use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::{FileKind, FsError, Resolver, Root, open, path};
 
 /// How often something that changes while it is opened is looked at again.
-const MOST_LOOKS: usize = 64;
+const MAX_ATTEMPTS: usize = 64;
 
 /// Directories that paths may lie below.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Roots {
 
 fn open_below(root: &Root, display_path: &str) -> Result<OpenTarget, FsError> {
     let relative = root.relative(display_path)?;
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_ATTEMPTS {
         let found = match open_once(root, display_path, &relative) {
             Err(open_error @ (FsError::Escape { .. } | FsError::PathInvalid { .. })) => {
                 return Err(open_error);

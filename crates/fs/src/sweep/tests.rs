@@ -71,7 +71,7 @@ impl Scene {
     }
 
     fn sweep(&self, target: &str) {
-        sweep_now(self.fd.as_fd(), OsStr::new(target), FORGOTTEN).unwrap();
+        sweep_now(self.fd.as_fd(), OsStr::new(target), ABANDONED_AFTER).unwrap();
     }
 
     fn names(&self) -> Vec<String> {
@@ -229,7 +229,7 @@ fn sweeps_at_the_same_time_do_not_undo_each_other() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     let listing = scene.fd.as_fd();
-                    let _ = sweep_now(listing, OsStr::new("file"), FORGOTTEN);
+                    let _ = sweep_now(listing, OsStr::new("file"), ABANDONED_AFTER);
                 });
             }
         });

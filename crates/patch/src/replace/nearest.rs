@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 /// So many are shown.
-const MOST: usize = 3;
+const MAX_CANDIDATES: usize = 3;
 /// So many lines of a file are looked at, and of a text.
-const MOST_LINES: usize = 50_000;
-const MOST_WANTED: usize = 500;
+const MAX_LINES: usize = 50_000;
+const MAX_OLD_LINES: usize = 500;
 /// So many characters of each.
-const MOST_CHARACTERS: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 /// Lines with less in common are not near: in parts of a hundred.
 const LEAST: usize = 60;
 
@@ -27,8 +27,8 @@ pub struct Candidate {
 
 pub(super) fn candidates(original: &[u8], old: &str) -> Vec<Candidate> {
     let text = String::from_utf8_lossy(original);
-    let lines: Vec<&str> = text.lines().take(MOST_LINES).collect();
-    let wanted: Vec<&str> = old.lines().take(MOST_WANTED).collect();
+    let lines: Vec<&str> = text.lines().take(MAX_LINES).collect();
+    let wanted: Vec<&str> = old.lines().take(MAX_OLD_LINES).collect();
     // The line that says most about where the text could be.
     let Some((anchor, best)) =
         wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().chars().count())
@@ -49,7 +49,7 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
         .enumerate()
         .filter(|(_, line)| line.trim() == wanted[anchor].trim())
         .filter_map(|(at, _)| at.checked_sub(anchor))
-        .take(MOST_WANTED)
+        .take(MAX_OLD_LINES)
         .map(|start| {
             let same = |(line, wanted): &(&&str, &&str)| line.trim() == wanted.trim();
             (lines[start..].iter().zip(wanted).filter(same).count(), start)
@@ -58,7 +58,7 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
     places.sort_by_key(|&(same, start)| (std::cmp::Reverse(same), start));
     places
         .into_iter()
-        .take(MOST)
+        .take(MAX_CANDIDATES)
         .filter_map(|(_, start)| {
             // The first line may begin within a line, and the last one end so.
             let last = wanted.len() - 1;
@@ -87,7 +87,7 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
 fn similar(lines: &[&str], wanted: &str) -> Vec<Candidate> {
     let pairs = |line: &str| -> HashSet<(char, char)> {
         let characters: Vec<char> =
-            line.trim().chars().take(MOST_CHARACTERS).flat_map(char::to_lowercase).collect();
+            line.trim().chars().take(MAX_CHARACTERS).flat_map(char::to_lowercase).collect();
         characters.windows(2).map(|pair| (pair[0], pair[1])).collect()
     };
     let wanted = pairs(wanted);
@@ -102,7 +102,7 @@ fn similar(lines: &[&str], wanted: &str) -> Vec<Candidate> {
         })
         .collect();
     near.sort_by_key(|&(score, at)| (std::cmp::Reverse(score), at));
-    near.truncate(MOST);
+    near.truncate(MAX_CANDIDATES);
     near.into_iter()
         .map(|(_, at)| Candidate {
             line: at + 1,

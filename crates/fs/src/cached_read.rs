@@ -41,7 +41,7 @@ pub(crate) mod linux {
     use crate::{FileKind, Granted, path, reserved};
 
     /// More takes so long to copy that another thread is the better place for it.
-    pub(crate) const MOST: u64 = 256 << 10;
+    pub(crate) const MAX_BYTES: u64 = 256 << 10;
 
     /// Filesystems of this machine that open a file without asking anybody. Others (FUSE, NFS, an
     /// overlay over one of them) may wait when a file is opened, whatever their caches hold.
@@ -78,7 +78,8 @@ pub(crate) mod linux {
         if !is_local(&place, &seen)? {
             return None;
         }
-        let bytes = u64::try_from(seen.st_size).ok().filter(|bytes| *bytes <= limit.min(MOST))?;
+        let bytes =
+            u64::try_from(seen.st_size).ok().filter(|bytes| *bytes <= limit.min(MAX_BYTES))?;
         let file = open(root.as_fd(), &relative, READ, inside)?;
         // Another one since then would have to be looked at anew.
         let found = regular_open(file)?;

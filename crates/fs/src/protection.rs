@@ -12,7 +12,7 @@ use rustix::fs::CWD;
 
 use crate::path::Step;
 use crate::walk::MAX_LINKS;
-use crate::{FsError, Root, locate, path, walk};
+use crate::{FsError, Root, location, path, walk};
 
 mod git;
 
@@ -168,7 +168,7 @@ impl<'a> Protection<'a> {
     /// followed as the system does it for other programs, outside of the root and back. `None`
     /// when it leads outside, or in a circle; empty when the root lies below it, or is it.
     fn follow(&self, path: &Path) -> Option<PathBuf> {
-        let root = locate::name_of(self.root.as_fd())
+        let root = location::name_of(self.root.as_fd())
             .ok()
             .or_else(|| self.root.canonical().map(Path::to_path_buf))
             .unwrap_or_else(|| self.root.path().to_path_buf());

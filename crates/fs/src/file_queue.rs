@@ -35,7 +35,7 @@ struct Lane {
 static LANES: LazyLock<Mutex<HashMap<Key, Arc<Lane>>>> = LazyLock::new(Mutex::default);
 
 /// How long a waiting call sleeps between two looks at its cancel flag.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A turn on one file; dropping it lets the next call in.
 #[derive(Debug)]
@@ -74,8 +74,12 @@ impl Turn {
                 drop(queue);
                 return Err(error); // dropping `turn` gives the place in the queue back
             }
-            queue =
-                turn.lane.moved.wait_timeout(queue, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            queue = turn
+                .lane
+                .moved
+                .wait_timeout(queue, POLL_INTERVAL)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         drop(queue);
         Ok(turn)

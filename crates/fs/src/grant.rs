@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use crate::locate::name_of;
+use crate::location::name_of;
 use crate::root::O_PATH;
 use crate::{FileIdentity, FsError, Resolver, Root, path};
 
@@ -51,7 +51,7 @@ impl Replaced {
 }
 
 /// How many directories are kept open in a process.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// Those that are.
 static OPEN: Mutex<Vec<(FileIdentity, Weak<OwnedFd>)>> = Mutex::new(Vec::new());
@@ -281,7 +281,7 @@ fn keep(identity: FileIdentity, open: OwnedFd) -> Option<Arc<OwnedFd>> {
     if let Some(known) = known.and_then(|(_, kept)| kept.upgrade()) {
         return Some(known);
     }
-    if all.len() >= MOST_OPEN {
+    if all.len() >= MAX_OPEN {
         return None;
     }
     let open = Arc::new(open);
@@ -291,7 +291,7 @@ fn keep(identity: FileIdentity, open: OwnedFd) -> Option<Arc<OwnedFd>> {
 
 #[cfg(target_os = "linux")]
 fn is_local(open: &OwnedFd) -> bool {
-    crate::cached::linux::is_on_local(open) == Some(true)
+    crate::cached_read::linux::is_on_local(open) == Some(true)
 }
 
 #[cfg(not(target_os = "linux"))]

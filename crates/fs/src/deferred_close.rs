@@ -13,7 +13,7 @@ use std::time::Duration;
 use std::{mem, thread};
 
 /// Beyond these, whoever has replaced a file closes it: the disk is slower than the writers.
-const MOST: u64 = 32;
+const MAX_PENDING: u64 = 32;
 /// The thread ends when it has had nothing to do for this long.
 const IDLE: Duration = Duration::from_secs(10);
 /// How long a write that finds no space waits for what is being closed.
@@ -35,7 +35,7 @@ static CLOSED: Condvar = Condvar::new();
 /// Closes a file that has lost its name, soon.
 pub(crate) fn close_later(file: File) {
     let mut closing = closing();
-    if closing.brought - closing.closed >= MOST {
+    if closing.brought - closing.closed >= MAX_PENDING {
         return;
     }
     if !closing.has_thread {

@@ -79,7 +79,7 @@ struct Placer<'a> {
 
 /// A hunk that is being placed.
 #[derive(Clone, Copy)]
-struct Sought<'h> {
+struct HunkSearch<'h> {
     hunk: &'h Hunk<'h>,
     body: &'h [BodyLine<'h>],
     /// How many lines of it must be in the file.
@@ -91,7 +91,7 @@ struct Sought<'h> {
     limit: usize,
 }
 
-impl Sought<'_> {
+impl HunkSearch<'_> {
     /// `near` as an index, if the hunk has room there and is not before `floor`.
     fn near(&self, floor: usize) -> Option<usize> {
         let near = usize::try_from(self.near).ok()?;
@@ -116,7 +116,7 @@ impl<'a> Placer<'a> {
         at_end: Option<usize>,
     ) -> Result<Placement, PatchError> {
         let body = self.patch.body(hunk);
-        let whole = self.sought(hunk, body);
+        let whole = self.search_for(hunk, body);
         if hunk.problem.is_some() && at_end.is_none() {
             return self.only(whole);
         }
@@ -130,54 +130,58 @@ impl<'a> Placer<'a> {
         // after the patch. Whatever fits where the header says is right.
         let blank = body.iter().rev().take_while(|line| line.bare).count();
         let trimmed = (last && blank > 0)
-            .then(|| self.sought(hunk, body.get(..body.len() - blank).unwrap_or_default()))
+            .then(|| self.search_for(hunk, body.get(..body.len() - blank).unwrap_or_default()))
             .filter(|trimmed| trimmed.old > 0);
-        for sought in [Some(whole), trimmed].into_iter().flatten() {
-            if let Some(at) = self.exact(sought)? {
-                return Ok(Placement { at, dropped: body.len() - sought.body.len() });
+        for search in [Some(whole), trimmed].into_iter().flatten() {
+            if let Some(at) = self.exact(search)? {
+                return Ok(Placement { at, dropped: body.len() - search.body.len() });
             }
         }
-        for sought in [Some(whole), trimmed].into_iter().flatten() {
-            if let Some(at) = self.nearest(sought, self.floor, sought.limit)? {
-                return Ok(Placement { at, dropped: body.len() - sought.body.len() });
+        for search in [Some(whole), trimmed].into_iter().flatten() {
+            if let Some(at) = self.nearest(search, self.floor, search.limit)? {
+                return Ok(Placement { at, dropped: body.len() - search.body.len() });
             }
         }
-        Err(self.misfit(trimmed.unwrap_or(whole)))
+        Err(self.mismatch(trimmed.unwrap_or(whole)))
     }
 
     /// The one place that fits a hunk whose header is wrong. Blank lines at its end may be context whose
     /// space was lost, or stand after the hunk.
-    fn only(&mut self, whole: Sought<'a>) -> Result<Placement, PatchError> {
+    fn only(&mut self, whole: HunkSearch<'a>) -> Result<Placement, PatchError> {
         let body = whole.body;
         let blank = body.iter().rev().take_while(|line| line.bare).count();
-        let trimmed = self.sought(whole.hunk, body.get(..body.len() - blank).unwrap_or_default());
+        let trimmed =
+            self.search_for(whole.hunk, body.get(..body.len() - blank).unwrap_or_default());
         let floor = i64::try_from(self.floor).unwrap_or(i64::MAX);
         let is_numbered = whole.hunk.problem != Some(HeaderProblem::NoNumbers);
-        let near = |sought: Sought<'a>| {
-            if is_numbered { sought } else { Sought { near: floor, ..sought } }
+        let near = |search: HunkSearch<'a>| {
+            if is_numbered { search } else { HunkSearch { near: floor, ..search } }
         };
-        for sought in [whole, trimmed] {
-            let hunk = sought.hunk.number;
-            match self.places(sought)? {
+        for search in [whole, trimmed] {
+            let hunk = search.hunk.number;
+            match self.places(search)? {
                 (None, _) => {}
                 (Some(at), None) => {
-                    return Ok(Placement { at, dropped: body.len() - sought.body.len() });
+                    return Ok(Placement { at, dropped: body.len() - search.body.len() });
                 }
                 (Some(first), Some(second)) => {
-                    let header = sought.header();
+                    let header = search.header();
                     let (first, second) = (first + 1, second + 1);
                     return Err(PatchError::SeveralPlaces { hunk, header, first, second });
                 }
             }
         }
-        Err(self.misfit(near(trimmed)))
+        Err(self.mismatch(near(trimmed)))
     }
 
     /// The first two places that fit, behind the hunks above.
-    fn places(&mut self, sought: Sought<'a>) -> Result<(Option<usize>, Option<usize>), PatchError> {
-        let Some(high) = sought.limit.checked_sub(sought.old) else { return Ok((None, None)) };
+    fn places(
+        &mut self,
+        search: HunkSearch<'a>,
+    ) -> Result<(Option<usize>, Option<usize>), PatchError> {
+        let Some(high) = search.limit.checked_sub(search.old) else { return Ok((None, None)) };
         let mut found = (self.floor..=high).filter_map(|at| {
-            let compared = old_lines(sought.body)
+            let compared = old_lines(search.body)
                 .zip(at..)
                 .take_while(|(line, at)| fits(self.file, std::slice::from_ref(*line), *at));
             let compared = compared.count();
@@ -186,13 +190,13 @@ impl<'a> Placer<'a> {
                 Some(left) => self.work = left,
                 None => return Some(None),
             }
-            (compared == sought.old).then_some(Some(at))
+            (compared == search.old).then_some(Some(at))
         });
         let (first, second) = (found.next(), found.next());
         drop(found);
         match (first, second) {
             (Some(None), _) | (_, Some(None)) => {
-                Err(PatchError::TooRepetitive { hunk: sought.hunk.number, header: sought.header() })
+                Err(PatchError::TooRepetitive { hunk: search.hunk.number, header: search.header() })
             }
             (first, second) => Ok((first.flatten(), second.flatten())),
         }
@@ -201,12 +205,12 @@ impl<'a> Placer<'a> {
     /// A hunk without old lines goes where its header says: nothing else shows its place.
     fn insertion(
         &self,
-        sought: Sought<'_>,
+        search: HunkSearch<'_>,
         at_end: Option<usize>,
     ) -> Result<Placement, PatchError> {
-        let (hunk, header, lines) = (sought.hunk.number, sought.header(), self.file.len());
-        let Some(at) = usize::try_from(sought.near).ok().filter(|&at| at <= lines) else {
-            let after = u64::try_from(sought.near).unwrap_or(0);
+        let (hunk, header, lines) = (search.hunk.number, search.header(), self.file.len());
+        let Some(at) = usize::try_from(search.near).ok().filter(|&at| at <= lines) else {
+            let after = u64::try_from(search.near).unwrap_or(0);
             return Err(PatchError::InsertionOutside { hunk, header, after, lines });
         };
         if at < self.floor {
@@ -221,39 +225,43 @@ impl<'a> Placer<'a> {
     }
 
     /// A hunk that says its last line is the last of the file has one place.
-    fn at_end(&mut self, sought: Sought<'a>, patch_line: usize) -> Result<Placement, PatchError> {
+    fn at_end(
+        &mut self,
+        search: HunkSearch<'a>,
+        patch_line: usize,
+    ) -> Result<Placement, PatchError> {
         let lines = self.file.len();
-        let sought = Sought { limit: lines, ..sought };
-        let at = lines.checked_sub(sought.old).filter(|&at| fits(self.file, sought.body, at));
+        let search = HunkSearch { limit: lines, ..search };
+        let at = lines.checked_sub(search.old).filter(|&at| fits(self.file, search.body, at));
         match at {
             Some(at) if at >= self.floor => return Ok(Placement { at, dropped: 0 }),
-            Some(_) => return Err(self.misfit(sought)),
+            Some(_) => return Err(self.mismatch(search)),
             None => {}
         }
-        let line = match self.exact(sought)? {
+        let line = match self.exact(search)? {
             Some(at) => at,
-            None => match self.nearest(sought, self.floor, lines)? {
+            None => match self.nearest(search, self.floor, lines)? {
                 Some(at) => at,
-                None => return Err(self.misfit(sought)),
+                None => return Err(self.mismatch(search)),
             },
         };
-        let hunk = sought.hunk.number;
+        let hunk = search.hunk.number;
         Err(PatchError::NotAtEnd { hunk, patch_line, line: line + 1, lines })
     }
 
     /// Whether the hunk is where its header says.
-    fn exact(&self, sought: Sought<'_>) -> Result<Option<usize>, PatchError> {
-        if let Some(near) = sought.near(self.floor) {
-            return Ok(fits(self.file, sought.body, near).then_some(near));
+    fn exact(&self, search: HunkSearch<'_>) -> Result<Option<usize>, PatchError> {
+        if let Some(near) = search.near(self.floor) {
+            return Ok(fits(self.file, search.body, near).then_some(near));
         }
         // It may be where the header says and yet too late for it. Headers that all name one line
         // are no evidence of that: they were not counted at all.
-        match sought.near(0) {
+        match search.near(0) {
             Some(near)
-                if self.previous != Some(sought.hunk.ranges.old_start)
-                    && fits(self.file, sought.body, near) =>
+                if self.previous != Some(search.hunk.ranges.old_start)
+                    && fits(self.file, search.body, near) =>
             {
-                Err(self.out_of_order(sought, near))
+                Err(self.out_of_order(search, near))
             }
             _ => Ok(None),
         }
@@ -262,29 +270,29 @@ impl<'a> Placer<'a> {
     /// The nearest fit that begins at `floor` or later and ends before `limit`.
     fn nearest(
         &mut self,
-        sought: Sought<'a>,
+        search: HunkSearch<'a>,
         floor: usize,
         limit: usize,
     ) -> Result<Option<usize>, PatchError> {
-        let Some(high) = limit.checked_sub(sought.old).filter(|&high| floor <= high) else {
+        let Some(high) = limit.checked_sub(search.old).filter(|&high| floor <= high) else {
             return Ok(None);
         };
-        let found = match self.nearby(sought, floor, high) {
+        let found = match self.nearby(search, floor, high) {
             Nearest::None => {
                 let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
-                let wanted = index.wanted(self.seen, sought.old);
-                index.nearest(wanted, floor..=high, sought.near, &mut self.work)
+                let wanted = index.wanted(self.seen, search.old);
+                index.nearest(wanted, floor..=high, search.near, &mut self.work)
             }
             found => found,
         };
-        let (hunk, header) = (sought.hunk.number, || sought.header());
+        let (hunk, header) = (search.hunk.number, || search.header());
         match found {
             Nearest::None => Ok(None),
             Nearest::One(at) => Ok(Some(at)),
             Nearest::Two(first, second) => Err(PatchError::Ambiguous {
                 hunk,
                 header: header(),
-                near: sought.near_line(),
+                near: search.near_line(),
                 first: first + 1,
                 second: second + 1,
             }),
@@ -293,14 +301,14 @@ impl<'a> Placer<'a> {
     }
 
     /// The first few steps of the search, which are cheap without an index.
-    fn nearby(&self, sought: Sought<'_>, floor: usize, high: usize) -> Nearest {
+    fn nearby(&self, search: HunkSearch<'_>, floor: usize, high: usize) -> Nearest {
         let fit = |at: Option<i64>| {
             at.and_then(|at| usize::try_from(at).ok())
-                .filter(|at| (floor..=high).contains(at) && fits(self.file, sought.body, *at))
+                .filter(|at| (floor..=high).contains(at) && fits(self.file, search.body, *at))
         };
         for distance in 0..=NEARBY {
-            let before = fit(sought.near.checked_sub(distance));
-            let after = fit(sought.near.checked_add(distance)).filter(|_| distance > 0);
+            let before = fit(search.near.checked_sub(distance));
+            let after = fit(search.near.checked_add(distance)).filter(|_| distance > 0);
             match (before, after) {
                 (Some(before), Some(after)) => return Nearest::Two(before, after),
                 (Some(at), None) | (None, Some(at)) => return Nearest::One(at),
@@ -311,34 +319,34 @@ impl<'a> Placer<'a> {
     }
 
     /// Why a hunk has no place.
-    fn misfit(&mut self, sought: Sought<'a>) -> PatchError {
+    fn mismatch(&mut self, search: HunkSearch<'a>) -> PatchError {
         if let Some(high) = self.floor.checked_sub(1) {
-            let limit = (high + sought.old).min(sought.limit);
-            match self.nearest(sought, 0, limit) {
-                Ok(Some(at)) => return self.out_of_order(sought, at),
+            let limit = (high + search.old).min(search.limit);
+            match self.nearest(search, 0, limit) {
+                Ok(Some(at)) => return self.out_of_order(search, at),
                 Err(PatchError::Ambiguous { first, .. }) => {
-                    return self.out_of_order(sought, first.saturating_sub(1));
+                    return self.out_of_order(search, first.saturating_sub(1));
                 }
                 _ => {}
             }
         }
         let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
-        let wanted = index.wanted(self.seen, sought.old);
-        let near = usize::try_from(sought.near).unwrap_or(0).min(self.file.len());
+        let wanted = index.wanted(self.seen, search.old);
+        let near = usize::try_from(search.near).unwrap_or(0).min(self.file.len());
         let at = index.most_alike(wanted, near);
         PatchError::StaleContext(Box::new(Stale::new(
             self.file,
-            sought.hunk,
-            sought.body,
+            search.hunk,
+            search.body,
             near,
             at,
         )))
     }
 
-    fn out_of_order(&self, sought: Sought<'_>, at: usize) -> PatchError {
+    fn out_of_order(&self, search: HunkSearch<'_>, at: usize) -> PatchError {
         PatchError::OutOfOrder {
-            hunk: sought.hunk.number,
-            header: sought.header(),
+            hunk: search.hunk.number,
+            header: search.header(),
             line: at + 1,
             end: self.floor,
         }
@@ -360,10 +368,10 @@ impl<'a> Placer<'a> {
         self.previous = Some(hunk.ranges.old_start);
     }
 
-    fn sought(&self, hunk: &'a Hunk<'a>, body: &'a [BodyLine<'a>]) -> Sought<'a> {
+    fn search_for(&self, hunk: &'a Hunk<'a>, body: &'a [BodyLine<'a>]) -> HunkSearch<'a> {
         let blank_last =
             body.last().is_some_and(|line| line.sign == Sign::Context && line.text.is_empty());
-        Sought {
+        HunkSearch {
             hunk,
             body,
             old: old_lines(body).count(),
