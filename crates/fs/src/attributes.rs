@@ -1,4 +1,4 @@
-//! What a file keeps when its bytes are replaced: mode, owner, extended attributes.
+//! The attributes that a file keeps when its bytes are replaced: mode, owner, extended attributes.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -9,11 +9,11 @@ use rustix::process::{Gid, Uid};
 
 use crate::Refusal;
 
-/// Attributes that the kernel or a security module assigns to a new file by itself, and that a
-/// process without privilege may not set: keeping them is tried, failing to is no error.
+/// Attributes that the kernel or a security module assigns to a new file, and that an unprivileged
+/// process may not set. Failing to copy them is not an error.
 const ASSIGNED: [&[u8]; 2] = [b"security.", b"trusted."];
 
-/// Copies mode, owner and extended attributes of `old` (of which `stat` was taken) onto `new`.
+/// Copies mode, owner and extended attributes of `old`, whose status is `stat`, to `new`.
 ///
 /// Without `old` there are no extended attributes to copy.
 pub(crate) fn carry_over(
@@ -21,8 +21,8 @@ pub(crate) fn carry_over(
     stat: &rustix::fs::Stat,
     new: &File,
 ) -> Result<(), (Refusal, Errno)> {
-    // A directory with a default access list gives it to every file made in it. The old file may
-    // not have had it, and it must be gone before the mode opens the list's mask.
+    // A directory with a default access list passes it on to every new file. The old file may not
+    // have had one, and it must be gone before the mode opens the list's mask.
     remove_inherited(new).map_err(|errno| (Refusal::AttributesNotKeepable, errno))?;
     let fresh = rustix::fs::fstat(new).map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
     if (fresh.st_uid, fresh.st_gid) != (stat.st_uid, stat.st_gid) {
@@ -33,13 +33,13 @@ pub(crate) fn carry_over(
     // After the owner: changing the owner clears the set-id bits.
     set_mode(stat, new).map_err(|errno| (Refusal::OwnerNotKeepable, errno))?;
     match old {
-        // After the mode: an access list holds the mode's bits too and has the last word.
+        // After the mode: an access list contains the mode's bits too and overrides them.
         Some(old) => copy_xattrs(old, new).map_err(|errno| (Refusal::AttributesNotKeepable, errno)),
         None => Ok(()),
     }
 }
 
-/// Gives back the set-id bits, which writing takes from a file unless a privileged user writes.
+/// Restores the set-id bits, which writing clears unless a privileged user writes.
 pub(crate) fn restore_set_id(stat: &rustix::fs::Stat, new: &File) -> Result<(), Errno> {
     if stat.st_mode & 0o6000 == 0 { Ok(()) } else { set_mode(stat, new) }
 }
@@ -48,9 +48,8 @@ fn set_mode(stat: &rustix::fs::Stat, new: &File) -> Result<(), Errno> {
     rustix::fs::fchmod(new, Mode::from_raw_mode(stat.st_mode & 0o7777))
 }
 
-/// Asks whether a file that may be written but not read has attributes that would be lost. Their
-/// names are no secret to whoever may reach the file, but the descriptor that tells them cannot be
-/// asked directly.
+/// Whether a file that may be written but not read has attributes that would be lost. Whoever can
+/// reach the file may see their names, but the descriptor cannot be used to list them directly.
 #[cfg(target_os = "linux")]
 pub(crate) fn none_beyond_reading(place: std::os::fd::BorrowedFd<'_>) -> Result<bool, Errno> {
     use std::os::fd::AsRawFd;
@@ -90,7 +89,7 @@ fn names_in(list: &[u8]) -> impl Iterator<Item = &CStr> {
     list.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
 }
 
-/// The list of names that `ask` fills in.
+/// The names that `list` fills in.
 fn listed(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
     let mut names = vec![0; 256];
     loop {
@@ -100,7 +99,7 @@ fn listed(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<
                 return Ok(names);
             }
             Err(Errno::RANGE) if names.len() < (1 << 20) => names = vec![0; names.len() * 4],
-            // A file system without attributes has none to keep.
+            // A file system without attributes has none to copy.
             Err(Errno::NOTSUP) => return Ok(Vec::new()),
             Err(errno) => return Err(errno),
         }
@@ -116,7 +115,7 @@ fn copy_xattr(old: &File, new: &File, name: &CStr) -> Result<(), Errno> {
                 return rustix::fs::fsetxattr(new, name, value, XattrFlags::empty());
             }
             Err(Errno::RANGE) if value.len() < (1 << 20) => value = vec![0; value.len() * 4],
-            // Removed in between: nothing to keep.
+            // Removed in between, so there is nothing to copy.
             Err(Errno::NODATA) => return Ok(()),
             Err(errno) => return Err(errno),
         }

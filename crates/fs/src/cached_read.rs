@@ -1,16 +1,16 @@
-//! Reading what is in memory already, without waiting for anything.
+//! Reads what the kernel has in memory, without waiting.
 //!
-//! A file that the kernel has in its caches is read in less time than it takes to hand the work to
-//! another thread. Every step here is one the kernel itself gives up rather than wait: resolving the
-//! path (`RESOLVE_CACHED`) and reading (`RWF_NOWAIT`). A disk or a server that does not answer is met
-//! by the ordinary way, on a thread that may wait.
+//! The kernel can serve a file from its caches faster than this process can hand the work to
+//! another thread. Each step here makes the kernel give up rather than wait: `RESOLVE_CACHED` for
+//! the path and `RWF_NOWAIT` for the bytes. A disk or a server that does not answer is left to the
+//! ordinary way, on a thread that may wait.
 
 use crate::Granted;
 
-/// Gives `take` the bytes of the regular file at `path` below the directory `root`, at most `limit` of
-/// them, when nothing has to be waited for.
+/// Calls `take` with the bytes of the regular file at `path` below the directory `root`, at most
+/// `limit` of them, if that needs no waiting.
 ///
-/// `None` says nothing about the file: [`read()`](crate::read()) it, which also words what is wrong.
+/// `None` says nothing about the file. [`read()`](crate::read()) it for the bytes or the error.
 #[must_use]
 pub fn try_read_cached<T>(
     root: &Granted,
@@ -40,11 +40,11 @@ pub(crate) mod linux {
     use crate::open::{Identity, READ};
     use crate::{FileKind, Granted, path, reserved};
 
-    /// More takes so long to copy that another thread is the better place for it.
+    /// Copying more takes so long that another thread should do it.
     pub(crate) const MAX_BYTES: u64 = 256 << 10;
 
-    /// Filesystems of this machine that open a file without asking anybody. Others (FUSE, NFS, an
-    /// overlay over one of them) may wait when a file is opened, whatever their caches hold.
+    /// Local file systems, on which opening a file sends no request. Others (FUSE, NFS, an overlay
+    /// over one of them) may wait when a file is opened, whatever they have cached.
     const LOCAL: [u64; 5] = [
         0xef53,      // ext2, ext3, ext4
         0x5846_5342, // XFS
@@ -54,7 +54,7 @@ pub(crate) mod linux {
     ];
 
     thread_local! {
-        /// Where files are read to: memory of its own would have to be made ready for each of them.
+        /// Reused for every file, because fresh memory would have to be zeroed for each.
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
 
@@ -70,9 +70,9 @@ pub(crate) mod linux {
             absolute => path::below(absolute, root.given())?,
         };
         let root = root.try_open_cached()?;
-        // What else is mounted below is another filesystem.
+        // Whatever is mounted below may be another kind of file system.
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-        // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
+        // Checked before it is opened: opening a device can act on it, and a FIFO can wait.
         let place = open(root.as_fd(), &relative, OFlags::PATH | OFlags::CLOEXEC, inside)?;
         let seen = regular(&place)?;
         if !is_local(&place, &seen)? {
@@ -81,7 +81,7 @@ pub(crate) mod linux {
         let bytes =
             u64::try_from(seen.st_size).ok().filter(|bytes| *bytes <= limit.min(MAX_BYTES))?;
         let file = open(root.as_fd(), &relative, READ, inside)?;
-        // Another one since then would have to be looked at anew.
+        // A file that was replaced since the check would need another check.
         let found = regular_open(file)?;
         if Identity::of(&found.1) != Identity::of(&seen) {
             return None;
@@ -89,7 +89,7 @@ pub(crate) mod linux {
         let (file, _) = found;
         let bytes = usize::try_from(bytes).ok()?;
         BUFFER.with(|buffer| {
-            // Somebody who reads another file while being given this one takes the ordinary way.
+            // If `take` reads another file, that one takes the ordinary way.
             let mut buffer = buffer.try_borrow_mut().ok()?;
             whole(&file, bytes, &mut buffer).map(take)
         })
@@ -106,8 +106,8 @@ pub(crate) mod linux {
     }
 
     thread_local! {
-        /// The disk that was found to be local last. Only disks have a number that says so for
-        /// good: others are given to whatever is mounted next.
+        /// The device that was last found to be local. Only a disk has a number that stays with it;
+        /// other numbers are reused for the next mount.
         static LOCAL_DISK: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
@@ -144,13 +144,13 @@ pub(crate) mod linux {
         FileKind::of(&stat).is_none().then_some((file, stat))
     }
 
-    /// All of a file of so many bytes; `None` when it has become another length meanwhile.
+    /// Reads a file of `bytes` bytes. `None` if its length has changed.
     pub(crate) fn whole<'b>(
         file: &OwnedFd,
         bytes: usize,
         buffer: &'b mut Vec<u8>,
     ) -> Option<&'b [u8]> {
-        // One more, to see the end.
+        // One more byte, to see the end.
         if buffer.len() <= bytes {
             let missing = bytes + 1 - buffer.len();
             buffer.try_reserve_exact(missing).ok()?;

@@ -1,87 +1,87 @@
-//! Files that have been replaced are closed when nobody waits for it.
+//! Closes replaced files on a thread of its own.
 //!
-//! With its last descriptor a file without a name gives its space back, and a file system may first
-//! wait for the disk: on ext4 the close takes a third of the time of a whole write, and most of it
-//! where the file before was written just now. So a thread of their own closes them.
+//! Closing the last descriptor of an unlinked file frees its space, and the file system may first
+//! wait for the disk. On ext4 the close takes a third of the time of a whole write, and most of it
+//! if the old file was written just before.
 //!
-//! Space that is not given back yet is missing to the next write. One that finds none waits for the
-//! closes that are on their way, and tries again.
+//! Space that is not freed yet is missing for the next write. A write that finds none waits for the
+//! pending closes and tries again.
 
 use std::fs::File;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{mem, thread};
 
-/// Beyond these, whoever has replaced a file closes it: the disk is slower than the writers.
+/// Beyond this many, the writer closes the file itself: the disk is slower than the writers.
 const MAX_PENDING: u64 = 32;
-/// The thread ends when it has had nothing to do for this long.
+/// The thread ends after this long without work.
 const IDLE: Duration = Duration::from_secs(10);
-/// How long a write that finds no space waits for what is being closed.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a write without space waits for pending closes.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
-struct Closing {
+struct CloseQueue {
     files: Vec<File>,
-    /// How many there have been, and how many of them are closed. They are closed in turn.
-    brought: u64,
+    /// The number of files added so far, and the number closed. They are closed in order.
+    added: u64,
     closed: u64,
     has_thread: bool,
 }
 
-static CLOSING: Mutex<Closing> =
-    Mutex::new(Closing { files: Vec::new(), brought: 0, closed: 0, has_thread: false });
-static BROUGHT: Condvar = Condvar::new();
+static QUEUE: Mutex<CloseQueue> =
+    Mutex::new(CloseQueue { files: Vec::new(), added: 0, closed: 0, has_thread: false });
+static ADDED: Condvar = Condvar::new();
 static CLOSED: Condvar = Condvar::new();
 
-/// Closes a file that has lost its name, soon.
+/// Closes an unlinked file soon.
 pub(crate) fn close_later(file: File) {
-    let mut closing = closing();
-    if closing.brought - closing.closed >= MAX_PENDING {
+    let mut queue = queue();
+    if queue.added - queue.closed >= MAX_PENDING {
         return;
     }
-    if !closing.has_thread {
+    if !queue.has_thread {
         let builder = thread::Builder::new().name("toolwright-close".to_owned());
-        // A small stack: there is nothing on it.
-        closing.has_thread = builder.stack_size(64 << 10).spawn(close).is_ok();
+        // The thread needs little stack.
+        queue.has_thread = builder.stack_size(64 << 10).spawn(close).is_ok();
     }
-    if closing.has_thread {
-        closing.files.push(file);
-        closing.brought += 1;
-        BROUGHT.notify_one();
+    if queue.has_thread {
+        queue.files.push(file);
+        queue.added += 1;
+        ADDED.notify_one();
     }
 }
 
-/// Waits until what is being closed now is closed; others may bring more meanwhile. False when that was
-/// nothing, and has made no room.
+/// Waits until the files that are pending now are closed. Returns false if there were none, so that
+/// no space was freed.
 pub(crate) fn wait_for_space() -> bool {
-    let closing = closing();
-    let last = closing.brought;
-    if closing.closed == last {
+    let queue = queue();
+    let last = queue.added;
+    if queue.closed == last {
         return false;
     }
-    let waited = CLOSED.wait_timeout_while(closing, PATIENCE, |closing| closing.closed < last);
-    let (closing, _) = waited.unwrap_or_else(PoisonError::into_inner);
-    closing.closed >= last
+    let waited = CLOSED.wait_timeout_while(queue, MAX_WAIT, |queue| queue.closed < last);
+    let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    queue.closed >= last
 }
 
 fn close() {
-    let mut closing = closing();
+    let mut queue = queue();
     loop {
-        let waited = BROUGHT.wait_timeout_while(closing, IDLE, |closing| closing.files.is_empty());
-        closing = waited.unwrap_or_else(PoisonError::into_inner).0;
-        let files = mem::take(&mut closing.files);
+        let waited = ADDED.wait_timeout_while(queue, IDLE, |queue| queue.files.is_empty());
+        queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let files = mem::take(&mut queue.files);
         if files.is_empty() {
-            closing.has_thread = false;
+            queue.has_thread = false;
             return;
         }
-        drop(closing);
+        drop(queue);
         let count = files.len() as u64;
         drop(files);
-        closing = self::closing();
-        closing.closed += count;
+        queue = self::queue();
+        queue.closed += count;
         CLOSED.notify_all();
     }
 }
 
-fn closing() -> MutexGuard<'static, Closing> {
-    CLOSING.lock().unwrap_or_else(PoisonError::into_inner)
+fn queue() -> MutexGuard<'static, CloseQueue> {
+    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! The system's errors in words.
+//! System errors as text.
 
 use std::io;
 
 use rustix::io::Errno;
 
-/// Name and words of a system error, such as `ENOSPC: no space left on device`.
+/// The name and the text of a system error, such as `ENOSPC: no space left on device`.
 pub(crate) fn reason_of(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(errno) => match errno_name(errno) {
@@ -15,7 +15,7 @@ pub(crate) fn reason_of(error: &io::Error) -> String {
     }
 }
 
-/// The system's words without the `(os error N)` that `io::Error` appends.
+/// The system's text without the `(os error N)` that `io::Error` appends.
 fn words_of(errno: Errno) -> String {
     let text = io::Error::from(errno).to_string();
     match text.split_once(" (os error") {

@@ -1,6 +1,6 @@
-//! What a path can name.
+//! The kinds of file that a path can name.
 
-/// What a path named instead of a regular file.
+/// The kind of a file that is not a regular one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A directory.
@@ -13,12 +13,12 @@ pub enum FileKind {
     Device,
     /// A symbolic link that could not be followed.
     Symlink,
-    /// Anything else the file system may hold.
+    /// Any other kind.
     Other,
 }
 
 impl FileKind {
-    /// The word used in messages.
+    /// The words for messages.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
-//! One call at a time for one file: twenty edits of the same file made at once all land.
+//! Lets one call at a time change a file, so twenty concurrent edits of the same file all succeed.
 //!
-//! The queue is of this process. Between processes the conflict check protects an edit.
+//! The queue covers this process. Between processes the conflict check protects an edit.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,58 +12,57 @@ use crate::FsError;
 use crate::cancel::checkpoint;
 use crate::open::Identity;
 
-/// A name in a directory, whatever path led there.
+/// A name in a directory, whatever path led to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) directory: Identity,
     pub(crate) name: OsString,
 }
 
-/// Turns are given in the order of arrival.
+/// Calls get their turn in the order of arrival.
 #[derive(Debug, Default)]
-struct Queue {
-    next_ticket: u64,
+struct Waiters {
+    next_number: u64,
     waiting: std::collections::VecDeque<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Lane {
-    queue: Mutex<Queue>,
-    moved: Condvar,
+struct FileQueue {
+    waiters: Mutex<Waiters>,
+    advanced: Condvar,
 }
 
-static LANES: LazyLock<Mutex<HashMap<Key, Arc<Lane>>>> = LazyLock::new(Mutex::default);
+static QUEUES: LazyLock<Mutex<HashMap<Key, Arc<FileQueue>>>> = LazyLock::new(Mutex::default);
 
-/// How long a waiting call sleeps between two looks at its cancel flag.
+/// How often a waiting call checks its cancel flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A turn on one file; dropping it lets the next call in.
+/// A call's turn on a file. Dropping it lets the next call in.
 #[derive(Debug)]
 pub(crate) struct Turn {
     key: Key,
-    lane: Arc<Lane>,
-    ticket: u64,
+    queue: Arc<FileQueue>,
+    number: u64,
 }
 
 impl Turn {
-    /// Waits for the calls before this one, at most `limit` and not after a cancel.
+    /// Waits for the earlier calls, at most `limit`, and ends when cancelled.
     pub(crate) fn wait(
         key: Key,
         display_path: &str,
         limit: Duration,
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
-        // The ticket is taken under the map's lock, so that a lane is never removed between being
-        // found and being joined.
+        // Joins under the lock of the map, so that the queue is not readvanced before it is joined.
         let turn = {
-            let mut lanes = unpoisoned(&LANES);
-            let lane = Arc::clone(lanes.entry(key.clone()).or_default());
-            let ticket = unpoisoned(&lane.queue).join();
-            Self { key, lane, ticket }
+            let mut queues = unpoisoned(&QUEUES);
+            let queue = Arc::clone(queues.entry(key.clone()).or_default());
+            let number = unpoisoned(&queue.waiters).join();
+            Self { key, queue, number }
         };
         let started = Instant::now();
-        let mut queue = unpoisoned(&turn.lane.queue);
-        while queue.waiting.front() != Some(&turn.ticket) {
+        let mut waiters = unpoisoned(&turn.queue.waiters);
+        while waiters.waiting.front() != Some(&turn.number) {
             let waited = started.elapsed();
             let refused = if waited >= limit {
                 Err(FsError::Busy { path: display_path.to_owned(), waited })
@@ -71,45 +70,41 @@ impl Turn {
                 checkpoint(cancel)
             };
             if let Err(error) = refused {
-                drop(queue);
-                return Err(error); // dropping `turn` gives the place in the queue back
+                drop(waiters);
+                return Err(error); // dropping `turn` leaves the queue
             }
-            queue = turn
-                .lane
-                .moved
-                .wait_timeout(queue, POLL_INTERVAL)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            let woken = turn.queue.advanced.wait_timeout(waiters, POLL_INTERVAL);
+            waiters = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        drop(queue);
+        drop(waiters);
         Ok(turn)
     }
 }
 
-impl Queue {
+impl Waiters {
     fn join(&mut self) -> u64 {
-        let ticket = self.next_ticket;
-        self.next_ticket += 1;
-        self.waiting.push_back(ticket);
-        ticket
+        let number = self.next_number;
+        self.next_number += 1;
+        self.waiting.push_back(number);
+        number
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut lanes = unpoisoned(&LANES);
-        let mut queue = unpoisoned(&self.lane.queue);
-        queue.waiting.retain(|ticket| *ticket != self.ticket);
-        if queue.waiting.is_empty() {
-            lanes.remove(&self.key);
+        let mut queues = unpoisoned(&QUEUES);
+        let mut waiters = unpoisoned(&self.queue.waiters);
+        waiters.waiting.retain(|number| *number != self.number);
+        if waiters.waiting.is_empty() {
+            queues.remove(&self.key);
         } else {
-            self.lane.moved.notify_all();
+            self.queue.advanced.notify_all();
         }
     }
 }
 
-/// The guarded data stay consistent through a panic (every change is one call), so a poisoned lock
-/// is as good as any other.
+/// Every change of the guarded data is a single call, so they are consistent even in a poisoned
+/// lock.
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

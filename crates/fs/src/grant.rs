@@ -1,8 +1,8 @@
 //! Directories that are granted for longer than one call.
 //!
-//! A host grants a directory by its name. Whoever can write the directory around it can put another
-//! one, or a link, in its place. So what was granted is identified when it is granted, and each use
-//! compares: the directory is the same, or it is refused with [`FsError::RootChanged`].
+//! A host grants a directory by its name. Any process that can write the directory around it can
+//! replace it by another one or by a link. So the grant identifies the directory once, and each use
+//! compares: the directory is the same, or the use fails with [`FsError::RootChanged`].
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -15,27 +15,28 @@ use crate::location::name_of;
 use crate::root::O_PATH;
 use crate::{FileIdentity, FsError, Resolver, Root, path};
 
-/// Whether a directory is kept open between its uses.
+/// Whether a grant keeps its directory open between uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keeping {
-    /// It is, while there is room: as long as it is open, its number is given to no other file, and
-    /// using it takes fewer system calls. Those who grant the same directory share one descriptor.
+    /// It does, while the process may keep more open. An open directory's inode number is not
+    /// reused, and using it takes fewer system calls. Grants of the same directory share one
+    /// descriptor.
     #[default]
     Open,
-    /// It is not: for directories of which there are many, each of its own.
+    /// It does not: for a host that grants many different directories.
     Closed,
 }
 
-/// What has become of a directory that was granted.
+/// How a granted directory has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {
-    /// Nothing is at its path any more.
+    /// There is nothing at its path any more.
     Gone,
     /// Another directory is there.
     Directory,
     /// A link, which leads elsewhere.
     Link,
-    /// Something else than a directory.
+    /// Something other than a directory is there.
     File,
 }
 
@@ -50,16 +51,16 @@ impl Replaced {
     }
 }
 
-/// How many directories are kept open in a process.
+/// The most directories that a process keeps open.
 const MAX_OPEN: usize = 64;
 
-/// Those that are.
+/// The directories that are open.
 static OPEN: Mutex<Vec<(FileIdentity, Weak<OwnedFd>)>> = Mutex::new(Vec::new());
 
 /// A directory that was granted by name.
 ///
-/// It is identified when it is first used, or before: by [`identify`](Self::identify), or by somebody
-/// who looked at it for its number alone ([`seen`](Self::seen)).
+/// It is identified on its first use, by [`identify`](Self::identify), or by a caller that has only
+/// looked at its numbers ([`seen`](Self::seen)).
 #[derive(Debug)]
 pub struct Granted {
     name: String,
@@ -72,82 +73,83 @@ pub struct Granted {
 #[derive(Debug)]
 struct Found {
     identity: FileIdentity,
-    /// Where it lies, without links.
+    /// Its real path.
     real: PathBuf,
     open: Option<Arc<OwnedFd>>,
-    /// It is on a file system that answers without asking anybody.
+    /// It is on a file system that sends no request to open a file.
     is_local: bool,
 }
 
 impl Granted {
-    /// The directory that is at `given` (absolute) when it is first used. `name` is that of the grant:
-    /// `rootDir`, `sandbox.writableRoots[1]`.
+    /// The directory that is at `given` (absolute) when it is first used. `name` is the name of the
+    /// grant: `rootDir`, `sandbox.writableRoots[1]`.
     #[must_use]
     pub fn new(name: impl Into<String>, given: impl Into<PathBuf>) -> Self {
         let (name, given) = (name.into(), given.into());
         Self { name, given, seen: None, keeping: Keeping::Open, found: OnceLock::new() }
     }
 
-    /// The directory has these numbers of device and inode, or is not the one that is meant.
+    /// Requires these numbers of device and inode.
     #[must_use]
     pub fn seen(mut self, seen: Option<(u64, u64)>) -> Self {
         self.seen = seen;
         self
     }
 
-    /// Whether it is kept open.
+    /// Whether to keep it open.
     #[must_use]
     pub fn keeping(mut self, keeping: Keeping) -> Self {
         self.keeping = keeping;
         self
     }
 
-    /// Which grant it is.
+    /// The name of the grant.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its path as the host gave it.
+    /// Its path as the host wrote it.
     #[must_use]
     pub fn given(&self) -> &Path {
         &self.given
     }
 
-    /// Finds out which directory it is, if that is not known. Says nothing about one that is known.
+    /// Identifies the directory unless it is identified already. Does not check it again.
     pub fn identify(&self) -> Result<(), FsError> {
         self.found().map(drop)
     }
 
-    /// Whether it is known which directory it is.
+    /// Whether the directory is identified.
     #[must_use]
     pub fn is_identified(&self) -> bool {
         self.found.get().is_some()
     }
 
-    /// Where it lies, without links, and which directory it is.
+    /// The real path and the identity of the directory.
     pub fn real_path(&self) -> Result<(&Path, FileIdentity), FsError> {
         self.found().map(|found| (found.real.as_path(), found.identity))
     }
 
-    /// Whether an absolute path lies in it, by how the host calls it or by where it lies.
+    /// Whether an absolute path is inside the directory, by the host's name for it or by its real
+    /// path.
     #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         path::below(path, &self.given).is_some()
             || self.found.get().is_some_and(|found| path::below(path, &found.real).is_some())
     }
 
-    /// Refuses a directory that is another one now.
+    /// Fails if another directory is at the path now.
     pub fn check(&self) -> Result<(), FsError> {
         self.checked().map(drop)
     }
 
-    /// The directory, open, if it still is the one that was granted.
+    /// Opens the directory, if it still is the one that was granted.
     pub fn open(&self) -> Result<Root, FsError> {
         self.open_with(Resolver::Automatic)
     }
 
-    /// As [`Granted::open`], with the resolver chosen.
+    /// As [`Granted::open`], with the given resolver.
     pub fn open_with(&self, resolver: Resolver) -> Result<Root, FsError> {
         let found = self.checked()?;
         let open = if let Some(open) = &found.open {
@@ -163,8 +165,8 @@ impl Granted {
         Ok(Root::granted(open, self.given.clone(), found.real.clone(), resolver))
     }
 
-    /// The directory when it is kept open, on a file system of this machine, and still in its place:
-    /// looking at it waits for nothing, since what is open keeps the way there in memory.
+    /// The directory, if it is open, local and still at its path. This never waits: while it is
+    /// open, the kernel has the path to it in memory.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux reads at once"))]
     pub(crate) fn try_open_cached(&self) -> Option<BorrowedFd<'_>> {
         let found = self.found.get().filter(|found| found.is_local)?;
@@ -176,7 +178,7 @@ impl Granted {
         let Some(found) = self.found.get() else { return self.found() };
         self.compare(fs::metadata(&self.given), found)?;
         if found.real != self.given {
-            // The links of its name can stay as they are while it is moved away.
+            // The links in its name can stay the same while the directory itself is moved away.
             self.compare(fs::symlink_metadata(&found.real), found)?;
         }
         Ok(found)
@@ -206,8 +208,8 @@ impl Granted {
         if self.seen.is_some_and(|seen| seen != (identity.device, identity.inode)) {
             return Err(self.changed());
         }
-        // By its name, and not by what the open directory is called: it may be called otherwise for a
-        // moment, and then it would be looked for there for ever.
+        // Resolved from its name and not from the descriptor: the directory may be renamed for a
+        // moment, and that name would be expected from then on.
         let real = fs::canonicalize(&self.given).ok().or_else(|| name_of(open.as_fd()).ok());
         let real = real.unwrap_or_else(|| self.given.clone());
         let there = fs::symlink_metadata(&real).map_err(|error| self.unreadable(error))?;
@@ -219,7 +221,7 @@ impl Granted {
             Keeping::Open => keep(identity, open),
             Keeping::Closed => None,
         };
-        // Two calls at once look twice, and the first look counts.
+        // If two calls identify it at the same time, the first result counts.
         Ok(self.found.get_or_init(|| Found { identity, real, open, is_local }))
     }
 
@@ -230,7 +232,7 @@ impl Granted {
         let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(CWD, &self.given, flags, Mode::empty());
         opened.map_err(|errno| match self.seen {
-            // It was there, and is not there any more.
+            // It existed when it was granted and does not any more.
             Some(_) if matches!(errno, rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {
                 self.changed()
             }
@@ -258,8 +260,9 @@ impl Granted {
     }
 }
 
-/// The directory of `around` (by name and place) that a path lies in by its name, `given`, and does not
-/// by where it leads, `real`. Whoever can write that directory may have made the link.
+/// The directory of `around`, pairs of a name and a real path, that contains a path by its name
+/// `given` but not by its real path `real`. Any process that can write that directory may have made
+/// the link.
 pub fn led_out_of<'a>(
     given: &Path,
     real: &Path,
@@ -273,7 +276,7 @@ pub fn led_out_of<'a>(
     around.find(|(name, place)| inside(given, name) || inside(given, place)).map(|(_, place)| place)
 }
 
-/// Keeps a directory open, if it is not yet and there is room.
+/// Keeps a directory open, unless it is open already or there are too many.
 fn keep(identity: FileIdentity, open: OwnedFd) -> Option<Arc<OwnedFd>> {
     let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|(_, kept)| kept.strong_count() > 0);

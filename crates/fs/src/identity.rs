@@ -1,4 +1,4 @@
-//! Which file a path is.
+//! The identity of a file.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -6,27 +6,26 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::time::UNIX_EPOCH;
 
-/// What tells a file from every other one. Numbers are given out again after a removal, so the time
-/// at which it was made belongs to it, where the file system knows that.
+/// Distinguishes a file from every other one. Inode numbers are reused after a removal, so the
+/// creation time is part of the identity where the file system records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileIdentity {
     /// The device.
     pub device: u64,
-    /// The number of its inode there.
+    /// The inode number on the device.
     pub inode: u64,
-    /// When it was made, in nanoseconds since 1970.
+    /// The creation time, in nanoseconds since 1970.
     pub born: Option<u64>,
 }
 
 impl FileIdentity {
-    /// That of an open file; a descriptor that only names a place will do.
+    /// The identity of an open file. A descriptor opened with `O_PATH` is enough.
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         let copy = file.as_fd().try_clone_to_owned()?;
         File::from(copy).metadata().map(|found| Self::from(&found))
     }
 
-    /// Whether it is the same file. Where one of two looks could not tell when a file was made, the
-    /// numbers alone say so.
+    /// Whether this is the same file. If either has no creation time, the numbers decide.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         let same_age = match (self.born, other.born) {

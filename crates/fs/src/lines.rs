@@ -1,4 +1,4 @@
-//! Some lines of a file, however long the file is.
+//! A range of lines of a file of any length.
 
 use std::fs::File;
 use std::sync::atomic::AtomicBool;
@@ -10,40 +10,40 @@ use crate::cancel::checkpoint;
 use crate::range::{is_binary, whole_characters};
 use crate::{FsError, Root};
 
-/// Bytes read between two looks at the cancel flag.
+/// Bytes read between two checks of the cancel flag.
 const STRIDE: usize = 256 << 10;
 
-/// Which lines are wanted. Lines are counted from 1.
+/// The lines to read. Lines are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRange {
     /// The number of the first line. Zero is taken as 1.
     pub first: u64,
-    /// How many. Zero is taken as 1.
+    /// The number of lines. Zero is taken as 1.
     pub count: u64,
-    /// The most bytes.
+    /// The most bytes to return.
     pub limit: u64,
 }
 
-/// Some lines of a file.
+/// The lines that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// The lines as they are, with their line ends.
+    /// The lines, unchanged, with their line ends.
     pub bytes: Vec<u8>,
-    /// How many there are in `bytes`.
+    /// The number of lines in `bytes`.
     pub count: u64,
-    /// There are more lines behind them.
+    /// Whether more lines follow.
     pub has_more: bool,
-    /// The last line is longer than the limit: only its beginning is there.
+    /// Whether the last line is longer than the limit, so that only its beginning is here.
     pub is_cut: bool,
-    /// How many lines the file has, where its end was seen.
+    /// The number of lines in the file, if its end was reached.
     pub total: Option<u64>,
-    /// The size of the file, as it says.
+    /// The size of the file, as `stat` reports it.
     pub file_bytes: u64,
-    /// There is a NUL byte near the beginning of the file.
+    /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
 }
 
-/// Reads whole lines of the regular file at `path`. What lies behind them is not read.
+/// Reads whole lines of the regular file at `path`, and nothing behind them.
 pub fn read_lines(
     root: &Root,
     path: &str,
@@ -92,7 +92,7 @@ fn lines_of(
         }
         offset += read as u64;
         let (wanted, is_done) = scan.wanted_of(&chunk, &mut lines);
-        // One byte beyond the limit tells that there is more.
+        // One byte beyond the limit shows that more follows.
         let room = limit.saturating_add(1).saturating_sub(lines.bytes.len());
         let taken = &wanted[..wanted.len().min(room)];
         lines.bytes.try_reserve(taken.len()).map_err(|_| failed(Errno::NOMEM))?;
@@ -107,20 +107,20 @@ fn lines_of(
     }
 }
 
-/// Where in the file the scan is.
+/// The position of the scan in the file.
 struct Scan {
-    /// Lines still to skip.
+    /// The lines still to skip.
     skipped: u64,
-    /// Lines still to take.
+    /// The lines still to take.
     wanted: u64,
-    /// Line ends seen.
+    /// The line ends passed.
     ends: u64,
-    /// Whether the last byte seen is no line end.
+    /// Whether the last byte passed is not a line end.
     is_open: bool,
 }
 
 impl Scan {
-    /// The part of a chunk that belongs to the wanted lines, and whether there are more lines behind them.
+    /// The part of a chunk that belongs to the range, and whether more lines follow it.
     fn wanted_of<'a>(&mut self, chunk: &'a [u8], lines: &mut Lines) -> (&'a [u8], bool) {
         if self.wanted == 0 {
             lines.has_more = true;
@@ -149,7 +149,7 @@ impl Scan {
         (&chunk[begin..end], lines.has_more)
     }
 
-    /// At the end of the file, which a last line need not have a line end for.
+    /// Handles the end of the file, where the last line need not have a line end.
     fn end(&self, lines: &mut Lines) {
         lines.count += u64::from(lines.bytes.last().is_some_and(|last| *last != b'\n'));
         lines.total = Some(self.ends + u64::from(self.is_open));
@@ -157,7 +157,7 @@ impl Scan {
     }
 }
 
-/// Down to the last whole line within the limit, or the beginning of a line that is longer.
+/// Cuts after the last whole line within the limit, or within a line that is longer.
 fn cut(lines: &mut Lines, limit: usize) {
     lines.has_more = true;
     let within = &lines.bytes[..limit];
@@ -187,7 +187,7 @@ mod tests {
         read_lines(&root, "file", range, &AtomicBool::new(false)).unwrap()
     }
 
-    /// The same by the lines of the whole file.
+    /// The expected result, from all lines of the file.
     fn expected(content: &[u8], first: u64, count: u64, limit: u64) -> (Vec<u8>, bool) {
         let all: Vec<&[u8]> = content.split_inclusive(|byte| *byte == b'\n').collect();
         let first = usize::try_from(first.max(1)).unwrap() - 1;

@@ -1,4 +1,4 @@
-//! Where a path ends up: its place below the root with every link resolved.
+//! The real path of a file below the root.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,19 +16,19 @@ use crate::{FileKind, FsError, Root, reserved, walk};
 /// An existing file or directory below a root.
 #[derive(Debug)]
 pub struct Located {
-    /// The root with its links resolved.
+    /// The real path of the root.
     pub root: PathBuf,
-    /// The path below it, free of links and of `..`; empty for the root itself.
+    /// The path below it, without links and `..`; empty for the root itself.
     pub relative: PathBuf,
     /// True for a directory, false for a regular file.
     pub is_directory: bool,
-    /// The directory itself, or the file's descriptor: what a later step opens relative to.
+    /// A descriptor of the directory or file.
     pub descriptor: OwnedFd,
 }
 
 impl Root {
-    /// Finds the regular file or directory at `path`. The paths given back are for programs that
-    /// cannot take a descriptor; what must not leave the root is opened through the root again.
+    /// Finds the regular file or directory at `path`. The real paths are for programs that cannot
+    /// take a descriptor. To stay inside the root, open files through the root again.
     pub fn locate(&self, path: &str) -> Result<Located, FsError> {
         let descriptor = match self.open_directory(path) {
             Ok(directory) => directory,
@@ -60,12 +60,12 @@ impl Root {
 }
 
 impl Root {
-    /// Opens a regular file or a directory below the root for a search, by a path as a listing
-    /// gives it. One system call and a look where the kernel can: a search makes very many of
-    /// these, and passes over devices and pipes by their listed type.
+    /// Opens a regular file or a directory below the root for a search, by a path from a listing.
+    /// Where the kernel can, this takes one system call and a look, because a search opens many
+    /// files. A listing already leaves out devices and pipes.
     pub fn open_listed(&self, relative: &Path) -> io::Result<File> {
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        // A listing leaves out what is reserved, so that only a link could still lead there.
+        // A listing leaves out reserved files, so only a link could lead to one.
         let links = if toolwright_reserved::is_any() { Links::Refused } else { Links::Followed };
         let fd = match self.beneath(relative, READ, links) {
             Some(opened) => opened?,
@@ -99,7 +99,7 @@ impl Root {
     }
 }
 
-/// Of what is open, the name is missing only where there is no `/proc` to ask.
+/// The name of an open file is missing only where there is no `/proc`.
 pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
     match errno {
         Errno::NOENT => FsError::Io {
@@ -111,14 +111,14 @@ pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
     }
 }
 
-/// Whether this name in an open directory is that of a reserved file.
+/// Whether `name` in an open directory is a reserved file.
 pub(crate) fn is_reserved_entry(directory: BorrowedFd<'_>, name: &OsStr) -> bool {
     toolwright_reserved::is_any()
         && rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| reserved::is_reserved(&stat))
 }
 
-/// The name the system has for an open file.
+/// The system's name for an open file.
 #[cfg(target_os = "linux")]
 pub(crate) fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use std::os::fd::AsRawFd;
@@ -126,7 +126,7 @@ pub(crate) fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     std::fs::read_link(link).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// The name the system has for an open file.
+/// The system's name for an open file.
 #[cfg(target_vendor = "apple")]
 pub(crate) fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     use std::os::unix::ffi::OsStringExt;

@@ -1,4 +1,4 @@
-//! Opening what lies below a root: files, directories, and the parent of a name.
+//! Opens files, directories and parent directories below a root.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,23 +13,23 @@ use crate::root::O_PATH;
 use crate::walk::{CreatedDirectories, Missing, Place};
 use crate::{FileKind, FsError, Resolver, Root, path, reserved, walk};
 
-/// How often a file that is replaced between being looked at and being opened is tried again.
+/// How often to try again when a file is replaced between the check and the opening.
 const MAX_REPLACED: usize = 64;
 
-/// Reading never waits for a writer (a FIFO put in place of the file) and never takes a terminal.
+/// A read never waits for a writer (a FIFO put in place of the file) and never acquires a terminal.
 pub(crate) const READ: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// What becomes of links when the kernel resolves a path.
+/// How the kernel treats links when it resolves a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// Followed, as long as they stay below the root.
+    /// Follows them, as long as they stay below the root.
     Followed,
-    /// Left to the component walk, which tells where they led.
+    /// Leaves them to the component walk, which knows where they lead.
     Refused,
 }
 
-/// What identifies a file while it exists.
+/// Identifies a file while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     pub(crate) device: u64,
@@ -45,23 +45,24 @@ impl Identity {
 }
 
 impl Root {
-    /// Opens the regular file at `path` (as the caller wrote it) for reading.
+    /// Opens the regular file at `path`, as the caller wrote it, for reading.
     ///
-    /// Anything else that may be there (a directory, FIFO, device or socket) is refused without
-    /// having been opened: opening a device can act on it, and opening a FIFO can wait for ever.
+    /// Anything else (a directory, FIFO, device or socket) is refused without being opened: opening
+    /// a device can act on it, and opening a FIFO can wait for ever.
     pub fn open_file(&self, path: &str) -> Result<File, FsError> {
         let relative = self.relative(path)?;
         self.open_file_below(path, &relative)
     }
 
-    /// As [`Root::open_file`] for a path that is relative already; `display_path` is used in errors.
+    /// As [`Root::open_file`], for a path that is relative already. `display_path` is for errors.
     pub fn open_file_below(&self, display_path: &str, relative: &Path) -> Result<File, FsError> {
         for _ in 0..MAX_REPLACED {
             let opened = match self.beneath(relative, O_PATH | OFlags::CLOEXEC, Links::Followed) {
                 Some(Ok(place)) => {
                     regular(display_path, place.as_fd())?;
                     match self.beneath(relative, READ, Links::Followed) {
-                        // Replaced since the look: what counts is what was opened.
+                        // It may have been replaced since the check, so the open file is checked
+                        // too.
                         Some(Ok(file)) => Some(opened(display_path, file)?.0),
                         Some(Err(Errno::NXIO | Errno::NOENT | Errno::LOOP)) | None => None,
                         Some(Err(errno)) => {
@@ -83,7 +84,8 @@ impl Root {
                     }
                 },
             };
-            // Replaced between the look and the opening by what could not be opened: look again.
+            // It was replaced between the check and the opening by something that cannot be opened.
+            // Try again.
             if let Some(file) = opened {
                 return Ok(File::from(file));
             }
@@ -91,7 +93,7 @@ impl Root {
         Err(FsError::at(display_path, "opening a file that is being replaced", Errno::AGAIN))
     }
 
-    /// Opens the directory at `path` (as the caller wrote it), or the root for an empty one.
+    /// Opens the directory at `path`, as the caller wrote it, or the root for an empty one.
     pub fn open_directory(&self, path: &str) -> Result<OwnedFd, FsError> {
         let relative = self.relative(path)?;
         let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -111,8 +113,8 @@ impl Root {
         }
     }
 
-    /// The directory and the final name that `relative` stands for, links in it followed; refused
-    /// when that place is protected.
+    /// The directory and the final name of `relative`, with links in it followed. Fails if that
+    /// path is protected.
     pub(crate) fn parent_of(
         &self,
         display_path: &str,
@@ -137,7 +139,7 @@ impl Root {
         }
     }
 
-    /// The usual case in two system calls: the parent exists and the name in it is no link.
+    /// The usual case in two system calls: the parent exists and the name in it is not a link.
     fn parent_directly(
         &self,
         display_path: &str,
@@ -145,8 +147,8 @@ impl Root {
         protection: &Protection<'_>,
     ) -> Result<Option<(OwnedFd, OsString)>, FsError> {
         let Some((parent, name)) = path::split_last(relative) else { return Ok(None) };
-        // Without links on the way the path is the place of what was opened, and the kernel vouches
-        // for that. Asking it afterwards for the name of a descriptor takes longer.
+        // Without links on the way, the path is the real path, and the kernel guarantees that.
+        // Asking for the name of a descriptor afterwards would take longer.
         let (links, place) = if protection.is_empty() {
             (Links::Followed, None)
         } else {
@@ -176,7 +178,7 @@ impl Root {
             .map_err(|errno| FsError::at(display_path, "opening the root", errno))
     }
 
-    /// Opens `relative` in one call of the kernel; `None` where the component walk must decide.
+    /// Opens `relative` in one system call. `None` where the component walk must decide.
     #[cfg(target_os = "linux")]
     pub(crate) fn beneath(
         &self,
@@ -188,7 +190,7 @@ impl Root {
             return None;
         }
         match kernel::openat2_beneath(self.as_fd(), relative, flags, links) {
-            // An absolute link (perhaps back inside), a link that is not text or not to be
+            // An absolute link (perhaps back inside), a link that is not text or must not be
             // followed, or a `..` that raced a rename too often.
             Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => None,
             decided => Some(decided),
@@ -207,14 +209,14 @@ impl Root {
     }
 }
 
-/// Opens the regular file `name` in `parent` without following a link; `None` when it was swapped
+/// Opens the regular file `name` in `parent` without following a link. `None` if it was replaced
 /// meanwhile.
 pub(crate) fn open_entry(
     display_path: &str,
     parent: BorrowedFd<'_>,
     name: &OsStr,
 ) -> Result<Option<(OwnedFd, rustix::fs::Stat)>, FsError> {
-    // Before it is opened, because opening some things acts on them.
+    // Checked before it is opened, because opening some things acts on them.
     let stat = rustix::fs::statat(parent, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
     match FileKind::of(&stat) {
@@ -223,14 +225,14 @@ pub(crate) fn open_entry(
         Some(kind) => return Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
     }
     match rustix::fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
-        // And after, because something else may have been opened than was looked at.
+        // And checked after, because another file may have been opened.
         Ok(file) => opened(display_path, file).map(Some),
         Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => Ok(None),
         Err(errno) => Err(FsError::at(display_path, "opening", errno)),
     }
 }
 
-/// What is known of a regular file that nobody has reserved; anything else is a typed error.
+/// The status of a regular file that is not reserved. Anything else is a typed error.
 fn regular(display_path: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, FsError> {
     let stat =
         rustix::fs::fstat(fd).map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
@@ -240,7 +242,7 @@ fn regular(display_path: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, F
     }
 }
 
-/// As [`regular`], for a file that is open.
+/// As [`regular`], for an open file.
 fn opened(display_path: &str, file: OwnedFd) -> Result<(OwnedFd, rustix::fs::Stat), FsError> {
     match regular(display_path, file.as_fd()) {
         Ok(stat) => Ok((file, stat)),
@@ -264,7 +266,7 @@ mod kernel {
 
     use super::Links;
 
-    /// The kernel asks to try again when a rename anywhere made a `..` undecidable.
+    /// The kernel returns `EAGAIN` when a rename made a `..` undecidable.
     const MAX_RENAME_RACES: usize = 128;
 
     pub(super) fn openat2_beneath(
@@ -288,8 +290,8 @@ mod kernel {
         answer
     }
 
-    /// Asked once by doing it: kernels before 5.6 lack the call, and some containers refuse it
-    /// with `EPERM`.
+    /// Determined once, by a call: kernels before 5.6 lack it, and some containers refuse it with
+    /// `EPERM`.
     pub(super) fn has_openat2() -> bool {
         static ANSWER: OnceLock<bool> = OnceLock::new();
         *ANSWER.get_or_init(|| {

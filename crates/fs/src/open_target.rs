@@ -1,7 +1,7 @@
-//! A file or directory that is found first, and acted on when somebody has decided about it.
+//! A file or directory that is opened first and acted on after a decision.
 //!
-//! What is decided about is the real path of what was opened, and what is acted on is what was
-//! opened: between the two there is no path that could come to mean something else.
+//! The decision is about the real path of what was opened, and the operation acts on what was
+//! opened. No path between the two could come to mean something else.
 
 #[cfg(target_os = "linux")]
 mod cached;
@@ -31,10 +31,10 @@ use crate::{
     range, walk,
 };
 
-/// How often a write begins anew when its file is exchanged under it.
+/// How often a write begins anew when its file is exchanged meanwhile.
 const MAX_ATTEMPTS: usize = 32;
 
-/// What was found.
+/// The kind of an open target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetKind {
     /// A regular file.
@@ -44,34 +44,35 @@ pub enum TargetKind {
     },
     /// A directory.
     Directory,
-    /// Nothing yet: a name in a directory that is there, perhaps with directories to be made.
+    /// A name that does not exist yet, in an existing directory or in directories to be created.
     Missing,
 }
 
-/// A place below a root, held open.
+/// A file, a directory or a missing name below a root, with an open descriptor.
 #[derive(Debug)]
 pub struct OpenTarget {
     display_path: String,
     real_path: PathBuf,
     kind: TargetKind,
-    /// The directory itself; that of a file; the last one that is there on the way to nothing.
+    /// The directory itself, the parent of a file, or the deepest existing ancestor of a missing
+    /// name.
     directory: OwnedFd,
-    /// Where that directory was found.
+    /// The real path of that directory.
     directory_path: PathBuf,
-    /// Directories to be made.
+    /// Directories to be created.
     missing: Vec<OsString>,
-    /// In the last of them.
+    /// The name in the last of them.
     name: OsString,
     file: Option<File>,
-    /// Why it cannot be opened. Told only after the place was allowed.
+    /// Why it cannot be opened. Revealed only after its path is allowed.
     open_error: Option<FsError>,
     resolver: Resolver,
 }
 
 impl OpenTarget {
-    /// Holds the regular file at the relative `path` below `root` when nothing has to be waited for:
-    /// the kernel has the way there and the file in its caches, and no link is on the way. `None`
-    /// says nothing about the file.
+    /// Opens the regular file at the relative `path` below `root` if that needs no waiting: the
+    /// kernel has the path and the file in its caches, and there is no link on the way. `None` says
+    /// nothing about the file.
     #[must_use]
     pub fn try_open_cached(root: &Granted, path: &str) -> Option<Self> {
         #[cfg(target_os = "linux")]
@@ -83,8 +84,8 @@ impl OpenTarget {
         }
     }
 
-    /// All of the file, if it is text of at most `limit` bytes and can be read without waiting.
-    /// `None` says nothing about the file.
+    /// Reads the whole file, if it is text of at most `limit` bytes and needs no waiting. `None`
+    /// says nothing about the file.
     #[must_use]
     pub fn try_read_cached(&self, limit: u64) -> Option<Vec<u8>> {
         #[cfg(target_os = "linux")]
@@ -108,13 +109,13 @@ impl OpenTarget {
         &self.real_path
     }
 
-    /// What was found.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> TargetKind {
         self.kind
     }
 
-    /// Refuses everything but a regular file that can be read.
+    /// Fails for everything but a readable regular file.
     pub fn check_readable(&mut self) -> Result<(), FsError> {
         if let Some(open_error) = self.open_error.take() {
             return Err(open_error);
@@ -126,10 +127,10 @@ impl OpenTarget {
         }
     }
 
-    /// Refuses what cannot be written or made.
+    /// Fails for what cannot be written or created.
     pub fn check_writable(&mut self) -> Result<(), FsError> {
         match (self.kind, self.open_error.take()) {
-            // That it cannot be read is none here.
+            // Being unreadable does not prevent a write.
             (TargetKind::File { .. }, Some(FsError::Permission { .. })) | (_, None) => {}
             (_, Some(open_error)) => return Err(open_error),
         }
@@ -140,7 +141,7 @@ impl OpenTarget {
         FsError::NotAFile { path: self.display_path.clone(), kind: FileKind::Directory }
     }
 
-    /// Reads a part of the file that was opened.
+    /// Reads a part of the open file.
     pub fn read_range(
         &self,
         offset: u64,
@@ -154,8 +155,8 @@ impl OpenTarget {
         range::read_range(file, &self.display_path, offset, limit, cancel)
     }
 
-    /// Makes `bytes` the content of the file; true when there was none before. Directories that are
-    /// missing are made now.
+    /// Makes `bytes` the content of the file and creates missing directories. Returns true if the
+    /// file is new.
     pub fn write(
         &self,
         bytes: &[u8],
@@ -178,7 +179,7 @@ impl OpenTarget {
         answer
     }
 
-    /// Replaces the content of the existing file by what `transform` makes of what it holds now.
+    /// Replaces the content of the existing file by the result of `transform`.
     pub fn update<E>(
         &self,
         limit: u64,
@@ -199,7 +200,7 @@ impl OpenTarget {
         cancel: &AtomicBool,
     ) -> Result<Target, FsError> {
         let failed = |errno| FsError::at(&self.display_path, "opening its directory", errno);
-        // Moved since it was decided about: what was allowed there need not be allowed here.
+        // The directory was moved since the decision, which need not hold at its new path.
         if real_path_of(&self.display_path, &self.directory)?.as_ref() != Some(&self.directory_path)
         {
             return Err(self.conflict());
@@ -223,25 +224,25 @@ impl OpenTarget {
         FsError::Conflict { path: self.display_path.clone() }
     }
 
-    /// A descriptor of the directory that was opened, or of that of the file.
+    /// A descriptor of the directory, or of the parent of the file.
     #[must_use]
     pub fn directory(&self) -> &OwnedFd {
         &self.directory
     }
 
-    /// Where that directory was found.
+    /// The real path of that directory.
     #[must_use]
     pub fn directory_path(&self) -> &Path {
         &self.directory_path
     }
 
-    /// The name in it; empty for the directory itself.
+    /// The name in the directory; empty for the directory itself.
     #[must_use]
     pub fn name(&self) -> &Path {
         Path::new(&self.name)
     }
 
-    /// What a search of it opens files with.
+    /// Opens files below the directory, for a search.
     pub fn opener(&self) -> Result<Opener, FsError> {
         let directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0)
             .map_err(|errno| FsError::at(&self.display_path, "opening", errno))?;
@@ -249,11 +250,11 @@ impl OpenTarget {
     }
 }
 
-/// Where a directory lies; `None` when it has been deleted.
+/// The real path of a directory. `None` if it has been deleted.
 fn real_path_of(display_path: &str, directory: &OwnedFd) -> Result<Option<PathBuf>, FsError> {
     let failed = |errno| FsError::at(display_path, "looking at its directory", errno);
     let real_path = name_of(directory.as_fd()).map_err(|errno| unnamed(display_path, errno))?;
-    // Asked afterwards: only then the name is certain to be that of a directory that is there.
+    // Checked afterwards: only then is the name certain to be that of an existing directory.
     let links = rustix::fs::fstat(directory).map_err(failed)?.st_nlink;
     Ok((links > 0).then_some(real_path))
 }

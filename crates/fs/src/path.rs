@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use crate::FsError;
 use crate::error::shortened;
 
-/// Linux's `PATH_MAX`; other systems allow less, and then the system itself says so.
+/// Linux's `PATH_MAX`. Other systems allow less and report that themselves.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// Refuses what no file system call could mean.
+/// Refuses text that cannot be a path.
 pub(crate) fn validate(path: &str) -> Result<(), FsError> {
     let reason = if path.is_empty() {
         "Path must be a string"
@@ -24,10 +24,10 @@ pub(crate) fn validate(path: &str) -> Result<(), FsError> {
     Err(FsError::PathInvalid { path: shortened(path).replace('\0', "\\0"), reason })
 }
 
-/// What is left of `path` behind `prefix`, or `None` when it does not begin with it.
+/// The rest of `path` behind `prefix`, or `None` if it does not begin with it.
 ///
-/// Compared component by component, `.` and doubled slashes aside; a `..` is kept for the resolver
-/// to judge, and so is a trailing slash, which asks for a directory.
+/// Compares by component and ignores `.` and doubled slashes. A `..` stays for the resolver to
+/// judge, and so does a trailing slash, which asks for a directory.
 pub(crate) fn below(path: &Path, prefix: &Path) -> Option<PathBuf> {
     let rest = path.strip_prefix(prefix).ok()?;
     let mut rest = rest.to_path_buf();
@@ -54,7 +54,7 @@ pub(crate) enum Step {
     Down(Box<OsStr>),
 }
 
-/// The steps of a relative path, last first, so that a walk can pop them.
+/// The steps of a relative path, in reverse order, so that a walk can pop them.
 pub(crate) fn steps_reversed(path: &Path) -> Vec<Step> {
     path.components()
         .rev()
@@ -66,8 +66,8 @@ pub(crate) fn steps_reversed(path: &Path) -> Vec<Step> {
         .collect()
 }
 
-/// `path` without `.` and doubled slashes: the place that it names where nothing on the way is a
-/// link. `None` with a `..`, which goes back from wherever the walk stands.
+/// `path` without `.` and doubled slashes: the real path, if there is no link on the way. `None`
+/// for a path with `..`, which depends on where the walk is.
 pub(crate) fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::with_capacity(path.as_os_str().len());
     for component in path.components() {
@@ -80,9 +80,9 @@ pub(crate) fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Splits `a/b/c` into (`a/b`, `c`); the parent of a bare name is `None` (the root itself).
+/// Splits `a/b/c` into (`a/b`, `c`). The parent of a bare name is `None` (the root itself).
 ///
-/// `None` in all when the last component is no name (`..`, `.`, a trailing slash).
+/// `None` if the last component is not a name (`..`, `.`, a trailing slash).
 pub(crate) fn split_last(path: &Path) -> Option<(Option<&Path>, &OsStr)> {
     if asks_for_directory(path) {
         return None;

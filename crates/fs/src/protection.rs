@@ -1,7 +1,8 @@
 //! Paths below a root that no call may change.
 //!
-//! Names are compared: the place of the file that was opened, found without text that could have
-//! been exchanged meanwhile, with the protected paths and with where those lead.
+//! The check compares names. It takes the path of the file that was opened, which does not come
+//! from text that could have been exchanged meanwhile, and compares it with the protected paths and
+//! with the paths that they lead to.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -18,8 +19,8 @@ mod git;
 
 use git::Repository;
 
-/// Apple's file systems usually take names that differ only in case for the same one. Here that goes
-/// for ASCII letters alone: those of git's names, and without the tables that the others need.
+/// Apple's file systems usually ignore case in names. Here that applies to ASCII letters only:
+/// git's names need no others, and the others would need tables.
 const CASE_COUNTS: bool = !cfg!(target_vendor = "apple");
 
 /// The protected paths of one call.
@@ -27,14 +28,14 @@ const CASE_COUNTS: bool = !cfg!(target_vendor = "apple");
 pub(crate) struct Protection<'a> {
     root: &'a Root,
     paths: &'a [PathBuf],
-    /// Where those lead.
+    /// The paths that the protected ones lead to.
     led_to: OnceCell<LedTo<'a>>,
 }
 
-/// Places below the root that protected paths lead to.
+/// The paths below the root that protected paths lead to.
 #[derive(Debug)]
 struct LedTo<'a> {
-    /// By links; each with the path.
+    /// Through links, each with its protected path.
     places: Vec<(PathBuf, &'a Path)>,
     /// Because they are hooks or configurations of git.
     repositories: Vec<Repository>,
@@ -49,14 +50,14 @@ impl<'a> Protection<'a> {
         self.paths.is_empty()
     }
 
-    /// Refuses the file at `place`, a path below the root without links and `..`, when it is
-    /// protected, lies below what is, or above it.
+    /// Fails if the file at `place`, a path below the root without links and `..`, is protected, or
+    /// is below or above a protected path.
     pub(crate) fn check_file(&self, display_path: &str, place: &Path) -> Result<(), FsError> {
         self.refuse(display_path, place, |protected| meet(place, protected, CASE_COUNTS))
     }
 
-    /// Refuses to make a directory that is protected or lies below what is. Above is allowed: a
-    /// file in `.git` that is not protected may need it.
+    /// Fails if a new directory would be protected or below a protected path. One above is allowed,
+    /// because an unprotected file in `.git` may need it.
     pub(crate) fn check_directory(&self, display_path: &str, place: &Path) -> Result<(), FsError> {
         let depth = place.components().count();
         self.refuse(display_path, place, |protected| {
@@ -96,7 +97,7 @@ impl<'a> Protection<'a> {
         let mut places = Vec::new();
         for path in self.paths.iter().map(PathBuf::as_path) {
             if is_clean(path) && !self.holds_link(path, without_links) {
-                // Most often the next one lies beside it.
+                // The next path is usually beside this one.
                 without_links = path.parent();
             } else if let Some(place) = self.follow(path) {
                 places.push((place, path));
@@ -106,14 +107,14 @@ impl<'a> Protection<'a> {
         LedTo { places, repositories }
     }
 
-    /// Finds the repositories whose hooks or configurations are protected, and adds where these are.
+    /// Finds the repositories whose hooks or configurations are protected, and adds their paths.
     fn find_repositories(&self, places: &mut Vec<(PathBuf, &'a Path)>) -> Vec<Repository> {
         let mut known: Vec<(&Path, Vec<PathBuf>)> = Vec::new();
         let mut found: Vec<Repository> = Vec::new();
         for path in self.paths.iter().map(PathBuf::as_path) {
             let Some(directory) = git::directory_of(path) else { continue };
             let at = known.iter().position(|(other, _)| *other == directory).unwrap_or_else(|| {
-                // Where there is no repository, what holds it could become one by this.
+                // Where there is no repository yet, this file could make its directory one.
                 if is_clean(directory) {
                     places.push((directory.with_file_name("HEAD"), path));
                 }
@@ -139,7 +140,7 @@ impl<'a> Protection<'a> {
         found
     }
 
-    /// The directories, below the root, that git reads when it finds `directory`.
+    /// The directories below the root that git reads when it finds `directory`.
     fn repositories_of(&self, directory: &Path) -> Vec<PathBuf> {
         let place = if is_clean(directory) && !self.holds_link(directory, None) {
             Some(directory.to_owned())
@@ -157,16 +158,16 @@ impl<'a> Protection<'a> {
         all
     }
 
-    /// Whether a part of `path` is a link. `without_links` is known to hold none.
+    /// Whether a part of `path` is a link. `without_links` is known to have none.
     fn holds_link(&self, path: &Path, without_links: Option<&Path>) -> bool {
         path.ancestors()
             .take_while(|part| !part.as_os_str().is_empty() && Some(*part) != without_links)
             .any(|part| walk::read_link(self.root.as_fd(), part.as_os_str()).is_ok())
     }
 
-    /// Where `path` leads: the place below the root, also when nothing is there yet. Links are
-    /// followed as the system does it for other programs, outside of the root and back. `None`
-    /// when it leads outside, or in a circle; empty when the root lies below it, or is it.
+    /// The path below the root that `path` leads to, even if nothing is there yet. Follows links as
+    /// the system does for other programs, out of the root and back. `None` if it leads outside or
+    /// in a circle; empty if it leads to the root or above it.
     fn follow(&self, path: &Path) -> Option<PathBuf> {
         let root = location::name_of(self.root.as_fd())
             .ok()
@@ -200,12 +201,12 @@ impl<'a> Protection<'a> {
     }
 }
 
-/// Whether `path` is a place below the root if none of its parts is a link.
+/// Whether `path` is a path below the root, if none of its parts is a link.
 fn is_clean(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Whether one of the two is the other, or lies below it.
+/// Whether one of the two paths is the other, or is below it.
 fn meet(a: &Path, b: &Path, case_counts: bool) -> bool {
     a.components().zip(b.components()).all(|(a, b)| same(a.as_os_str(), b.as_os_str(), case_counts))
 }

@@ -1,4 +1,4 @@
-//! Putting new bytes in place of old ones.
+//! Puts new bytes in place of old ones.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,25 +15,25 @@ use crate::cancel::checkpoint;
 use crate::error::{SYNC_DIRECTORY, WRITE_IN_PLACE};
 use crate::{Durability, FsError, deferred_close};
 
-/// Bytes written between two looks at the cancel flag.
+/// Bytes written between two checks of the cancel flag.
 const STRIDE: usize = 1 << 20;
-/// How often a write that finds no space waits for files that are being closed.
+/// How often a write without space waits for files that are being closed.
 const TRIES: usize = 3;
 
-/// Swaps two names of one directory in one step.
+/// Exchanges two names in one directory, in one step.
 #[cfg(target_os = "linux")]
 pub(crate) fn exchange(directory: BorrowedFd<'_>, a: &OsStr, b: &OsStr) -> Result<(), Errno> {
     rustix::fs::renameat_with(directory, a, directory, b, rustix::fs::RenameFlags::EXCHANGE)
 }
 
-/// Not used elsewhere: an edit then checks directly before its rename.
+/// Elsewhere an edit checks directly before its rename.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn exchange(_directory: BorrowedFd<'_>, _a: &OsStr, _b: &OsStr) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
-/// Refuses what is larger than the process may make a file. Writing would find out too, but by a
-/// signal (`SIGXFSZ`) that ends a process which does not ignore it.
+/// Fails if the content is larger than the process's limit on files. Writing would fail too, but
+/// with a signal (`SIGXFSZ`) that ends a process unless it ignores it.
 pub(crate) fn within_size_limit(display_path: &str, bytes: &[u8]) -> Result<(), FsError> {
     match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
         Some(most) if bytes.len() as u64 > most => {
@@ -43,7 +43,7 @@ pub(crate) fn within_size_limit(display_path: &str, bytes: &[u8]) -> Result<(), 
     }
 }
 
-/// Writes all of `bytes`, looking at the cancel flag in between.
+/// Writes all of `bytes`, and checks the cancel flag in between.
 pub(crate) fn write_all(
     mut file: &File,
     display_path: &str,
@@ -75,7 +75,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Opens a file that is to be overwritten where it lies.
+/// Opens a file to be overwritten in place.
 pub(crate) fn open_in_place(
     directory: BorrowedFd<'_>,
     name: &OsStr,
@@ -93,14 +93,14 @@ pub(crate) fn open_in_place(
     }
 }
 
-/// Overwrites a file where it lies. Not atomic: only where the caller allowed it.
+/// Overwrites a file in place. This is not atomic, and only done where the caller allowed it.
 pub(crate) fn overwrite(
     mut file: &File,
     display_path: &str,
     bytes: &[u8],
     durability: Durability,
 ) -> Result<(), FsError> {
-    // A full disk is to be met before the first byte of the old content is gone.
+    // A full disk must be noticed before the first byte of the old content is gone.
     reserve_space(file, bytes.len())
         .or_else(|errno| match errno {
             Errno::NOSPC | Errno::DQUOT if deferred_close::wait_for_space() => {
@@ -109,7 +109,7 @@ pub(crate) fn overwrite(
             errno => Err(errno),
         })
         .map_err(|errno| FsError::at(display_path, "reserving space for it", errno))?;
-    // The bytes first and the length after them: a crash leaves a mixture, but never an empty file.
+    // The bytes come before the length: a crash leaves a mixture, but never an empty file.
     file.seek(SeekFrom::Start(0))
         .and_then(|_| file.write_all(bytes))
         .and_then(|()| file.set_len(bytes.len() as u64))
@@ -130,7 +130,7 @@ fn reserve_space(file: &File, bytes: usize) -> Result<(), Errno> {
         return Ok(()); // which the system call refuses as invalid
     }
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes as u64) {
-        // A file system that cannot reserve is found full while it is written, or never.
+        // A file system that cannot reserve space reports a full disk during the write, or never.
         Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(errno),
         _ => Ok(()),
     }
@@ -142,7 +142,7 @@ fn reserve_space(_file: &File, _bytes: usize) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Waits until the file's data are on the disk.
+/// Waits until the file's data is on the disk.
 pub(crate) fn sync(file: &File, display_path: &str) -> Result<(), FsError> {
     file.sync_all().map_err(|source| FsError::Io {
         path: display_path.to_owned(),
@@ -151,15 +151,15 @@ pub(crate) fn sync(file: &File, display_path: &str) -> Result<(), FsError> {
     })
 }
 
-/// An open directory, for what the descriptor of a place cannot do: to be locked and to be synced.
+/// An open directory that can be locked and synced, unlike one opened with `O_PATH`.
 ///
-/// Opened before anything is published: once the new file is in its place it is too late to find
-/// that the directory may not be opened.
+/// It is opened before anything is published. Once the new file is in place, it is too late to find
+/// that the directory cannot be opened.
 #[derive(Debug)]
 pub(crate) struct OpenDirectory(Option<OwnedFd>);
 
 impl OpenDirectory {
-    /// Opens `directory`, or nothing where it may not be read and syncing is not asked for.
+    /// Opens `directory`. Without permission to read it there is none, unless syncing is asked for.
     pub(crate) fn new(
         directory: BorrowedFd<'_>,
         display_path: &str,
@@ -173,14 +173,15 @@ impl OpenDirectory {
         }
     }
 
-    /// Keeps other processes of ours from exchanging files in this directory until the guard goes.
+    /// Keeps other processes of this library from exchanging files in the directory, until the
+    /// guard is dropped.
     ///
-    /// What an exchange takes out may be another edit's file that is itself about to be taken back;
-    /// with three such edits at once nobody could tell which content is the one to keep. A look
-    /// and an exchange take far less than a millisecond, so a lock that is held for long is a
-    /// stranger's, and is not waited for: it says nothing about our files.
+    /// An exchange may take out the file of another edit that is itself about to be exchanged back.
+    /// With three such edits at the same time, nothing would show which content to keep. A check
+    /// and an exchange take far less than a millisecond, so a lock that is held longer belongs to
+    /// another program; it protects nothing here, and the call goes on without it.
     ///
-    /// A caller that does not want to wait even so long is told that the file is busy.
+    /// If the caller's own limit is even shorter, the call fails because the file is busy.
     pub(crate) fn lock(
         &self,
         display_path: &str,
@@ -202,7 +203,7 @@ impl OpenDirectory {
                 Err(Errno::WOULDBLOCK) if wait < MAX_LOCK_WAIT => {
                     return Err(FsError::Busy { path: display_path.to_owned(), waited: wait });
                 }
-                // Locked; or a file system without such locks, and without them it has to go.
+                // Locked, or the lock belongs to another program, or the file system has no locks.
                 _ => break,
             }
         }
@@ -211,7 +212,7 @@ impl OpenDirectory {
         Ok(guard)
     }
 
-    /// Waits until the directory's entries are on the disk, where that is asked for.
+    /// Waits until the directory's entries are on the disk, if that is asked for.
     pub(crate) fn finish(self, display_path: &str, durability: Durability) -> Result<(), FsError> {
         match (self.0, durability) {
             (Some(directory), Durability::Fsync) => {
@@ -226,7 +227,7 @@ impl OpenDirectory {
     }
 }
 
-/// While it lives, no other process of ours exchanges files in the directory.
+/// While it exists, no other process of this library exchanges files in the directory.
 #[derive(Debug)]
 pub(crate) struct ExchangeGuard<'a>(Option<&'a OwnedFd>);
 

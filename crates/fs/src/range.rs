@@ -8,32 +8,32 @@ use rustix::io::Errno;
 use crate::FsError;
 use crate::cancel::checkpoint;
 
-/// A file with a NUL byte so near to its beginning is no text.
+/// A file with a NUL byte in its first bytes is not text.
 const TEXT_CHECK_BYTES: usize = 8192;
-/// Bytes read between two looks at the cancel flag.
+/// Bytes read between two checks of the cancel flag.
 const STRIDE: usize = 1 << 20;
-/// No character is longer.
+/// The longest character.
 const CHARACTER: usize = 4;
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
-    /// The bytes, whole characters where it is UTF-8.
+    /// The bytes: whole characters, if the file is UTF-8.
     pub bytes: Vec<u8>,
-    /// Where they begin: at the wanted place, or at the beginning of the character there.
+    /// Their offset: the requested one, or that of the character it falls into.
     pub offset: u64,
-    /// Where the rest begins; `None` at the end of the file.
+    /// The offset of the rest. `None` at the end of the file.
     pub next_offset: Option<u64>,
     /// The size of the file.
     pub file_bytes: u64,
-    /// There is a NUL byte near the beginning of the file.
+    /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
-    /// Not all of the bytes are UTF-8.
+    /// Whether some of the bytes are not UTF-8.
     pub is_lossy: bool,
 }
 
-/// Reads at most `limit` bytes from `offset` on, but one character at least where there is one and
-/// `limit` is not zero. What lies before and behind is not read.
+/// Reads at most `limit` bytes from `offset` on, but at least one character if there is one and
+/// `limit` is not zero. Does not read what is before and behind.
 pub(crate) fn read_range(
     file: &File,
     display_path: &str,
@@ -71,13 +71,13 @@ pub(crate) fn read_range(
     })
 }
 
-/// Whether the file that begins with these bytes is no text.
+/// Whether a file with these first bytes is binary.
 #[must_use]
 pub fn is_binary(beginning: &[u8]) -> bool {
     beginning[..beginning.len().min(TEXT_CHECK_BYTES)].contains(&0)
 }
 
-/// The beginning of the character that `offset` lies in; bytes that are none are left alone.
+/// The beginning of the character that `offset` falls into. Invalid bytes are left alone.
 fn beginning(
     file: &File,
     display_path: &str,
@@ -102,7 +102,7 @@ fn beginning(
     Ok(offset)
 }
 
-/// How long the character at the beginning is by its first byte; a byte that begins none is one.
+/// The length of the first character, by its first byte. An invalid byte counts as one character.
 fn first_character(bytes: &[u8]) -> usize {
     let length = match bytes.first() {
         Some(0xc2..=0xdf) => 2,
@@ -129,7 +129,7 @@ pub fn whole_characters(bytes: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// Up to `most` bytes from `offset` on; fewer only at the end of the file.
+/// Up to `most` bytes from `offset` on. Fewer only at the end of the file.
 fn pread(
     file: &File,
     display_path: &str,
@@ -149,7 +149,7 @@ fn pread(
         if at > i64::MAX as u64 {
             return Ok(bytes); // no file is so long
         }
-        // Reserved without aborting the process when there is no memory.
+        // Reserved first, because running out of memory would otherwise abort the process.
         bytes.try_reserve(wanted.min(TEXT_CHECK_BYTES)).map_err(|_| failed(Errno::NOMEM))?;
         let room = (bytes.capacity() - bytes.len()).min(wanted);
         let before = bytes.len();

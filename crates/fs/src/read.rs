@@ -1,4 +1,4 @@
-//! Reading a whole file within a limit.
+//! Reads a whole file within a limit.
 
 use std::fs::File;
 use std::sync::atomic::AtomicBool;
@@ -9,23 +9,23 @@ use rustix::io::Errno;
 use crate::cancel::checkpoint;
 use crate::{FsError, Root};
 
-/// Bytes read between two looks at the cancel flag.
+/// Bytes read between two checks of the cancel flag.
 const STRIDE: u64 = 1 << 20;
-/// Bytes asked for at first of a file that does not tell its size.
+/// Bytes read at first from a file that reports no size.
 const UNKNOWN: u64 = 8192;
 
-/// The bytes of the regular file at `path`, at most `limit` of them; one more is
-/// [`FsError::TooLarge`].
+/// Reads the bytes of the regular file at `path`, at most `limit` of them. Fails with
+/// [`FsError::TooLarge`] if there are more.
 ///
-/// The limit counts what is read: a file of procfs whose size is said to be zero, and a file that
-/// grows while it is read, are held to it all the same.
+/// The limit counts what is read, so it also covers a file of procfs that reports no size and a
+/// file that grows meanwhile.
 pub fn read(root: &Root, path: &str, limit: u64, cancel: &AtomicBool) -> Result<Vec<u8>, FsError> {
     checkpoint(cancel)?;
     let file = root.open_file(path)?;
     read_open(&file, path, limit, cancel)
 }
 
-/// As [`read()`], from a file that is open already and stands at its beginning.
+/// As [`read()`], from an open file at its beginning.
 pub(crate) fn read_open(
     file: &File,
     display_path: &str,
@@ -41,16 +41,17 @@ pub(crate) fn read_open(
     };
     let promised = rustix::fs::fstat(file).map_err(failed)?.st_size;
     let promised = u64::try_from(promised).unwrap_or(0);
-    // Read to the limit and beyond it only to be refused: one byte from there tells as much. The
-    // size alone does not, since files of sysfs say 4096 and hold a few bytes.
+    // Instead of reading up to the limit only to fail, this reads one byte behind it. The size
+    // alone does not show that there are more, because files of sysfs report 4096 and contain a few
+    // bytes.
     if promised > limit && rustix::io::pread(file, &mut [0; 1], limit).is_ok_and(|read| read > 0) {
         return Err(too_large(promised));
     }
 
-    // One byte beyond the limit tells "exactly full" from "too large", and one byte beyond the
-    // promised size sees the end without asking for memory again.
+    // One byte beyond the limit distinguishes "exactly full" from "too large". One byte beyond the
+    // reported size reaches the end without another allocation.
     let most = limit.saturating_add(1);
-    // A file of procfs says zero, and some of them give everything at the first read or nothing.
+    // A file of procfs reports zero, and some of them return everything in one read or nothing.
     let mut wanted = if promised == 0 { UNKNOWN } else { promised.saturating_add(1) };
     let mut bytes = Vec::new();
     loop {
@@ -58,7 +59,7 @@ pub(crate) fn read_open(
         if bytes.len() == bytes.capacity() {
             let read = bytes.len() as u64;
             let more = wanted.min(most).saturating_sub(read).clamp(1, STRIDE);
-            // Reserved without aborting the process when there is no memory.
+            // Reserved first, because running out of memory would otherwise abort the process.
             usize::try_from(more)
                 .ok()
                 .and_then(|more| bytes.try_reserve_exact(more).ok())
@@ -71,7 +72,7 @@ pub(crate) fn read_open(
                 if read > limit {
                     return Err(too_large(promised.max(read)));
                 }
-                // Larger than promised: by as much again, for files that know no size.
+                // Larger than reported. Grow by as much again, for files without a size.
                 if read >= wanted {
                     wanted = read.saturating_mul(2).max(UNKNOWN);
                 }
@@ -82,7 +83,7 @@ pub(crate) fn read_open(
     }
 }
 
-/// Whether `file` holds exactly `expected`, without a second copy of it in memory.
+/// Whether `file` contains exactly `expected`, without a second copy of it in memory.
 pub(crate) fn holds(file: &File, expected: &[u8]) -> bool {
     let mut buffer = vec![0; expected.len().saturating_add(1).min(64 << 10)];
     let mut rest = expected;
@@ -98,7 +99,7 @@ pub(crate) fn holds(file: &File, expected: &[u8]) -> bool {
                 offset += read as u64;
             }
             Err(Errno::INTR) => {}
-            // What cannot be read cannot be vouched for.
+            // An unreadable file cannot be confirmed.
             Err(_) => return false,
         }
     }

@@ -1,10 +1,10 @@
-//! Removing a directory that commands could write to.
+//! Removes a directory that commands could write to.
 //!
-//! What lies there was made by somebody who may have wished it to stay: directories without
-//! permissions, a tree that is deeper than a path can be long or than there are descriptors, links to
-//! places elsewhere, pipes, and processes that exchange one for the other meanwhile. So nothing is
-//! reached by a path: each directory is opened in the one above it, and no link is followed; what was
-//! opened is what is changed. A directory that lies too deep is moved up to the top first.
+//! The commands may have tried to prevent its removal: by directories without permissions, a tree
+//! deeper than the longest path or the number of descriptors, links to other directories, pipes,
+//! and processes that exchange one for the other meanwhile. So no entry is reached by a path. Each
+//! directory is opened in the one above it, no link is followed, and only what was opened is
+//! changed. A directory that is too deep is first moved up to the top.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -19,17 +19,17 @@ pub(crate) mod abandoned;
 
 /// Each level takes two descriptors.
 const MAX_OPEN_DEPTH: usize = 24;
-/// Between two looks at the clock.
+/// Entries between two looks at the clock.
 const ENTRIES_PER_LOOK: u64 = 64;
-/// How often an entry is looked at that becomes another one meanwhile.
+/// How often to try again when an entry changes meanwhile.
 const TRIES: u32 = 4;
 
-/// Removes a directory with all that is in it; what is a link or a file is removed as such.
+/// Removes a directory with everything in it. A link or a file is removed as such.
 ///
 /// # Errors
 ///
-/// `TimedOut` at the deadline, else what kept the first thing from being removed that is still there;
-/// everything else is removed all the same. That there is nothing is no error.
+/// `TimedOut` at the deadline, or the error of the first entry that could not be removed and still
+/// exists; everything else is removed. A missing directory is not an error.
 pub fn remove_tree(path: &Path, deadline: Option<Instant>) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -42,7 +42,7 @@ pub fn remove_tree(path: &Path, deadline: Option<Instant>) -> io::Result<()> {
     }
 }
 
-/// The same for an entry of an open directory.
+/// As [`remove_tree`], for an entry of an open directory.
 pub(crate) fn remove_in(
     parent: BorrowedFd<'_>,
     name: &OsStr,
@@ -62,19 +62,19 @@ pub(crate) fn remove_in(
 #[derive(Default)]
 struct Removal {
     deadline: Option<Instant>,
-    /// The time is up.
+    /// The deadline has passed.
     is_over: bool,
-    /// Of the tree. What is mounted in it is not a part of it.
+    /// The device of the tree. What is mounted in it is not a part of it.
     device: Option<i128>,
-    /// How many entries have been looked at.
+    /// The number of entries visited.
     looked_at: u64,
-    /// How many have been removed, or moved to the top.
+    /// The number of entries removed, or moved to the top.
     done: u64,
-    /// What kept something from being removed.
+    /// The first failure.
     failed: Option<Errno>,
 }
 
-/// The way to a directory.
+/// The path to a directory.
 #[derive(Default)]
 struct Above<'a> {
     /// The top of the tree.
@@ -83,7 +83,7 @@ struct Above<'a> {
 }
 
 impl Removal {
-    /// Removes one entry. What cannot be removed stays, and is remembered as a failure.
+    /// Removes one entry. A failure is recorded, and the entry stays.
     fn entry(&mut self, parent: BorrowedFd<'_>, name: &CStr, kind: FileType, above: &Above<'_>) {
         let mut is_directory = matches!(kind, FileType::Directory | FileType::Unknown);
         let mut removed = Err(Errno::BUSY);
@@ -95,7 +95,7 @@ impl Removal {
             };
             is_directory = match removed {
                 Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) if is_directory => false,
-                // Linux says the one, and others the other.
+                // Linux returns one, other systems the other.
                 Err(Errno::ISDIR | Errno::PERM) if !is_directory => true,
                 _ => break,
             };
@@ -125,7 +125,7 @@ impl Removal {
         if *self.device.get_or_insert(device) != device {
             return Err(Errno::XDEV);
         }
-        // Without these its entries can neither be seen nor be removed.
+        // Without these permissions its entries can be neither listed nor removed.
         if !Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
             let _ = rustix::fs::fchmod(&directory, Mode::RWXU);
         }
@@ -138,7 +138,7 @@ impl Removal {
             let done = self.done;
             self.entries(&directory, above)?;
             match removed() {
-                // There is what was moved here, or what somebody made meanwhile.
+                // It contains what was moved into it, or what another process created meanwhile.
                 Err(Errno::NOTEMPTY | Errno::EXIST) if self.done > done => {}
                 done => return done,
             }
@@ -159,7 +159,7 @@ impl Removal {
         Ok(())
     }
 
-    /// Nothing is overwritten but what is to be removed as well.
+    /// Overwrites nothing but what is to be removed as well.
     fn move_up(
         &mut self,
         parent: BorrowedFd<'_>,
@@ -186,8 +186,8 @@ impl Removal {
     }
 }
 
-/// Opens a directory to look into it, also one whose owner has taken that right away from himself. A
-/// pipe is no directory, and not waited for.
+/// Opens a directory to list it, even if its owner has no permission to. A pipe is not a directory,
+/// and is not waited for.
 fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat(parent, name, flags | OFlags::RDONLY, Mode::empty()) {
@@ -199,17 +199,17 @@ fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Gives a directory back to its owner.
+/// Gives the owner all permissions on a directory.
 #[cfg(target_os = "linux")]
 fn unlock(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::PATH;
     let found = rustix::fs::openat(parent, name, flags, Mode::empty())?;
-    // What is open like this has no other name for it that every kernel knows.
+    // Not every kernel has another name for what is opened like this.
     rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)
 }
 
-/// The same where a link can be left unfollowed by a flag.
+/// As above, where a flag keeps links from being followed.
 #[cfg(not(target_os = "linux"))]
 fn unlock(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)

@@ -1,4 +1,4 @@
-//! Files that this process keeps for itself: see [`toolwright_reserved`].
+//! Files that this process reserves for itself: see [`toolwright_reserved`].
 
 use std::os::fd::OwnedFd;
 
@@ -7,7 +7,7 @@ use rustix::fs::Stat;
 use crate::FsError;
 use crate::open::Identity;
 
-/// Refuses what is reserved.
+/// Fails for a reserved file.
 pub(crate) fn check(display_path: &str, stat: &Stat) -> Result<(), FsError> {
     if is_reserved(stat) {
         Err(FsError::Reserved { path: display_path.to_owned() })
@@ -23,8 +23,8 @@ pub(crate) fn is_reserved(stat: &Stat) -> bool {
     }
 }
 
-/// Gives an open file back unless it is reserved. One that is was put here since somebody looked, and
-/// is not closed.
+/// Returns an open file unless it is reserved. A reserved one was put here since it was checked,
+/// and is not closed.
 pub(crate) fn unless_reserved(file: OwnedFd, stat: &Stat) -> Option<OwnedFd> {
     if is_reserved(stat) {
         toolwright_reserved::keep(file);

@@ -13,26 +13,27 @@ use crate::{FsError, path};
 /// How paths are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resolver {
-    /// By the kernel where it can, by the component walk where it cannot.
+    /// By the kernel where it can, otherwise by the component walk.
     #[default]
     Automatic,
-    /// By the component walk alone: what systems without `openat2` do. For tests of that walk.
+    /// By the component walk only, as on systems without `openat2`. For tests of that walk.
     Walk,
 }
 
-/// An open root directory: within one call nothing can be swapped under the descriptor. What keeps it
-/// the same from one call to the next is [`Granted`](crate::Granted).
+/// An open root directory. Within one call nothing can be exchanged under the descriptor. From one
+/// call to the next, [`Granted`](crate::Granted) keeps it the same.
 #[derive(Debug)]
 pub struct Root {
     fd: Arc<OwnedFd>,
     path: PathBuf,
     canonical: OnceLock<Option<PathBuf>>,
     resolver: Resolver,
-    /// Its place was told, and not found out by its name.
+    /// The host gave its real path, so the name of the descriptor is not asked for.
     is_placed: bool,
 }
 
-/// A descriptor that names a place without granting to read it, where the system has such a thing.
+/// Opens a descriptor that names a file without granting to read it, where the system has such a
+/// flag.
 #[cfg(target_os = "linux")]
 pub(crate) const O_PATH: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -40,12 +41,12 @@ pub(crate) const O_PATH: OFlags = OFlags::RDONLY;
 
 impl Root {
     /// Opens the directory at `path`, which must be absolute. Links in `path` itself are followed:
-    /// where the root lies is the host's decision, not the agent's.
+    /// the host decides where the root is, not the agent.
     pub fn open(path: &Path) -> Result<Self, FsError> {
         Self::open_with(path, Resolver::Automatic)
     }
 
-    /// As [`Root::open`], with the resolver chosen.
+    /// As [`Root::open`], with the given resolver.
     pub fn open_with(path: &Path, resolver: Resolver) -> Result<Self, FsError> {
         let failed = |errno: Errno| Self::unreadable(path, errno.into());
         if !path.is_absolute() {
@@ -63,11 +64,11 @@ impl Root {
         })
     }
 
-    /// It cannot be opened.
+    /// The directory cannot be opened.
     pub(crate) fn unreadable(path: &Path, error: io::Error) -> FsError {
         let path = path.to_string_lossy().into_owned();
         match Errno::from_io_error(&error) {
-            // Says nothing about the root.
+            // A descriptor limit says nothing about the root.
             Some(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO)) => {
                 FsError::at(&path, "opening the root directory", errno)
             }
@@ -75,12 +76,13 @@ impl Root {
         }
     }
 
-    /// A root of a directory that is open already, and lies at `path`.
+    /// From a directory that is open already, at `path`.
     pub(crate) fn from_fd(fd: OwnedFd, path: PathBuf, resolver: Resolver) -> Self {
         Self::granted(Arc::new(fd), path.clone(), path, resolver)
     }
 
-    /// A root of a directory that is open already, is called `path` by the host, and lies at `real`.
+    /// From a directory that is open already, which the host calls `path` and whose real path is
+    /// `real`.
     pub(crate) fn granted(
         fd: Arc<OwnedFd>,
         path: PathBuf,
@@ -90,21 +92,21 @@ impl Root {
         Self { fd, path, canonical: OnceLock::from(Some(real)), resolver, is_placed: true }
     }
 
-    /// The root as it was configured.
+    /// The path of the root as the host configured it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The root with its links resolved, where that can be told.
+    /// The real path of the root, if it can be determined.
     ///
-    /// Only ever compared with text: nothing is opened by it.
+    /// It is only compared with text. Nothing is opened by it.
     #[must_use]
     pub fn canonical(&self) -> Option<&Path> {
         self.canonical.get_or_init(|| std::fs::canonicalize(&self.path).ok()).as_deref()
     }
 
-    /// Where the root lies, if that was looked at since it was opened.
+    /// The real path of the root, if it was determined since the root was opened.
     pub(crate) fn known_place(&self) -> Option<&Path> {
         self.is_placed.then(|| self.canonical()).flatten()
     }
@@ -113,15 +115,15 @@ impl Root {
         self.resolver
     }
 
-    /// Turns what the caller wrote into a path relative to the root. A relative path stays as it
-    /// is; an absolute one must begin with the root, as configured or with its links resolved.
+    /// Turns the caller's path into one relative to the root. A relative path stays as it is. An
+    /// absolute one must begin with the root's configured path or its real path.
     pub(crate) fn relative(&self, path: &str) -> Result<PathBuf, FsError> {
         path::validate(path)?;
         self.strip(Path::new(path))
             .ok_or_else(|| FsError::Escape { path: path.to_owned(), via_link: false })
     }
 
-    /// `path` relative to the root, or `None` when it is absolute and elsewhere.
+    /// `path` relative to the root, or `None` if it is absolute and elsewhere.
     pub(crate) fn strip(&self, path: &Path) -> Option<PathBuf> {
         if path.is_relative() {
             return Some(path.to_path_buf());

@@ -1,4 +1,4 @@
-//! A new file in a private directory, for an output that is too long to be handed over.
+//! A new file in a private directory, for an output that is too long to return.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::range::whole_characters;
 
-/// A file that is filled up to a limit. What is left of it is whoever's who owns the directory.
+/// A file that is filled up to a limit. It belongs to the owner of the directory.
 #[derive(Debug)]
 pub struct Sidecar {
     file: File,
@@ -20,8 +20,8 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Makes the file `name` in `directory`, readable by this user alone. The directory must be this
-    /// user's alone too, and no link; the name must be free.
+    /// Creates the file `name` in `directory`, readable by this user only. The directory must not
+    /// be a link and must be private to this user, and the name must be free.
     pub fn create(directory: &Path, name: &str, limit: u64) -> io::Result<Self> {
         let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
@@ -45,8 +45,8 @@ impl Sidecar {
         Ok(Self { file, path: directory.join(name), bytes: 0, limit, full: false })
     }
 
-    /// Takes the next bytes. False: the limit is reached, a last line says so, and nothing more is
-    /// taken.
+    /// Appends bytes. Returns false if the limit is reached: then a last line says so, and nothing
+    /// more is accepted.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<bool> {
         if self.full {
             return Ok(false);
@@ -69,19 +69,19 @@ impl Sidecar {
         Ok(())
     }
 
-    /// Where it lies.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How long it is.
+    /// Its length.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether there was more than the limit.
+    /// Whether the output was longer than the limit.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.full

@@ -1,18 +1,19 @@
-//! Clearing up after processes that were killed in the middle of a write or an edit.
+//! Cleans up after processes that were killed during a write or an edit.
 //!
-//! A call that is about to create a temporary file in a directory first looks for those of dead
-//! processes. A `.part` was never published and goes. A `.swap` is one of three things, told apart
-//! by fingerprint:
+//! A call that is about to create a temporary file in a directory first looks for those of ended
+//! processes. A `.part` was never published and is removed. A `.swap` is one of three things, which
+//! its fingerprints distinguish:
 //!
-//! 1. the new file, before the exchange: it goes;
-//! 2. the old file as its editor had read it, after the exchange: the edit was complete, it goes;
-//! 3. somebody else's newer file, swapped out before the editor could see that it had changed: it
-//!    is exchanged back, which is what the editor would have done.
+//! 1. the new file, before the exchange: it is removed;
+//! 2. the old file as its editor had read it, after the exchange: the edit was complete, so it is
+//!    removed;
+//! 3. a newer file of another process, swapped out before the editor could see the change: it is
+//!    exchanged back, as the editor would have done.
 //!
-//! Anybody who may create files in the directory can make up such a name. Where it only leads to
-//! the removal of that very file, no harm is done. The third case changes another file, so it is
-//! settled only by a call on just that file: a command that may not touch `.git/config`, but may
-//! put files beside it, cannot have it replaced by our hand.
+//! Any process that may create files in the directory can make up such a name. If it only leads to
+//! the removal of that very file, there is no harm. The third case changes another file, so only a
+//! call on just that file settles it. A command that may not touch `.git/config`, but may create
+//! files beside it, cannot have it replaced this way.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -28,22 +29,22 @@ use crate::open::Identity;
 use crate::publish;
 use crate::temporary::{Fingerprint, NameHash, PREFIX, Residue, Swap};
 
-/// Files of owners that cannot be judged from here (another container on the same volume) go when
-/// they are this old.
+/// Temporary files whose owners cannot be judged from here (another container on the same volume)
+/// are removed at this age.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// How long a directory is left alone after a look, for every name in it. Listing takes well under
-/// a microsecond a name, so that looking costs less than a hundredth of the time: a small directory
-/// is looked at by every call, and one of a million names once in a minute. Counted, not measured: a
-/// look that was slow by chance must not put off the next one.
+/// How long a directory rests after a look, for every name in it. Listing takes well under a
+/// microsecond a name, so the looks take less than a hundredth of the time: every call looks at a
+/// small directory, and one of a million names is looked at once in a minute. The time is computed
+/// and not measured, because one slow look must not delay the next.
 const REST_PER_NAME: Duration = Duration::from_micros(50);
-/// Directories remembered; all are abandoned_after when there are more.
+/// Directories remembered. Beyond this many, all are forgotten.
 const MAX_REMEMBERED: usize = 1024;
 
-/// When each directory may be looked at again.
+/// The time of the next look at each directory.
 static NEXT: LazyLock<Mutex<HashMap<Identity, Instant>>> = LazyLock::new(Mutex::default);
 
-/// Removes what dead processes left in `directory`, on the way to a change of `target` in it.
-/// Failing to is no error: nothing depends on it.
+/// Removes what ended processes left in `directory`, before a change of `target` in it. Nothing
+/// depends on it, so failures are ignored.
 pub(crate) fn sweep(directory: BorrowedFd<'_>, identity: Identity, target: &OsStr) {
     let next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
@@ -59,7 +60,7 @@ pub(crate) fn sweep(directory: BorrowedFd<'_>, identity: Identity, target: &OsSt
     next.insert(identity, Instant::now() + REST_PER_NAME.saturating_mul(names));
 }
 
-/// Gives the number of names looked at.
+/// Returns the number of names in the directory.
 fn sweep_now(
     directory: BorrowedFd<'_>,
     target: &OsStr,
@@ -92,7 +93,7 @@ fn sweep_now(
         }
     }
     if !swaps.is_empty() {
-        // Two processes that both exchange back would undo each other; see `OpenDirectory::lock`.
+        // Two processes that both exchange back would undo each other. See `OpenDirectory::lock`.
         rustix::fs::flock(listing.fd()?, FlockOperation::NonBlockingLockExclusive)?;
     }
     for (name, swap) in swaps {
@@ -101,7 +102,7 @@ fn sweep_now(
     Ok(names)
 }
 
-/// Ends an exchange whose owner died in it.
+/// Completes an exchange whose owner died.
 fn settle(
     directory: BorrowedFd<'_>,
     name: &OsStr,
@@ -117,15 +118,15 @@ fn settle(
         return rustix::fs::unlinkat(directory, name, AtFlags::empty());
     }
     if swap.target != NameHash::of(target) || print(target)? != swap.new {
-        // Another call's business; or the target has been replaced or removed since, and there is
-        // nothing to take back. The file stays, for it may be the only copy of somebody's bytes.
+        // This is another call's exchange, or the target has been replaced or removed since, and
+        // there is nothing to undo. The file stays, because it may be the only copy of its bytes.
         return Ok(());
     }
     publish::exchange(directory, name, target)?;
     if print(name)? == swap.new {
         rustix::fs::unlinkat(directory, name, AtFlags::empty())
     } else {
-        // Replaced while we looked: put it back as it was found.
+        // Replaced during the check. Exchange back what was found.
         publish::exchange(directory, name, target)
     }
 }

@@ -19,35 +19,34 @@ use crate::{
     reserved, sweep,
 };
 
-/// A name in an open directory, with the turn of this call on it.
+/// A name in an open directory, and this call's turn on it.
 #[derive(Debug)]
 pub(crate) struct Target {
     directory: OwnedFd,
     name: OsString,
-    // Given back before `directory` closes; the order does not matter, the lifetime does.
+    // Dropped before `directory`. The order does not matter, only that it lives as long.
     _turn: Turn,
 }
 
-/// The file that is there before the change.
+/// The existing file before the change.
 #[derive(Debug)]
 pub(crate) struct Old {
-    /// Open for reading; `None` where it may be written but not read.
+    /// Open for reading. `None` if it may be written but not read.
     pub(crate) file: Option<File>,
     pub(crate) stat: rustix::fs::Stat,
 }
 
-/// How the new bytes will be published.
+/// How to publish the new bytes.
 #[derive(Debug)]
 pub(crate) enum PublishMethod<'a> {
     /// Through a temporary file.
     Atomic(Temporary<'a>),
-    /// Where the file lies, because the caller allowed it and nothing else is possible.
+    /// In place, because the caller allowed it and nothing else is possible.
     InPlace,
 }
 
 impl Target {
-    /// Resolves `path`, refuses it where it is protected, and waits for the calls on the same file
-    /// that came before.
+    /// Resolves `path`, fails if it is protected, and waits for earlier calls on the same file.
     pub(crate) fn open(
         root: &Root,
         path: &str,
@@ -75,7 +74,7 @@ impl Target {
         let directory_identity = Identity::of(&stat);
         let key = Key { directory: directory_identity, name: name.clone() };
         let turn = Turn::wait(key, path, options.wait, cancel)?;
-        // Before the file is looked at: an exchange that is taken back changes it.
+        // Before the file is looked at, because undoing an exchange changes it.
         sweep::sweep(directory.as_fd(), directory_identity, &name);
         Ok(Self { directory, name, _turn: turn })
     }
@@ -88,16 +87,16 @@ impl Target {
         &self.name
     }
 
-    /// What is there now: `None` for nothing. Something that is no regular file, or may not be
-    /// written, is refused here although a rename could replace it.
+    /// The status of the existing file, or `None`. Fails for anything but a writable regular file,
+    /// although a rename could replace it.
     pub(crate) fn existing(&self, display_path: &str) -> Result<Option<rustix::fs::Stat>, FsError> {
         let stat = match self.stat() {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(FsError::at(display_path, "looking at it", errno)),
         };
-        // A link here was put here after the path had been resolved; replacing it replaces the
-        // link, inside the root. It is refused all the same: it is not what the caller named.
+        // The path was resolved before this link was put here. Replacing it would replace the link,
+        // inside the root, but it is not what the caller named.
         if let Some(kind) = FileKind::of(&stat) {
             return Err(FsError::NotAFile { path: display_path.to_owned(), kind });
         }
@@ -111,7 +110,7 @@ impl Target {
         rustix::fs::statat(self.directory(), &self.name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Opens the file for reading, with what is known of it.
+    /// Opens the file for reading, and returns its status.
     pub(crate) fn open_file(
         &self,
         display_path: &str,
@@ -122,7 +121,7 @@ impl Target {
         }
     }
 
-    /// Opens the file that is there now, if any, for its attributes to be kept.
+    /// Opens the existing file, if any, to copy its attributes.
     pub(crate) fn open_old(&self, display_path: &str) -> Result<Option<Old>, FsError> {
         let Some(stat) = self.existing(display_path)? else { return Ok(None) };
         match self.open_file(display_path) {
@@ -133,14 +132,14 @@ impl Target {
         }
     }
 
-    /// Prepares a temporary file with the attributes of `old`, or of a new file without one.
+    /// Prepares a temporary file with the attributes of `old`, or with those of a new file.
     pub(crate) fn prepare(
         &self,
         display_path: &str,
         old: Option<&Old>,
         options: &WriteOptions,
     ) -> Result<PublishMethod<'_>, FsError> {
-        // Nobody may read the new bytes before the old file's mode is on them.
+        // The new bytes must not be readable before the old file's mode is set on them.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
         let refused = match (Temporary::create(self.directory(), mode), old) {
             (Ok(temporary), None) => return Ok(PublishMethod::Atomic(temporary)),
@@ -160,7 +159,8 @@ impl Target {
 
     fn carry_over(&self, old: &Old, temporary: &Temporary<'_>) -> Result<(), (Refusal, Errno)> {
         if old.file.is_none() && !self.has_no_attributes().unwrap_or(false) {
-            // Left out, an access list would leave its mask behind as the group's permissions.
+            // Without its access list, the file's group would have the permissions of the list's
+            // mask.
             return Err((Refusal::AttributesNotKeepable, Errno::ACCESS));
         }
         attributes::carry_over(old.file.as_ref(), &old.stat, &temporary.file)
@@ -201,7 +201,7 @@ pub(crate) fn fill(
     checkpoint(cancel)
 }
 
-/// In place when the caller allowed it, else the typed refusal.
+/// Publishes in place if the caller allowed it, and fails otherwise.
 pub(crate) fn in_place_or_refuse<'a>(
     display_path: &str,
     (refusal, errno): (Refusal, Errno),

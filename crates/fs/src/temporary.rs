@@ -1,12 +1,12 @@
-//! New bytes wait in a temporary file beside the file they will become.
+//! The new bytes are first written to a temporary file beside the file that they will replace.
 //!
-//! Its name tells its owner and its state, and does not contain the target's name (which may be as
-//! long as a name can be):
+//! The name of the temporary file shows its owner and its state. It does not contain the target's
+//! name, which may have the greatest length of a name already:
 //!
-//! - `.toolwright-REALM-PID-START-SEQ.part`: being written; nothing but the owner knows of it;
-//! - `.toolwright-REALM-PID-START-SEQ-NEW-OUT-TARGET.swap`: about to be, or just exchanged with its
-//!   target. `NEW` is the fingerprint of the new file, `OUT` of the one that should come out of the
-//!   exchange; `TARGET` is the hash of the target's name.
+//! - `.toolwright-REALM-PID-START-SEQ.part`: being written, and unknown to other processes;
+//! - `.toolwright-REALM-PID-START-SEQ-NEW-OUT-TARGET.swap`: about to be exchanged with its target,
+//!   or just exchanged. `NEW` is the fingerprint of the new file, `OUT` that of the file which
+//!   should come out of the exchange; `TARGET` is the hash of the target's name.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -21,7 +21,7 @@ use toolwright_process::ShortId;
 
 use crate::deferred_close;
 
-/// Every temporary file's name begins so.
+/// Every temporary file's name begins with this.
 pub(crate) const PREFIX: &str = ".toolwright-";
 const PART: &str = ".part";
 const SWAP: &str = ".swap";
@@ -54,7 +54,7 @@ impl<'a> Temporary<'a> {
                     let file = File::from(fd);
                     return Ok(Self { directory, name, file, sequence, present: true });
                 }
-                // Only a file made by hand, or a recycled pid, can have the name.
+                // Only a file made by hand, or a reused pid, can have the name.
                 Err(Errno::EXIST) => {}
                 Err(Errno::NOSPC | Errno::DQUOT) if deferred_close::wait_for_space() => {}
                 Err(errno) => return Err(errno),
@@ -81,8 +81,8 @@ impl<'a> Temporary<'a> {
         Ok(())
     }
 
-    /// Leaves the file where it is, because it may be the only copy of somebody's bytes. A later
-    /// call settles it once this process has ended.
+    /// Leaves the file behind, because it may be the only copy of its bytes. A later call settles
+    /// it once this process has ended.
     pub(crate) fn leave(mut self) {
         self.present = false;
     }
@@ -96,12 +96,12 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Which file, in which state: changes with every replacement and with (almost) every write.
+/// Identifies a file and its state. It changes with every replacement and with almost every write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Of a file that could not be looked at.
+    /// The fingerprint of a file whose status is unknown.
     pub(crate) const NONE: Self = Self(0);
 
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
@@ -112,7 +112,7 @@ impl Fingerprint {
     }
 }
 
-/// The hash of a name: what a temporary file's own name has room for.
+/// The hash of a name, short enough to be part of a temporary file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NameHash(u64);
 
@@ -129,18 +129,18 @@ impl NameHash {
 pub(crate) struct Swap {
     /// The new file.
     pub(crate) new: Fingerprint,
-    /// What should come out.
+    /// The file that should come out of the exchange.
     pub(crate) out: Fingerprint,
-    /// What it is exchanged with.
+    /// The name that it is exchanged with.
     pub(crate) target: NameHash,
 }
 
-/// What a temporary file's name says.
+/// The meaning of a temporary file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Residue {
-    /// Not yet published: worth nothing without its owner.
+    /// Not published: worthless without its owner.
     Part(ShortId),
-    /// Caught in an exchange.
+    /// Interrupted during an exchange.
     Swap(ShortId, Swap),
 }
 

@@ -1,4 +1,4 @@
-//! Read, transform, publish: an edit that cannot lose somebody else's change.
+//! Reads, transforms and publishes a file, without losing another process's change.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -22,12 +22,12 @@ pub enum UpdateError<E> {
     /// The file could not be read or published.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// The transformation refused; nothing was changed.
+    /// The transformation failed, and nothing was changed.
     #[error("{0}")]
     Refused(E),
 }
 
-/// What an update did.
+/// The sizes of an updated file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Updated {
     /// The size before.
@@ -36,12 +36,12 @@ pub struct Updated {
     pub new_bytes: usize,
 }
 
-/// Replaces the content of the existing file at `path` by what `transform` makes of it.
+/// Replaces the content of the existing file at `path` by the result of `transform`.
 ///
 /// Both the old and the new content must be within `limit`. On Linux the new file is *exchanged*
-/// with the old one; what came out is compared with what had been read, and exchanged back with
-/// [`FsError::Conflict`] on any difference. Elsewhere, and on file systems that cannot exchange, the
-/// comparison stands directly before the rename.
+/// with the old one. If what came out is not what was read, they are exchanged back, and the update
+/// fails with [`FsError::Conflict`]. Elsewhere, and on file systems that cannot exchange, the check
+/// is directly before the rename.
 pub fn update<E>(
     root: &Root,
     path: &str,
@@ -55,7 +55,7 @@ pub fn update<E>(
     update_target(&target, path, limit, options, cancel, transform)
 }
 
-/// As [`update`], for a file that is found already.
+/// As [`update`], for a target that is open already.
 pub(crate) fn update_target<E>(
     target: &Target,
     path: &str,
@@ -102,10 +102,9 @@ pub(crate) fn update_target<E>(
     Ok(updated)
 }
 
-/// A file that an exchange has moved. Held by a descriptor, so that its number is not given to
-/// another file meanwhile.
+/// A file that an exchange has moved. The descriptor keeps its inode number from being reused.
 struct Exchanged {
-    /// `None` where there were no descriptors left.
+    /// `None` if there were no descriptors left.
     place: Option<OwnedFd>,
     print: Fingerprint,
 }
@@ -132,8 +131,8 @@ struct Edit<'a> {
 impl Edit<'_> {
     fn publish(&self, mut temporary: Temporary<'_>, new: &[u8]) -> Result<(), FsError> {
         let target = self.target;
-        // The exchange would find every change too, but only after readers and writers could have
-        // seen an edit of the wrong content. What is left for it is the time from here to there.
+        // The exchange would notice every change too, but only after others could have seen an edit
+        // of the wrong content. This leaves it only the time between the two.
         if !self.is_unchanged(target.name()) {
             return Err(self.conflict());
         }
@@ -162,45 +161,47 @@ impl Edit<'_> {
             }
             Err(errno) => return Err(self.failed("exchanging", errno)),
         }
-        // From here the temporary name holds what came out; dropping it removes that.
+        // From here on the temporary name belongs to what came out. Dropping it removes that.
         if self.is_what_was_read(temporary.name()) {
             return Ok(());
         }
         self.take_back(temporary, Fingerprint::of(&fresh))
     }
 
-    /// Whether the file that was read still lies at `name`, and nobody seems to have written to it.
+    /// Whether the file that was read is still at `name`, apparently without changes.
     fn is_unchanged(&self, name: &OsStr) -> bool {
         self.stat(name).is_ok_and(|stat| {
             let same = Fingerprint::of(&stat) == Fingerprint::of(&self.before.stat);
-            // Touched, but perhaps with the same bytes in it.
+            // Touched, but perhaps with the same bytes.
             same || self.is_what_was_read(name)
         })
     }
 
     /// Whether the file at `name` is the one that was read, with the bytes that were read.
     ///
-    /// Read through the descriptor that is open already: the decision must not fail for want of one.
+    /// Reads through the descriptor that is open already, because the answer must not depend on
+    /// getting another one.
     fn is_what_was_read(&self, name: &OsStr) -> bool {
         self.stat(name).is_ok_and(|stat| Identity::of(&stat) == Identity::of(&self.before.stat))
             && self.before.file.as_ref().is_some_and(|file| holds(file, self.old))
     }
 
-    /// Undoes the exchange: what came out was somebody else's newer file.
+    /// Undoes the exchange, because what came out was a newer file of another process.
     ///
-    /// Others do not wait for this. Whatever they put in the place of what we had put there is
-    /// newer than anything we hold, and stays. Nothing is removed but our own file and what was
-    /// thereby replaced; if that cannot be told, it is kept under its temporary name.
+    /// Other processes do not wait for this. Whatever they put in place of the new file is newer
+    /// still, and stays. Only the new file and what it replaced are removed; if they cannot be
+    /// identified, the file keeps its temporary name.
     fn take_back(&self, temporary: Temporary<'_>, fresh: Fingerprint) -> Result<(), FsError> {
-        // Every round is one look and one exchange. It takes another only when somebody strikes
-        // between these two, which a program that does nothing else can do a few dozen times.
+        // A round is a check and an exchange. Another round is needed only if a process strikes
+        // between the two, which a program that does nothing else can do a few dozen times.
         const MAX_ROUNDS: usize = 1000;
         let (ours, target) = (temporary.name(), self.target.name());
         // What the last exchange put at the target, and what it took from there.
         let mut put =
             Exchanged { place: temporary.file.try_clone().ok().map(Into::into), print: fresh };
         let mut taken = self.look_at(ours);
-        // Whether all that we had put there was replaced, not moved away or written to.
+        // Whether the file that this call had put there was replaced, and not moved away or written
+        // to.
         let mut replaced = true;
         let mut removable = false;
         for _ in 0..MAX_ROUNDS {
@@ -210,7 +211,7 @@ impl Edit<'_> {
             }
             match publish::exchange(self.target.directory(), ours, target) {
                 Ok(()) => {}
-                // Deleted, and what we took from there was what the deletion was meant for.
+                // Deleted. The deletion was meant for what the exchange took out.
                 Err(Errno::NOENT) => {
                     removable = replaced && put.is_gone();
                     break;
@@ -235,7 +236,7 @@ impl Edit<'_> {
         Err(self.conflict())
     }
 
-    /// What lies at `name`, to be recognised later.
+    /// Remembers the file at `name`.
     fn look_at(&self, name: &OsStr) -> Exchanged {
         let flags = O_PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let place = rustix::fs::openat(self.target.directory(), name, flags, Mode::empty()).ok();
@@ -257,7 +258,8 @@ impl Edit<'_> {
         checkpoint(self.cancel)?;
         let file = publish::open_in_place(self.target.directory(), self.target.name(), self.path)?;
         let stat = rustix::fs::fstat(&file).map_err(|errno| self.failed("looking at it", errno))?;
-        // What was opened for writing is what was read, whatever the name says meanwhile.
+        // The file that was opened for writing is the one that was read, whatever is at the name
+        // meanwhile.
         if Identity::of(&stat) != Identity::of(&self.before.stat)
             || !self.is_what_was_read(self.target.name())
         {

@@ -1,10 +1,10 @@
-//! Resolution one component at a time, for what `openat2` cannot decide.
+//! Resolves a path one component at a time, where `openat2` cannot.
 //!
-//! Used on systems without `openat2`, in containers whose filter refuses it, for absolute links
-//! that point back inside the root (which `RESOLVE_BENEATH` rejects), and to create missing parent
-//! directories. No component is ever opened through a link: a link is read, its text is put in
-//! front of the remaining steps, and the walk goes on from where it stands. `..` goes back to the
-//! descriptor the walk came from and cannot go above the root.
+//! It is used on systems without `openat2`, in containers whose filter refuses it, for absolute
+//! links that point back inside the root (which `RESOLVE_BENEATH` rejects), and to create missing
+//! parent directories. No component is ever opened through a link: the text of a link is put in
+//! front of the remaining steps, and the walk goes on from where it is. `..` returns to the
+//! descriptor that the walk came from and cannot go above the root.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,34 +21,34 @@ use crate::{FileKind, FsError, Root, path};
 
 /// The kernel's own limit on links in one resolution.
 pub(crate) const MAX_LINKS: usize = 40;
-/// How often a walk looks again at a component that changed under it, or that it has just created.
-/// Above the depth of any path, so that only a directory removed as often as it is made gets there.
+/// How often a walk retries a component that changed, or that it has just created. Greater than the
+/// depth of any path, so only a directory that is removed as often as it is created exceeds it.
 const MAX_RETRIES: usize = 5000;
 
 /// Where a walk ended.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// A name in a directory: a file, something else that is no link, or nothing yet.
+    /// A name in a directory: a file, something else that is not a link, or nothing yet.
     Entry {
         /// The directory; `None` is the root itself.
         parent: Option<OwnedFd>,
         /// The name in it.
         name: OsString,
-        /// The path to it from the root, by names that were no links when they were opened.
+        /// The path to it from the root. Its names were not links when they were opened.
         place: PathBuf,
     },
     /// A directory; `None` is the root itself.
     Directory(Option<OwnedFd>),
 }
 
-/// A directory that a walk had to create.
+/// A directory that a walk created.
 #[derive(Debug)]
 pub(crate) struct Created {
     parent: OwnedFd,
     name: OsString,
 }
 
-/// Directories created on the way, removed again when the call fails.
+/// Directories created on the way. They are removed again when the call fails.
 #[derive(Debug, Default)]
 pub(crate) struct CreatedDirectories(Vec<Created>);
 
@@ -61,21 +61,21 @@ impl CreatedDirectories {
 
 impl Drop for CreatedDirectories {
     fn drop(&mut self) {
-        // Innermost first. One that somebody else has begun to use is not empty and stays.
+        // Innermost first. A directory that another process uses already is not empty and stays.
         while let Some(created) = self.0.pop() {
             let _ = rustix::fs::unlinkat(&created.parent, &created.name, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// What becomes of directories on the way that are not there.
+/// How to treat missing directories on the way.
 #[derive(Debug)]
 pub(crate) enum Missing<'a, 'p> {
-    /// The path is not found.
+    /// The path does not exist.
     Reported,
-    /// The walk goes on as if they were there, to see where it would end.
+    /// The walk goes on as if they existed, to see where it would end.
     Imagined(&'a Protection<'p>),
-    /// They are made, unless that or the file in them is refused.
+    /// They are created, unless they or the file in them are refused.
     Made(&'a mut CreatedDirectories, &'a Protection<'p>),
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn walk(
     Ok(Place::Directory(stack.pop().and_then(|(fd, _)| fd)))
 }
 
-/// Refuses a protected path before the first directory on the way to it is made.
+/// Fails for a protected path before the first directory on the way to it is created.
 fn look_ahead(
     root: &Root,
     display_path: &str,
@@ -176,7 +176,7 @@ fn look_ahead(
     }
 }
 
-/// A directory that the walk has come through, with its name; `None` for one that is imagined.
+/// A directory on the way, with its name. `None` for a missing one.
 type Visited = (Option<OwnedFd>, OsString);
 
 enum Component {
@@ -185,7 +185,7 @@ enum Component {
     End,
 }
 
-/// The directory where the walk stands, if it is there.
+/// The directory that the walk is in, if it exists.
 fn current<'a>(root: &'a Root, stack: &'a [Visited]) -> Option<BorrowedFd<'a>> {
     match stack.last() {
         None => Some(root.as_fd()),
@@ -198,12 +198,12 @@ fn place_of(stack: &[Visited], name: &OsStr) -> PathBuf {
     stack.iter().map(|(_, name)| name.as_os_str()).chain([name]).collect()
 }
 
-/// Opens `name` as a directory, or reads it as a link. `AGAIN` when it changed in between.
+/// Opens `name` as a directory, or reads it as a link. `AGAIN` if it changed in between.
 fn directory(here: BorrowedFd<'_>, name: &OsStr) -> Result<Component, Errno> {
     let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(here, name, flags, Mode::empty()) {
         Ok(fd) => Ok(Component::Directory(fd)),
-        // NOFOLLOW together with DIRECTORY answers NOTDIR for a link on Linux, LOOP elsewhere.
+        // With NOFOLLOW and DIRECTORY, a link gives NOTDIR on Linux and LOOP elsewhere.
         Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => match read_link(here, name) {
             Ok(target) => Ok(Component::Link(target)),
             Err(Errno::INVAL) => match rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -219,7 +219,7 @@ fn directory(here: BorrowedFd<'_>, name: &OsStr) -> Result<Component, Errno> {
     }
 }
 
-/// The end of a path is followed when it is a link, and left alone when it is anything else.
+/// Follows the last component if it is a link, and leaves anything else alone.
 fn last_component(here: BorrowedFd<'_>, name: &OsStr) -> Result<Component, Errno> {
     match read_link(here, name) {
         Ok(target) => Ok(Component::Link(target)),
@@ -233,13 +233,13 @@ pub(crate) fn read_link(here: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, 
     Ok(OsStr::from_bytes(target.as_bytes()).to_os_string())
 }
 
-/// Creates `name`; that somebody else was quicker is as good.
+/// Creates `name`. It is just as good if another process was quicker.
 pub(crate) fn make_directory(
     here: BorrowedFd<'_>,
     name: &OsStr,
     created: &mut CreatedDirectories,
 ) -> Result<(), Errno> {
-    // The descriptor for the way back comes first: without one nothing may be created.
+    // First the descriptor for the way back: without one, nothing may be created.
     let parent = rustix::io::fcntl_dupfd_cloexec(here, 0)?;
     match rustix::fs::mkdirat(here, name, Mode::from_raw_mode(0o777)) {
         Ok(()) => {

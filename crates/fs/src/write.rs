@@ -1,4 +1,4 @@
-//! Writing a whole file.
+//! Writes a whole file.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -12,10 +12,10 @@ use crate::target::{PublishMethod, Target};
 use crate::walk::CreatedDirectories;
 use crate::{FsError, Refusal, Root, deferred_close, publish, target};
 
-/// What a finished call has survived.
+/// What the new bytes survive once the call has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The death of every process: the bytes are with the kernel.
+    /// The death of every process: the kernel has the bytes.
     #[default]
     Process,
     /// The loss of power too: file and directory are synced.
@@ -25,26 +25,25 @@ pub enum Durability {
 /// How [`write()`] and [`crate::update`] publish.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// What a finished call has survived.
+    /// What the new bytes survive once the call has returned.
     pub durability: Durability,
     /// Overwrite in place where the file cannot be replaced atomically.
     pub allow_in_place: bool,
     /// How long to wait for other calls on the same file.
     pub wait: Duration,
-    /// Paths that are left alone: relative to the root, without `.` and `..`. Nothing has to be
-    /// there. (Others, absolute ones too, count where they lead.)
+    /// Paths that must not change: relative to the root, without `.` and `..`. They need not exist.
+    /// (Other paths, absolute ones too, count where they lead.)
     ///
-    /// A file that is one of them, lies below one or stands where a directory above one would be
-    /// (as a file `.git` would, which can lead git to other hooks) is refused with
-    /// [`FsError::Protected`], and nothing is left behind. What counts is the place that was opened,
-    /// whatever links led there; and a protected path that goes through links also counts where it
-    /// leads.
+    /// The call fails with [`FsError::Protected`], and leaves nothing behind, if the file is one of
+    /// them, is below one, or takes the place of a directory above one. (A file `.git`, for
+    /// example, can lead git to other hooks.) The path of what was opened counts, whatever links
+    /// led there. A protected path that goes through links also counts where it leads.
     ///
-    /// Places are compared by name. Another name of the same file cannot be told: a hard link (which
-    /// is replaced, so that the protected file keeps its bytes, but written through in place), a
-    /// bind mount, a directory that is moved to a protected place later. On Apple systems the
-    /// case of ASCII letters is ignored, that of others is not; elsewhere case always counts, even
-    /// on a file system that ignores it.
+    /// The check compares names, so it does not notice another name of the same file: a hard link
+    /// (a replacement leaves the protected file alone, but a write in place does not), a bind
+    /// mount, or a directory that is moved to a protected path later. On Apple systems it ignores
+    /// the case of ASCII letters only. Elsewhere case always counts, even on a file system that
+    /// ignores it.
     pub protected: Vec<PathBuf>,
 }
 
@@ -59,13 +58,13 @@ impl Default for WriteOptions {
     }
 }
 
-/// How often a write begins anew when its directory or file is exchanged under it.
+/// How often a write begins anew when its directory or file is exchanged meanwhile.
 const MAX_ATTEMPTS: usize = 32;
 
-/// Makes `bytes` the content of the file at `path`, creating it and its parent directories.
+/// Makes `bytes` the content of the file at `path`, and creates it and its parent directories.
 ///
-/// Until the last step (a rename) nothing but a temporary file exists; on every error it is removed
-/// again, and so are the directories that were created.
+/// Until the last step, a rename, there is nothing but a temporary file. On an error it is removed
+/// again, and so are the new directories.
 pub fn write(
     root: &Root,
     path: &str,
@@ -78,8 +77,9 @@ pub fn write(
     for _ in 0..MAX_ATTEMPTS {
         checkpoint(cancel)?;
         answer = write_once(root, path, bytes, options, cancel);
-        // A directory that was there is gone, perhaps because another call that failed took back
-        // the directories it had made; or the file has just become a link. Both are looked at again.
+        // A directory has disappeared, perhaps because another call failed and removed the
+        // directories that it had created; or the file has just become a link. Both need another
+        // look.
         if !matches!(answer, Err(FsError::NotFound { .. } | FsError::Conflict { .. })) {
             return answer;
         }
@@ -104,7 +104,7 @@ fn write_once(
     write_target(&target, &mut created, path, bytes, options, cancel).map(|_| ())
 }
 
-/// Makes `bytes` the content of what is open; true when there was no such file before.
+/// Makes `bytes` the content of an open target. Returns true if the file is new.
 pub(crate) fn write_target(
     target: &Target,
     created: &mut CreatedDirectories,
@@ -114,8 +114,8 @@ pub(crate) fn write_target(
     cancel: &AtomicBool,
 ) -> Result<bool, FsError> {
     let old = target.open_old(path)?;
-    // Names that are not UTF-8 are displayed with this character, in listings and search results. A new
-    // file of the displayed name would stand beside the one that was meant.
+    // Listings and search results display this character in names that are not UTF-8. A new file
+    // with the displayed name would not be the one that was meant.
     if old.is_none() && path.contains('\u{fffd}') {
         let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
         return Err(FsError::PathInvalid { path: path.to_owned(), reason });

@@ -1,4 +1,4 @@
-//! Reading what is in memory already.
+//! Reads from the kernel's caches.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::{fs, thread};
 use tempfile::TempDir;
 use toolwright_fs::{Granted, Root, read, try_read_cached};
 
-/// Known, as far as it can be.
+/// Identified, as far as it can be.
 fn granted(path: impl AsRef<Path>) -> Granted {
     let granted = Granted::new("rootDir", path.as_ref());
     let _ = granted.identify();
@@ -49,8 +49,8 @@ impl Scene {
         try_read_cached(&granted(self.root()), path, 1 << 20, <[u8]>::to_vec)
     }
 
-    /// What is there to be read at once. The kernel may always say that it cannot look up a path
-    /// without waiting: while anything on the machine is renamed, it says so of every `..`.
+    /// A read that needs no waiting. The kernel may always refuse to look up a path without
+    /// waiting: while anything on the machine is renamed, it refuses every `..`.
     fn cached_in_the_end(&self, path: &str) -> Option<Vec<u8>> {
         let until = Instant::now() + Duration::from_secs(10);
         loop {
@@ -62,7 +62,7 @@ impl Scene {
     }
 }
 
-/// Whether this filesystem is one on which the quick way works at all.
+/// Whether the fast path works on this file system at all.
 fn works(scene: &Scene) -> bool {
     scene.write("probe", b"probe");
     let works = (0..1000).any(|_| scene.cached("probe").is_some());

@@ -1,4 +1,4 @@
-//! A system that refuses: every failure is typed, says what to do, and changes nothing.
+//! A system that refuses: every failure is typed and changes nothing.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -38,7 +38,7 @@ fn chmod(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs `call`, which must fail as said, name its path, and change nothing.
+/// Runs `call`, which must fail as expected, name its path, and change nothing.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(
     directory: &Path,
@@ -54,8 +54,8 @@ fn refused<T: std::fmt::Debug>(
     error
 }
 
-/// This program again, running `test` in mount and user namespaces of its own; `false` where the
-/// system does not allow that.
+/// Runs `test` again in mount and user namespaces of its own. False where the system does not allow
+/// that.
 fn unshared(test: &str, tree: &Tree) -> bool {
     let possible = Command::new("unshare").args(["-rm", "true"]).status();
     if !possible.is_ok_and(|status| status.success()) {
@@ -95,16 +95,17 @@ fn a_full_disk_changes_nothing() {
     refused(directory, full("a/b/new"), || put(&root, "a/b/new", &large));
     refused(directory, full("old"), || edit(&root, "old", &large, &WriteOptions::default()));
     refused(directory, full("old"), || edit(&root, "old", &large, &IN_PLACE));
-    // Also in place the old content stays: the space is asked for before anything is overwritten.
+    // A write in place keeps the old content too, because space is reserved before anything is
+    // overwritten.
     let bound = directory.join("bound");
     mount(&["--bind", bound.to_str().unwrap()], &bound);
     refused(directory, full("bound"), || write(&root, "bound", &large, &IN_PLACE, &NEVER));
     refused(directory, full("bound"), || edit(&root, "bound", &large, &IN_PLACE));
-    // What fits beside the old content still does.
+    // A file that fits beside the old content can still be written.
     put(&root, "old", b"fits").unwrap();
 }
 
-/// A replaced file is closed, and gives its space back, after the call that replaced it.
+/// A replaced file is closed, and its space freed, after the call that replaced it.
 #[test]
 fn room_for_two_copies_is_room_for_any_number_of_writes() {
     let Some(directory) = support::child_argument() else {
@@ -201,7 +202,7 @@ fn too_many_open_files_change_nothing() {
                 std::fs::write(directory.join("dir/old"), "old").unwrap();
                 let _ = std::fs::remove_dir_all(directory.join("a"));
                 let state = snapshot(directory);
-                // One is the root's; the count above includes the listing's own.
+                // One is the root's. The count above includes the one for the listing.
                 let tight = Rlimit { current: Some(used + spare), ..before };
                 rustix::process::setrlimit(Resource::Nofile, tight).unwrap();
                 let options = if number % 2 == 0 { IN_PLACE } else { WriteOptions::default() };
@@ -333,7 +334,7 @@ fn respected_and_explained(base: &Path) {
     edit(&root, "closed/file", b"edited", &IN_PLACE).unwrap();
     assert_eq!(std::fs::read(closed.join("file")).unwrap(), b"edited");
 
-    // Writing takes the set-id bits from a file unless a privileged user writes.
+    // Writing clears the set-id bits unless a privileged user writes.
     std::fs::write(open.join("set-id"), "old").unwrap();
     chmod(&open.join("set-id"), 0o6755);
     put(&root, "open/set-id", b"new").unwrap();
@@ -351,7 +352,7 @@ fn respected_and_explained(base: &Path) {
         write(&root, marked, b"in place", &IN_PLACE, &NEVER).unwrap();
     }
 
-    // It is somebody else's, who lets everybody write to it.
+    // It belongs to another user, who allows every user to write to it.
     let others = open.join("others").metadata().unwrap();
     if others.uid() == rustix::process::geteuid().as_raw() {
         println!("skipped: only root can give the test a stranger's file");
@@ -389,7 +390,7 @@ fn a_root_that_vanishes_during_a_call_is_not_made_again() {
             let Err(UpdateError::Fs(error)) = answer else { panic!("{answer:?}") };
             assert!(["NotFound", "Conflict"].contains(&kind(&error)));
         } else {
-            // Within one call the root is the directory that was opened, wherever it lies.
+            // Within one call the root is the directory that was opened, wherever it is.
             answer.unwrap();
             assert_eq!(std::fs::read(away.join("dir/file")).unwrap(), b"new");
         }

@@ -166,7 +166,7 @@ fn a_way_out_of_a_directory_by_a_link_in_it_is_told() {
     assert_eq!(led("/w/out", "/etc"), Some("/w".into()));
     assert_eq!(led("/alias/out", "/etc"), Some("/real".into()));
     assert_eq!(led("/real/out", "/etc"), Some("/real".into()));
-    // It stays among what can be written, was no link, or is elsewhere.
+    // It stays among the writable directories, was not a link, or is elsewhere.
     for (given, real) in [("/w/out", "/w/other"), ("/w/out", "/real/x"), ("/w/out", "/w/out")] {
         assert_eq!(led(given, real), None, "{given}");
     }

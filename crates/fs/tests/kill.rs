@@ -1,5 +1,5 @@
-//! Processes that are killed in the middle of a write or an edit leave versions in full, and what
-//! else they leave the next call clears away.
+//! Processes that are killed during a write or an edit leave complete versions. The next call
+//! removes everything else that they leave.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -20,7 +20,7 @@ fn size(random: &mut Random) -> usize {
     usize::try_from(random.below(most)).unwrap()
 }
 
-/// Writes and edits until it is killed, and says which version of which file is finished.
+/// Writes and edits until it is killed, and prints which version of which file is finished.
 fn work_until_killed(root: &Root, first: u64) -> ! {
     let mut random = Random::new();
     let mut out = std::io::stdout();
@@ -79,7 +79,7 @@ fn a_killed_process_leaves_versions_in_full_and_the_next_call_clears_the_rest() 
         child.wait().unwrap();
         output.read_to_string(&mut said).unwrap();
         for line in said.lines().filter_map(|line| line.strip_prefix("done ")) {
-            // The last line may have been cut by the kill.
+            // The kill may have cut the last line.
             if let Some((path, Ok(tag))) =
                 line.split_once(' ').map(|(p, tag)| (p, tag.parse::<u64>()))
             {
@@ -99,7 +99,7 @@ fn a_killed_process_leaves_versions_in_full_and_the_next_call_clears_the_rest() 
             let found = checked(&bytes).expect("a version in full");
             assert!(found >= last.get(path).copied().unwrap_or(0), "{path} went back");
         }
-        // One call for each directory, by another process than the one that was killed.
+        // One call for each directory, by another process than the killed one.
         for later in ["later", "new/in/a/later"] {
             write(&root, later, b"", &WriteOptions::default(), &NEVER).unwrap();
         }
@@ -109,7 +109,7 @@ fn a_killed_process_leaves_versions_in_full_and_the_next_call_clears_the_rest() 
     assert!(in_the_middle * 10 >= kills, "{in_the_middle} of {kills} is no fair share");
 }
 
-/// Every system call that changes something on disk or comes right after one that did.
+/// The system calls that change something on disk, or come directly after one that did.
 const BOUNDARIES: [&str; 8] =
     ["mkdirat", "flistxattr", "fchmod", "write", "flock", "renameat", "renameat2", "unlinkat"];
 

@@ -1,4 +1,4 @@
-//! A directory that somebody else has locked: an edit waits a little, and never lies about the end.
+//! A directory that another program has locked: an edit waits a little, and its result is correct.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Found first, acted on later: what is found, and what is done to it.
+//! Targets that are opened first and acted on later.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -29,7 +29,7 @@ fn write(target: &OpenTarget, text: &str) -> Result<bool, FsError> {
 }
 
 #[test]
-fn r14_the_place_is_that_of_what_was_opened() {
+fn the_place_is_that_of_what_was_opened() {
     let tree = Tree::new();
     tree.put("dir/file", "text");
     tree.link("dir", "link");
@@ -69,7 +69,7 @@ fn r14_the_place_is_that_of_what_was_opened() {
 }
 
 #[test]
-fn r16_paths_that_leave_are_refused_and_only_the_path_is_named() {
+fn paths_that_leave_are_refused_and_only_the_path_is_named() {
     let tree = Tree::new();
     tree.put("file", "text");
     tree.link("../outside", "out");
@@ -100,7 +100,7 @@ fn r16_paths_that_leave_are_refused_and_only_the_path_is_named() {
                         "{said}"
                     );
                 }
-                // `..` from what is not there leads nowhere.
+                // `..` after a missing directory leads nowhere.
                 Some(FsError::NotFound { .. }) if path == "a/../../x" => {}
                 other => panic!("{path}: {other:?}"),
             }
@@ -124,13 +124,13 @@ fn several_roots_and_absolute_paths_in_them() {
     assert_eq!(text(two.outside.join("secret").to_str().unwrap()), b"secret");
     let new = roots.open_target("new/file").unwrap();
     assert_eq!(new.real_path(), one.root.canonicalize().unwrap().join("new/file"));
-    // A link from one root into another is refused: what is found lies below one root.
+    // A link from one root into another is refused: a target is below one root.
     assert!(matches!(roots.open_target("across"), Err(FsError::Escape { via_link: true, .. })));
     assert!(matches!(Roots::open(&[], &[]).unwrap().open_target("a"), Err(FsError::Escape { .. })));
 }
 
 #[test]
-fn r24_missing_directories_and_special_files_are_told_apart() {
+fn missing_directories_and_special_files_are_told_apart() {
     let tree = Tree::new();
     tree.put("dir/file", "x");
     fifo(&tree.root.join("pipe"));
@@ -151,7 +151,7 @@ fn r24_missing_directories_and_special_files_are_told_apart() {
 }
 
 #[test]
-fn r24_a_range_begins_and_ends_with_a_character() {
+fn a_range_begins_and_ends_with_a_character() {
     let tree = Tree::new();
     tree.put("text", "aé漢😀z"); // 1 + 2 + 3 + 4 + 1
     let target = open(&tree, "text");
@@ -182,7 +182,7 @@ fn r24_a_range_begins_and_ends_with_a_character() {
 }
 
 #[test]
-fn r24_binary_and_broken_text_are_told() {
+fn binary_and_broken_text_are_told() {
     let tree = Tree::new();
     tree.put("binary", b"a\0b".repeat(10_000));
     tree.put("late", [b"a".repeat(9000), vec![0]].concat());
@@ -198,7 +198,7 @@ fn r24_binary_and_broken_text_are_told() {
 }
 
 #[test]
-fn r22_a_range_of_a_large_file_does_not_read_the_rest() {
+fn a_range_of_a_large_file_does_not_read_the_rest() {
     let tree = Tree::new();
     let file = std::fs::File::create(tree.root.join("large")).unwrap();
     std::os::unix::fs::FileExt::write_at(&file, b"beginning", 0).unwrap();
@@ -223,7 +223,7 @@ fn a_file_that_was_replaced_is_read_as_it_was_opened() {
 }
 
 #[test]
-fn r25_a_new_file_gets_its_directories_when_it_is_written() {
+fn a_new_file_gets_its_directories_when_it_is_written() {
     let tree = Tree::new();
     let target = open(&tree, "a/b/c");
     assert!(tree.listing().is_empty(), "nothing is made before");
@@ -231,14 +231,14 @@ fn r25_a_new_file_gets_its_directories_when_it_is_written() {
     assert_eq!(tree.get("a/b/c"), b"text");
     assert!(!write(&target, "more").unwrap(), "it is there now");
     assert_eq!(tree.listing(), ["a", "a/b", "a/b/c"]);
-    // A call that fails takes them back.
+    // A call that fails removes them again.
     let refused = open(&tree, "x/y").write(b"t", &WriteOptions::default(), &true.into());
     assert!(matches!(refused, Err(FsError::Cancelled)));
     assert_eq!(tree.listing(), ["a", "a/b", "a/b/c"]);
 }
 
 #[test]
-fn r14_links_put_in_the_way_afterwards_are_refused() {
+fn links_put_in_the_way_afterwards_are_refused() {
     let tree = Tree::new();
     tree.put("dir/file", "inside");
     tree.put("denied/file", "denied");
@@ -263,7 +263,7 @@ fn r14_links_put_in_the_way_afterwards_are_refused() {
 }
 
 #[test]
-fn r14_a_directory_that_was_moved_is_not_written_to() {
+fn a_directory_that_was_moved_is_not_written_to() {
     let tree = Tree::new();
     tree.put("dir/file", "text");
     let target = open(&tree, "dir/file");
@@ -294,7 +294,7 @@ fn protected_paths_count_where_they_lie_whatever_led_there() {
 }
 
 #[test]
-fn r26_50_parallel_edits_of_one_file_all_land() {
+fn fifty_parallel_edits_of_one_file_all_land() {
     let tree = Tree::new();
     tree.put("file", "");
     let tried = AtomicUsize::new(0);
@@ -324,7 +324,7 @@ fn r26_50_parallel_edits_of_one_file_all_land() {
 }
 
 #[test]
-fn r26_a_refused_update_leaves_the_file_as_it_is() {
+fn a_refused_update_leaves_the_file_as_it_is() {
     let tree = Tree::new();
     tree.put("file", "old");
     let refused = open(&tree, "file").update(9, &WriteOptions::default(), &NEVER, |_| Err("no"));

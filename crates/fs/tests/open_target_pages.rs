@@ -1,4 +1,4 @@
-//! Whatever a file holds, its pages together are the file.
+//! The pages of a file, put together, are the file.
 
 mod support;
 
@@ -79,7 +79,7 @@ fn a_cached_target_is_the_one_opened_otherwise() {
     tree.link("dir", "link");
     tree.link("file", "dir/alias");
     tree.link("../outside/secret", "secret");
-    // Once by the ordinary way, so that the caches know them.
+    // Read once the ordinary way, so that the kernel caches them.
     for path in ["dir/file", "./dir//file", "empty"] {
         let ordinary = open(&tree, path);
         let cached =

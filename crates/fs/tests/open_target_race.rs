@@ -1,5 +1,5 @@
-//! An attacker who swaps allowed and denied places between the look and the act: what is decided
-//! about is what is read and written.
+//! An attacker exchanges allowed and denied files between the decision and the operation. The
+//! operation acts on the file that the decision was about.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -11,7 +11,7 @@ use rustix::fs::{CWD, RenameFlags};
 use support::{NEVER, RESOLVERS, Tree, tenth_of};
 use toolwright_fs::{OpenTarget, Resolver, Roots, TargetKind, WriteOptions};
 
-/// What is exchanged, and the path that it makes ambiguous.
+/// The names that are exchanged, and the path that they make ambiguous.
 const SWAPS: [(&str, &str, &str); 4] = [
     ("allowed/dir", "trap-dir", "allowed/dir/file"),
     ("door", "trap-door", "door/file"),
@@ -35,7 +35,8 @@ fn exchange(a: &Path, b: &Path) {
     rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
 }
 
-/// Holds `path` over and over while its meaning is swapped; `act` gets what the policy allows.
+/// Opens `path` repeatedly while its meaning changes. `act` gets the targets that the policy
+/// allows.
 fn attacked(
     each: usize,
     resolver: Resolver,
@@ -55,7 +56,7 @@ fn attacked(
             }
         });
         let (mut opened, mut refused) = (0, 0);
-        // While the attacker is kept from running in the bad state, every call is refused.
+        // While the attacker is not scheduled in the bad state, every call is refused.
         while opened + refused < each || (opened == 0 && refused < each * 100) {
             let target = Roots::open_with(&workspace, &[], resolver)
                 .and_then(|roots| roots.open_target(path));
@@ -78,7 +79,7 @@ fn attacked(
 }
 
 #[test]
-fn r14_nothing_denied_is_read_in_100_000_opens() {
+fn nothing_denied_is_read_in_100_000_opens() {
     let each = tenth_of(100_000) / SWAPS.len();
     for resolver in RESOLVERS {
         for swap in SWAPS {
@@ -97,7 +98,7 @@ fn r14_nothing_denied_is_read_in_100_000_opens() {
 }
 
 #[test]
-fn r14_nothing_denied_is_written() {
+fn nothing_denied_is_written() {
     let each = tenth_of(10_000) / SWAPS.len();
     for swap in SWAPS {
         let (opened, refused) = attacked(each, Resolver::Automatic, swap, |target| {

@@ -1,4 +1,4 @@
-//! Which paths are inside, for both ways of resolving them.
+//! Which paths are inside the root, for both resolvers.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -206,7 +206,7 @@ fn directories_are_opened_inside_only() {
     }
 }
 
-/// One change to a tree, over a tiny alphabet so that names meet.
+/// One change to a tree. The alphabet is tiny, so that names meet.
 #[derive(Debug, Clone)]
 enum Change {
     Directory(String),
@@ -250,8 +250,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whatever the tree looks like: what is read lies inside (every outside file says so), both
-    /// resolvers give the same answer, and nothing is ever created outside.
+    /// Whatever the tree looks like, a read stays inside (every file outside would reveal itself),
+    /// both resolvers agree, and nothing is ever created outside.
     #[test]
     fn a_resolved_path_is_always_inside(
         changes in proptest::collection::vec(change(), 0..12),
@@ -264,8 +264,8 @@ proptest! {
         }
         let before = snapshot(&tree.outside);
         for change in changes {
-            // Applied with the plain system calls; many fail, and that is fine. Those that a link
-            // would lead outside are left out, so that `outside` changes only by our own fault.
+            // Applied with plain system calls, many of which fail. Those that a link would lead
+            // outside are left out, so that only a bug changes `outside`.
             let path = match &change {
                 Change::Directory(path) | Change::File(path) | Change::Link(path, _) => path,
             };

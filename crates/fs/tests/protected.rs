@@ -25,7 +25,8 @@ fn edit(root: &Root, path: &str, options: &WriteOptions) -> Result<(), FsError> 
     })
 }
 
-/// Names, content and modes, and of each directory when an entry in it was last made or removed.
+/// Names, content and modes, and for each directory the time when an entry was last created or
+/// removed.
 fn everything(tree: &Tree) -> Vec<String> {
     let mut all = snapshot(tree.base.path());
     for name in tree.listing().iter().map(String::as_str).chain([""]) {
@@ -35,7 +36,7 @@ fn everything(tree: &Tree) -> Vec<String> {
     all
 }
 
-/// Both calls on each of `paths` are refused because of `by`, and not even a temporary file is made.
+/// Both calls on each of `paths` are refused because of `by`, without even a temporary file.
 #[track_caller]
 fn refused(tree: &Tree, protected: &[&str], paths: &[&str], by: &str) {
     let before = everything(tree);
@@ -46,7 +47,7 @@ fn refused(tree: &Tree, protected: &[&str], paths: &[&str], by: &str) {
         for allow_in_place in [false, true] {
             let options = WriteOptions { allow_in_place, ..options(protected) };
             let edited = match edit(&root, path, &options) {
-                // Its directory is not there, and an edit makes none.
+                // Its directory does not exist, and an edit creates none.
                 Err(FsError::NotFound { .. }) => None,
                 other => Some(other),
             };
@@ -66,7 +67,7 @@ fn refused(tree: &Tree, protected: &[&str], paths: &[&str], by: &str) {
     }
 }
 
-/// Both calls on each of `paths` succeed; what is not there is made.
+/// Both calls on each of `paths` succeed and create what is missing.
 #[track_caller]
 fn allowed(tree: &Tree, protected: &[&str], paths: &[&str]) {
     for (resolver, path) in
@@ -116,7 +117,7 @@ fn what_is_above_a_protected_path_is_refused() {
     let tree = repository();
     refused(&tree, &GIT, &[".git", ".git/hooks", "src/../.git"], ".git/hooks");
     refused(&tree, &["a/b/c"], &["a", "a/b", "a/b/c"], "a/b/c");
-    // A file, as in a worktree: it says where the repository is.
+    // A file, as in a worktree. It names the repository.
     let tree = Tree::new();
     tree.put(".git", "gitdir: elsewhere");
     refused(&tree, &GIT, &[".git", "./.git"], ".git/hooks");
@@ -192,7 +193,7 @@ fn names_that_only_look_alike_are_allowed() {
     allowed(&tree, &GIT, &alike);
     assert_eq!(tree.get(".git/hooks/pre-commit"), b"hook");
     assert!(tree.leftovers().is_empty());
-    // And with nothing protected, everything is.
+    // With nothing protected, every path is allowed.
     allowed(&tree, &[], &[".git/hooks/pre-commit", ".git/config"]);
 }
 
@@ -304,13 +305,13 @@ fn a_path_is_resolved_before_it_is_found_protected_and_nothing_else_comes_betwee
     let cancelled = AtomicBool::new(true);
     let answer = write(&root, ".git/hooks/x", b"x", &options(&GIT), &cancelled);
     assert!(matches!(answer, Err(FsError::Cancelled)), "{answer:?}");
-    // An edit that is refused has read nothing.
+    // A refused edit has read nothing.
     let answer = update::<()>(&root, ".git/config", 1, &options(&GIT), &NEVER, |_| unreachable!());
     assert!(matches!(answer, Err(UpdateError::Fs(FsError::Protected { .. }))), "{answer:?}");
     assert!(Path::new(&tree.root).join(".git/config").is_file());
 }
 
-/// The two that are named stand for what else git runs or obeys.
+/// The two protected names stand for everything else that git runs or obeys.
 #[test]
 fn what_git_reads_beside_hooks_and_configuration_is_protected() {
     let tree = repository();
@@ -339,7 +340,7 @@ fn what_git_reads_beside_hooks_and_configuration_is_protected() {
         "src/HEAD",
     ];
     allowed(&tree, &GIT, &beside);
-    // Each of the two for itself.
+    // Each of the two by itself.
     allowed(&tree, &[".git/hooks"], &[".git/modules/m/config", ".git/config.worktree"]);
     allowed(&tree, &[".git/config"], &[".git/modules/m/hooks/x"]);
     allowed(&tree, &[".git/info"], &[".git/commondir", "HEAD"]);
@@ -363,14 +364,14 @@ fn a_repository_that_git_is_led_to_is_protected() {
         let common = format!("{place}/commondir");
         refused(&tree, &GIT, &[&*common], &common);
         allowed(&tree, &GIT, &[&*format!("{place}/description"), "hooks/x", "config"]);
-        // What it shares with others.
+        // The files that it shares with other worktrees.
         tree.put(&common, "../shared\n");
         let shared = Path::new(place).with_file_name("shared");
         let shared = |name: &str| shared.join(name).to_str().unwrap().to_owned();
         refused(&tree, &GIT, &[&*shared("config")], ".git/config");
         refused(&tree, &GIT, &[&*shared("modules/a/config")], &shared("modules/a/config"));
     }
-    // To nowhere, outside, in a circle, or by what is no path.
+    // A `.git` that leads nowhere, outside, in a circle, or is not a path.
     for text in ["gitdir: ../outside", "gitdir: .git", "gitdir: \0", "gitdir:x", ""] {
         let tree = Tree::new();
         tree.put(".git", text);

@@ -33,8 +33,8 @@ fn change(root: &Root, path: &str, number: usize, options: &WriteOptions) -> Res
     })
 }
 
-/// What is protected, with the time at which an entry was last made or removed in each directory:
-/// that tells of temporary files, too.
+/// The protected content, and for each directory the time when an entry was last created or
+/// removed, which reveals temporary files too.
 fn protected_state(tree: &Tree) -> Vec<String> {
     let git = tree.root.join(".git");
     let mut state = snapshot(&git);
@@ -58,7 +58,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Two names that are swapped, what the second one links to, and the path that becomes ambiguous.
+/// Two names that are exchanged, what the second one links to, and the path that becomes ambiguous.
 const SWAPS: [(&str, &str, &str, &str); 6] = [
     ("dir", "trap", ".git/hooks", "dir/file"),
     ("dir", "trap", ".git/hooks", "dir/sub/file"),
@@ -94,7 +94,7 @@ fn no_write_lands_in_a_protected_directory_while_links_to_it_are_swapped_in() {
                     while !done.load(Ordering::Relaxed) {
                         exchange(&name, &trap);
                         exchange(&name, &trap);
-                        // A write that met the link in the last moment has replaced it.
+                        // A write that met the link at the last moment has replaced it.
                         if !trap.is_symlink() {
                             std::fs::remove_file(&trap).unwrap();
                             symlink(&target, &trap).unwrap();
@@ -124,7 +124,7 @@ fn no_write_lands_in_a_protected_directory_while_links_to_it_are_swapped_in() {
     }
 }
 
-/// One change to a tree, over a tiny alphabet so that names meet.
+/// One change to a tree. The alphabet is tiny, so that names meet.
 #[derive(Debug, Clone)]
 enum Entry {
     Directory(String),
@@ -154,7 +154,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// Makes the entry with plain system calls where its parent lies inside and nothing is there yet.
+/// Creates the entry with plain system calls, if its parent is inside and nothing is there yet.
 fn make(root: &Path, entry: &Entry) {
     let (Entry::Directory(path) | Entry::File(path) | Entry::Link(path, _)) = entry;
     let full = root.join(path);
@@ -173,7 +173,7 @@ fn make(root: &Path, entry: &Entry) {
     }
 }
 
-/// What the system itself finds at a protected path, and whether a file stands above it.
+/// What the system finds at a protected path, and whether a file is above it.
 fn found(root: &Path, protected: &str) -> (Option<Vec<String>>, Vec<bool>) {
     let base = root.parent().unwrap();
     let content = root.join(protected).canonicalize().ok().map(|real| {
@@ -189,8 +189,8 @@ fn found(root: &Path, protected: &str) -> (Option<Vec<String>>, Vec<bool>) {
     (content, above.collect())
 }
 
-/// Whether the real place of `path` is the protected one, by name or where links lead from there,
-/// or one lies in the other. `None` when that cannot be told without following links by hand.
+/// Whether the real path of `path` is the protected one, by name or through links, or one is below
+/// the other. `None` if that cannot be determined without following links by hand.
 fn related(root: &Path, path: &Path, protected: &str) -> Option<bool> {
     let named = root.join(protected);
     let protected = named.canonicalize().ok()?;
@@ -210,8 +210,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// What the system finds at a protected path is the same after every call, and nothing that
-    /// has no part in one is refused.
+    /// The system finds the same at a protected path after every call, and no call that has nothing
+    /// to do with one is refused.
     #[test]
     fn nothing_at_a_protected_path_ever_changes(
         entries in proptest::collection::vec(entry(), 0..12),

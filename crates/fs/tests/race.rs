@@ -1,4 +1,4 @@
-//! Attackers who swap what a path means while it is being used: nothing outside is ever read or
+//! Attackers change the meaning of a path while it is used. Nothing outside is ever read or
 //! changed, and nothing hangs.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
@@ -19,7 +19,7 @@ fn exchange(a: &Path, b: &Path) {
     rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
 }
 
-/// Runs `victim` while `attack` runs over and over in another thread.
+/// Runs `victim` while `attack` runs repeatedly on another thread.
 fn under_attack<T>(mut attack: impl FnMut() + Send, victim: impl FnOnce() -> T) -> T {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let done = AtomicBool::new(false);
@@ -39,7 +39,7 @@ fn under_attack<T>(mut attack: impl FnMut() + Send, victim: impl FnOnce() -> T) 
     })
 }
 
-/// How the calls ended, by code.
+/// How the calls ended, by kind.
 #[derive(Debug, Default)]
 struct Tally(BTreeMap<String, usize>);
 
@@ -53,8 +53,8 @@ impl Tally {
         answer.ok()
     }
 
-    /// Whether there are `least` calls, and a fair share of them met the good state: while the
-    /// attacker is kept from running in the bad one, calls fail faster than they succeed.
+    /// Whether there are at least `least` calls, and a fair share of them met the good state. While
+    /// the attacker is not scheduled in the bad state, calls fail faster than they succeed.
     fn is_enough(&self, least: usize) -> bool {
         self.0.values().sum::<usize>() >= least && self.good() * 5 >= least
     }
@@ -83,7 +83,7 @@ fn flat<E: std::fmt::Debug>(error: UpdateError<E>) -> FsError {
     }
 }
 
-/// A tree whose directory `dir` and file `dir/file` have traps beside them: links to the same names
+/// A tree with traps beside its directory `dir` and its file `dir/file`: links to the same names
 /// outside.
 struct Trapped {
     tree: Tree,
@@ -120,8 +120,8 @@ impl Trapped {
     }
 }
 
-/// The swaps: a directory with a relative and an absolute link, and a file with a link. Each comes
-/// with the path that it makes ambiguous.
+/// The swaps: a directory with a relative and an absolute link, and a file with a link, each with
+/// the path that it makes ambiguous.
 const SWAPS: [(&str, &str, &str); 4] = [
     ("dir", "trap", "dir/file"),
     ("dir", "trap-absolute", "dir/sub/file"),
@@ -129,7 +129,7 @@ const SWAPS: [(&str, &str, &str); 4] = [
     ("dir/file", "dir/trap-file", "dir/sub/../file"),
 ];
 
-/// Makes `each` calls in every swap, by both ways of resolving.
+/// Makes `each` calls in every swap, by both resolvers.
 fn under_swaps(each: usize, what: &str, step: impl Fn(&Root, &str, usize, &mut Tally)) {
     for resolver in RESOLVERS {
         for (a, b, path) in SWAPS {
@@ -204,7 +204,8 @@ fn a_parent_that_is_swapped_while_it_is_created_leads_nowhere_outside() {
         let mut tally = Tally::default();
         under_attack(
             || {
-                // Made by the victim or not, `new` becomes a link outside for a moment, then nothing.
+                // Whether or not the victim creates it, `new` becomes a link outside for a moment,
+                // then nothing.
                 let _ = std::fs::rename(&new, &away);
                 let _ = std::fs::rename(&trap, &new);
                 let _ = std::fs::rename(&new, &trap);
@@ -260,7 +261,7 @@ fn nothing_hangs_on_a_name_that_is_now_a_file_now_a_pipe_a_link_or_a_directory()
                 let made = KINDS[turn % KINDS.len()];
                 let kind = directory.join(made);
                 turn += 1;
-                // A write may have replaced what was swapped in; then a file is swapped with a file.
+                // A write may have replaced the link. Then a file is exchanged with a file.
                 let swap =
                     || rustix::fs::renameat_with(CWD, &name, CWD, &kind, RenameFlags::EXCHANGE);
                 let _ = swap();

@@ -1,4 +1,4 @@
-//! Reading within a limit, whatever the file says of its size.
+//! Reads within a limit, whatever size the file reports.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -67,7 +67,7 @@ fn files_of_procfs_that_say_zero_are_held_to_the_limit() {
     let maps = format!("proc/{}/maps", std::process::id());
     assert_too_large(read(&root, &maps, 100, &NEVER), |bytes| bytes > 100);
     assert!(read(&root, &maps, 10_000_000, &NEVER).unwrap().len() > 1000);
-    // Gives everything at the first read or nothing.
+    // Returns everything in the first read or nothing.
     let pid_max = std::fs::read("/proc/sys/kernel/pid_max").unwrap();
     assert_eq!(read(&root, "proc/sys/kernel/pid_max", 100, &NEVER).unwrap(), pid_max);
     assert_too_large(read(&root, "proc/sys/kernel/pid_max", 2, &NEVER), |bytes| bytes > 2);
@@ -137,11 +137,11 @@ fn a_file_that_grows_while_it_is_read_is_held_to_the_limit() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_would_block_gives_an_error_at_once() {
-    // Regular by its mode, but reading waits for the next message of the kernel.
+    // Its mode is regular, but a read waits for the next message of the kernel.
     let started = Instant::now();
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // Empties it, or is refused it.
+        // Empties it, or is refused.
         let mut answers = Vec::new();
         for _ in 0..3 {
             answers.push(read(&slash(), "proc/kmsg", 100_000_000, &NEVER).map(|bytes| bytes.len()));

@@ -1,4 +1,4 @@
-//! Removing what commands have left, whatever they did to keep it.
+//! Removes what commands have left, whatever they did to keep it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,12 +18,12 @@ fn descriptors() -> usize {
     fs::read_dir("/dev/fd").expect("descriptors").count()
 }
 
-/// In memory where there is such a place: the two large trees take a minute on a disk.
+/// In memory, where possible: the two large trees take a minute on a disk.
 fn quick_directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("dir")
 }
 
-/// Deeper than a path can be long.
+/// Deeper than the longest path.
 fn make_deep(top: &Path, levels: usize) {
     fs::create_dir_all(top).expect("dir");
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -58,7 +58,7 @@ fn locked_directories_links_and_pipes_go() {
     assert_eq!(fs::read_to_string(others.join("kept")).expect("kept"), "kept");
     assert_eq!(fs::metadata(&others).expect("kept").permissions().mode() & 0o777, 0o750);
     remove_tree(&own, None).expect("there is nothing");
-    // What has become a link is removed as one.
+    // A link in place of a directory is removed as a link.
     symlink(&others, &own).expect("link");
     remove_tree(&own, None).expect("removed");
     assert!(others.join("kept").exists() && fs::symlink_metadata(&own).is_err());
@@ -71,7 +71,7 @@ fn a_tree_that_is_100_000_deep_goes_with_few_descriptors() {
     make_deep(&own, 100_000);
     fs::create_dir_all(own.join("beside/it")).expect("dirs");
     let before = descriptors();
-    // On a thread as small as they come.
+    // On a thread with the smallest stack.
     let removal = std::thread::Builder::new().stack_size(128 << 10).spawn({
         let own = own.clone();
         move || remove_tree(&own, None)
@@ -113,7 +113,7 @@ fn a_deadline_ends_it_and_the_rest_is_for_the_next() {
     assert!(!own.exists());
 }
 
-/// A command that was not found to be killed exchanges directories for links outside.
+/// A command that escaped being killed exchanges directories for links outside.
 #[test]
 fn nothing_outside_is_touched_whatever_is_exchanged_meanwhile() {
     let base = tempfile::tempdir().expect("dir");

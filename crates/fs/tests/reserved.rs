@@ -1,4 +1,4 @@
-//! Files that the process has reserved: no call reads, replaces or even opens them, under any name.
+//! Files that the process has reserved: no call reads, replaces or even opens them, by any name.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -18,7 +18,7 @@ fn refused(directory: &Path, name: &str) -> bool {
 }
 
 #[test]
-fn r20_a_sidecar_is_new_and_readable_by_its_owner_alone() {
+fn a_sidecar_is_new_and_readable_by_its_owner_alone() {
     let directory = private();
     let mut sidecar = Sidecar::create(directory.path(), "bash-output-1", 100).unwrap();
     assert!(sidecar.write(b"one").unwrap() && sidecar.write(b"two").unwrap());
@@ -30,7 +30,7 @@ fn r20_a_sidecar_is_new_and_readable_by_its_owner_alone() {
 }
 
 #[test]
-fn r20_links_and_shared_directories_are_refused() {
+fn links_and_shared_directories_are_refused() {
     let directory = private();
     let outside = private();
     std::os::unix::fs::symlink(outside.path().join("x"), directory.path().join("link")).unwrap();
@@ -46,7 +46,7 @@ fn r20_links_and_shared_directories_are_refused() {
 }
 
 #[test]
-fn r20_at_the_limit_the_last_line_says_so() {
+fn at_the_limit_the_last_line_says_so() {
     let directory = private();
     let mut exact = Sidecar::create(directory.path(), "exact", 6).unwrap();
     assert!(exact.write("ab漢x".as_bytes()).unwrap() && !exact.is_full());

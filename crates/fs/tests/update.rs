@@ -1,4 +1,4 @@
-//! Edits: none is lost, neither ours nor somebody else's.
+//! Edits: no change is lost, neither the call's nor another process's.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -80,7 +80,7 @@ fn twenty_edits_at_once_all_land_however_the_file_is_spelled() {
     }
 }
 
-/// What a foreign program can do to the file while its edit is being thought out.
+/// What another program can do to the file during the edit.
 const STRIKES: [&str; 7] =
     ["rename-over", "in-place", "in-place, same size", "append", "deletion", "fifo", "symlink"];
 
@@ -153,10 +153,10 @@ fn a_touched_file_with_the_same_bytes_is_no_conflict() {
     assert_eq!(tree.get("file"), b"edited");
 }
 
-/// The argument: a foreign program replaces the file by version 1, 2, 3, …; every edit appends a
-/// mark to the version that it has read. When the program has put version N in place, from then on
-/// the file is version N with marks, or a later one: an edit that overwrote version N by an older
-/// one with a mark would be seen at once.
+/// Another program replaces the file by version 1, 2, 3 and so on. Every edit appends a mark to the
+/// version that it has read. From the time when the program has put version N in place, the file is
+/// version N with marks, or a later one. An edit that overwrote version N by an older one with a
+/// mark would be noticed.
 #[test]
 fn no_version_of_a_foreign_writer_is_ever_lost() {
     let versions = tenth_of(20_000) as u64;
@@ -170,7 +170,7 @@ fn no_version_of_a_foreign_writer_is_ever_lost() {
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    // Once more at the end, when nobody is in the way.
+                    // Once more at the end, without the other program.
                     let mut last = false;
                     while !std::mem::replace(&mut last, done.load(Ordering::Relaxed)) {
                         let answer = edit(&root, "file", |old| [old, b"+"].concat());
@@ -187,8 +187,8 @@ fn no_version_of_a_foreign_writer_is_ever_lost() {
             for version in 1..=versions {
                 std::fs::write(&beside, format!("{version}:")).unwrap();
                 std::fs::rename(&beside, &path).unwrap();
-                // An exchange that has to be taken back shows its own file for a moment; what
-                // counts is what is there when the moment has passed.
+                // Undoing an exchange shows the edit's own file for a moment. The file after that
+                // moment counts.
                 let since = Instant::now();
                 loop {
                     let text = std::fs::read_to_string(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Writing whole files: what is created, what is kept, and what others see of it.
+//! Writes of whole files: what they create, what they keep, and what others see of them.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod support;
@@ -149,7 +149,7 @@ fn a_replaced_file_gets_no_access_list_that_it_did_not_have() {
     let list = get_xattr(&tree.root.join("dir/file"), "system.posix_acl_access");
     assert!(list.is_err(), "user 4242 could not read the old file: {list:?}");
     assert_eq!(mode(&tree.root.join("dir/file")), 0o660);
-    // A new file is another matter: there the directory's default is what was asked for.
+    // A new file takes the directory's default instead.
     put(&root, "dir/new", b"new").unwrap();
     assert!(get_xattr(&tree.root.join("dir/new"), "system.posix_acl_access").is_ok());
 }
@@ -221,7 +221,7 @@ fn a_cancelled_write_leaves_nothing() {
     let answer = write(&root, "a/b/file", b"x", &options, &cancel);
     assert!(matches!(answer, Err(FsError::Cancelled)));
     assert!(tree.listing().is_empty());
-    // In the middle: the flag is looked at between strides, and a gigabyte has many.
+    // In the middle: the flag is checked between strides, and a gigabyte has many.
     let large = vec![0; 256 << 20];
     for delay in [0, 1, 5, 20] {
         cancel.store(false, Ordering::Relaxed);
@@ -305,7 +305,7 @@ fn creators_of_the_same_parents_do_not_fail_when_others_take_theirs_back() {
                 for number in 0..8 {
                     let root = &root;
                     scope.spawn(move || {
-                        // Every other one fails after it has made the parents, and removes them.
+                        // Every other one fails after it has created the parents, and removes them.
                         if number % 2 == 0 {
                             put(root, &format!("a/b/c/d/{number}"), b"new").unwrap();
                         } else {

@@ -1,4 +1,4 @@
-//! What became of a patch, and where.
+//! The result of a patch.
 
 use crate::hunk::{HeaderProblem, Patch, Sign};
 use crate::placement::Placement;
@@ -9,28 +9,28 @@ use crate::placement::Placement;
 pub struct Applied {
     /// The new content, whole.
     pub bytes: Vec<u8>,
-    /// How many hunks the patch had. All of them were applied.
+    /// The number of hunks in the patch. All of them were applied.
     pub hunks: usize,
     /// Where they were applied, in their order.
     pub places: Vec<Place>,
 }
 
-/// Where a hunk was applied. Lines are counted from one.
+/// Where a hunk was applied. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
     /// The first line that it changed, in the edited file.
     pub line: usize,
-    /// Where its first line was found, in the file before the edit.
+    /// The line at which it was placed, in the file before the edit.
     pub found: usize,
-    /// Where its header says that is; `None` for a header without line numbers.
+    /// The line that its header names. `None` for a header without line numbers.
     pub stated: Option<u64>,
-    /// The counts of its header were wrong.
+    /// Whether the counts of its header were wrong.
     pub has_wrong_counts: bool,
 }
 
 impl Applied {
-    /// Where the patch was applied, and what its headers said otherwise, as sentences for a model.
+    /// Where the patch was applied and where its headers were wrong, as sentences for a model.
     #[must_use]
     pub fn summary(&self) -> String {
         let lines: Vec<String> = self.places.iter().map(|place| place.line.to_string()).collect();
@@ -48,7 +48,7 @@ impl Applied {
     }
 }
 
-/// Of more hunks nothing is said: a patch of a thousand must not fill a context.
+/// At most this many hunks are mentioned: a patch of a thousand must not fill a context.
 const MAX_NOTES: usize = 20;
 
 impl Place {
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// Where the hunks of a patch went, in the words of its caller.
+/// Where the hunks of a patch were applied, for the caller.
 pub(crate) fn places(patch: &Patch<'_>, placements: &[Placement]) -> Vec<Place> {
     let mut grown: isize = 0;
     let mut found = Vec::with_capacity(placements.len());

@@ -1,4 +1,4 @@
-//! Why a patch was refused, in words that a language model can act on.
+//! The reasons for refusing a patch.
 
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ pub enum PatchError {
     /// `@@` without line numbers.
     #[error("line {patch_line} of the patch is {}, a hunk header without line numbers", quoted(.header))]
     BareHeader {
-        /// Where the header stands.
+        /// The line of the header.
         patch_line: usize,
         /// The line as written.
         header: String,
@@ -36,7 +36,7 @@ pub enum PatchError {
     /// A hunk header that cannot be read.
     #[error("line {patch_line} of the patch is {}, which cannot be read as a hunk header `@@ -start,count +start,count @@`", quoted(.header))]
     BadHeader {
-        /// Where the header stands.
+        /// The line of the header.
         patch_line: usize,
         /// The line as written.
         header: String,
@@ -46,7 +46,7 @@ pub enum PatchError {
     EmptyHunk {
         /// Which hunk.
         hunk: usize,
-        /// Where its header stands.
+        /// The line of its header.
         patch_line: usize,
         /// Its header.
         header: String,
@@ -58,19 +58,19 @@ pub enum PatchError {
         hunk: usize,
         /// Its header.
         header: String,
-        /// Where the line stands.
+        /// The number of the line.
         patch_line: usize,
         /// The line.
         text: String,
     },
-    /// A header whose counts are not those of the lines under it.
+    /// A header whose counts differ from the lines under it.
     #[error(
         "hunk {hunk} ({header}, line {patch_line} of the patch) has {old_lines} old and {new_lines} new lines, which its header does not say"
     )]
     WrongCounts {
         /// Which hunk.
         hunk: usize,
-        /// Where its header stands.
+        /// The line of its header.
         patch_line: usize,
         /// Its header.
         header: String,
@@ -91,7 +91,7 @@ pub enum PatchError {
         /// The last line, without its sign.
         text: String,
     },
-    /// The file is no text, so that no line of it is meant.
+    /// The file is not text, so no line of it can be meant.
     #[error("the file is binary")]
     BinaryFile,
     /// A hunk without line numbers, or with wrong counts, that fits in two places.
@@ -103,9 +103,9 @@ pub enum PatchError {
         hunk: usize,
         /// Its header.
         header: String,
-        /// A place where it fits.
+        /// The first line of one place where it fits.
         first: usize,
-        /// The next one.
+        /// The first line of the next one.
         second: usize,
     },
     /// `\ No newline at end of file` after a line that cannot be the last.
@@ -115,18 +115,18 @@ pub enum PatchError {
     MisplacedMarker {
         /// Which hunk.
         hunk: usize,
-        /// Where the marked line stands.
+        /// The line with the marker.
         patch_line: usize,
     },
     /// Headers or hunks of more than one file.
     #[error("the patch has a second file header at line {patch_line} of the patch, {}, but one call edits one file", quoted(.header))]
     SeveralFiles {
-        /// Where the second file begins.
+        /// The line where the second file begins.
         patch_line: usize,
         /// Its first line.
         header: String,
     },
-    /// The patch makes a file.
+    /// The patch creates a file.
     #[error("the patch creates a file (line {patch_line} of the patch, {}), but only an existing file can be edited", quoted(.header))]
     Creation {
         /// Where it says so.
@@ -134,7 +134,7 @@ pub enum PatchError {
         /// The line that says so.
         header: String,
     },
-    /// The patch removes a file.
+    /// The patch deletes a file.
     #[error("the patch deletes the file (line {patch_line} of the patch, {}), which an edit does not do", quoted(.header))]
     Deletion {
         /// Where it says so.
@@ -171,7 +171,7 @@ pub enum PatchError {
     ReplacementCharacter {
         /// Which hunk.
         hunk: usize,
-        /// Where the line stands.
+        /// The number of the line.
         patch_line: usize,
         /// The line.
         text: String,
@@ -191,11 +191,11 @@ pub enum PatchError {
         hunk: usize,
         /// Its header.
         header: String,
-        /// Where it was looked for first.
+        /// The line where the search began.
         near: u64,
-        /// The place before.
+        /// The place before it.
         first: usize,
-        /// The place after.
+        /// The place after it.
         second: usize,
     },
     /// A hunk that fits only where an earlier hunk has been already.
@@ -205,7 +205,7 @@ pub enum PatchError {
         hunk: usize,
         /// Its header.
         header: String,
-        /// Where it fits.
+        /// The line where it fits.
         line: usize,
         /// The last line that the hunks before it reach.
         end: usize,
@@ -221,10 +221,10 @@ pub enum PatchError {
         header: String,
         /// The line after which to insert, from one.
         after: u64,
-        /// How many lines the file has.
+        /// The number of lines in the file.
         lines: usize,
     },
-    /// The patch takes away a final newline that is not there.
+    /// The patch removes a final newline that does not exist.
     #[error(
         "hunk {hunk} takes away the newline at the end of the file (line {patch_line} of the patch), but the file has none"
     )]
@@ -234,7 +234,7 @@ pub enum PatchError {
         /// The added line with the marker.
         patch_line: usize,
     },
-    /// The patch says that the old file has no final newline, but it has.
+    /// The patch claims that the old file has no final newline, but it has one.
     #[error(
         "hunk {hunk} says that the file has no newline at its end (line {patch_line} of the patch), but it has one"
     )]
@@ -253,12 +253,12 @@ pub enum PatchError {
         hunk: usize,
         /// The line with the marker.
         patch_line: usize,
-        /// Where the hunk would fit.
+        /// The line where the hunk would fit.
         line: usize,
-        /// How many lines the file has.
+        /// The number of lines in the file.
         lines: usize,
     },
-    /// The patch and the file repeat themselves so much that the search was given up.
+    /// The patch and the file are so repetitive that the search was given up.
     #[error(
         "the place of hunk {hunk} ({header}) was not found within the limit of comparisons: the file repeats the same lines too often"
     )]

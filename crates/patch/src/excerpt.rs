@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-/// The most bytes of a line that a message shows. Two excerpts, a header and the words around them
-/// stay under 1.5 KB.
+/// The most bytes of a line in a message. A message of two excerpts, a header and the words around
+/// them stays under 1.5 KB.
 const SHOWN: usize = 200;
 
-/// How much that is the same is shown before the first difference of two long lines.
+/// The length of the common text before the first difference of two long lines.
 const LEAD: usize = 40;
 
 /// The start of `text`, cut between characters.
@@ -18,8 +18,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     cut
 }
 
-/// Excerpts of two lines around the place where they first differ, and the column of that place
-/// (from one, in characters).
+/// Excerpts of two lines around their first difference, and its column in characters from 1.
 pub(crate) fn difference(expected: &str, found: &str) -> (String, String, usize) {
     let same: usize = expected
         .chars()
@@ -36,7 +35,7 @@ pub(crate) fn difference(expected: &str, found: &str) -> (String, String, usize)
     (tail(expected), tail(found), column)
 }
 
-/// `text` between double quotes, with what cannot be seen written as an escape.
+/// `text` between double quotes, with invisible characters escaped.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

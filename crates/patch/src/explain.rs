@@ -1,4 +1,4 @@
-//! What differs where a hunk should have fitted.
+//! The difference between a hunk and the file.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use crate::excerpt::{difference, excerpt, quoted};
 use crate::hunk::{BodyLine, Hunk, old_lines};
 use crate::lines::{Lines, reads_as};
 
-/// A hunk whose context or removed lines are not in the file, compared with the place most like it.
+/// A hunk whose context or removed lines are not in the file, compared with the most similar place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// Which hunk, from one.
+    /// The number of the hunk, from 1.
     pub hunk: usize,
     /// Its header.
     pub header: String,
-    /// The file line that differs first, from one.
+    /// The first file line that differs, from 1.
     pub line: usize,
-    /// The line of the patch that it should have been.
+    /// The line of the patch that was expected there.
     pub patch_line: usize,
-    /// That line, cut around the difference.
+    /// The expected line, cut around the difference.
     pub expected: String,
-    /// What the file has there; none if it ends before.
+    /// The line in the file. `None` if the file ends before it.
     pub found: Option<String>,
-    /// Where the two lines differ first, in characters from one.
+    /// The column of the first difference, in characters from 1.
     pub column: usize,
-    /// How many lines of the hunk are as expected at this place.
+    /// The number of lines of the hunk that match at this place.
     pub matching: usize,
-    /// How many lines of the hunk must be in the file.
+    /// The number of lines of the hunk that must be in the file.
     pub wanted: usize,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     pub lines: usize,
-    /// The two lines differ in white space only.
+    /// Whether the two lines differ in white space only.
     pub spacing: bool,
-    /// The file line at which the lines that the hunk would make stand already.
+    /// The file line at which the new lines of the hunk already are.
     pub done_at: Option<usize>,
 }
 
 impl Stale {
-    /// Compares `body` with the file at `at`; `near` is where it was looked for first.
+    /// Compares `body` with the file at `at`. The search began at `near`.
     pub(crate) fn new(
         file: &Lines<'_>,
         hunk: &Hunk<'_>,
@@ -78,7 +78,7 @@ impl Stale {
     }
 }
 
-/// Whether the file already has at `at` what the hunk would put there.
+/// Whether the file at `at` already has the new lines of the hunk.
 fn is_done(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
     body.iter().any(|line| !line.is_old())
         && body

@@ -1,4 +1,4 @@
-//! The lines of a patch that are not hunks: file headers, and the prose and fences around them.
+//! The lines of a patch outside of its hunks: file headers, and the prose and fences around them.
 
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
@@ -12,11 +12,11 @@ pub(crate) struct PatchLine<'p> {
     pub(crate) cr: bool,
 }
 
-/// The text of a patch, cut into lines. A newline at the very end begins no further line.
+/// The text of a patch as lines. A newline at the very end begins no further line.
 #[derive(Debug)]
 pub(crate) struct PatchText<'p> {
     text: &'p str,
-    /// Where each line ends, ending excluded.
+    /// Where each line ends, without its ending.
     ends: Vec<usize>,
 }
 
@@ -57,21 +57,21 @@ impl<'p> PatchText<'p> {
     }
 }
 
-/// What a hunk header is missing.
+/// What is wrong with a hunk header.
 pub(crate) enum HeaderFault {
-    /// There are no line numbers at all.
+    /// It has no line numbers.
     Bare,
-    /// There are some, and they cannot be read.
+    /// Its line numbers cannot be read.
     Unreadable,
 }
 
-/// Whether a line claims to be a hunk header, well made or not.
+/// Whether a line looks like a hunk header, valid or not.
 pub(crate) fn is_hunk_header(line: &str) -> bool {
     line.strip_prefix("@@")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '-', '@']))
 }
 
-/// Reads a hunk header; also gives the part of the line up to the closing `@@`.
+/// Parses a hunk header, and returns the part of the line up to the closing `@@`.
 pub(crate) fn read_hunk_header(line: &str) -> Result<(Ranges, &str), HeaderFault> {
     let rest = line.strip_prefix("@@").unwrap_or(line).trim_start();
     let old = rest.strip_prefix('-').ok_or(HeaderFault::Bare)?;
@@ -86,7 +86,7 @@ pub(crate) fn read_hunk_header(line: &str) -> Result<(Ranges, &str), HeaderFault
     Ok((Ranges { old_start, old_count, new_start, new_count }, header))
 }
 
-/// Reads `start` or `start,count`; a count that is left out is one.
+/// Parses `start` or `start,count`. A missing count is 1.
 fn read_range(text: &str) -> Option<(u64, u64, &str)> {
     let (start, rest) = read_number(text)?;
     match rest.strip_prefix(',') {
@@ -95,7 +95,7 @@ fn read_range(text: &str) -> Option<(u64, u64, &str)> {
     }
 }
 
-/// Too large a number is no line number, and is not read.
+/// A number that is too large is not a line number.
 fn read_number(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit);
     let (mut value, mut length) = (0_u64, 0);
@@ -128,9 +128,9 @@ fn is_dev_null(line: &str) -> bool {
         .is_some_and(|name| name.split('\t').next().unwrap_or_default().trim() == "/dev/null")
 }
 
-/// Whether the part of another file begins at line `at`, which follows a hunk. Removed and added
-/// lines can look like file names, so more is asked than above the first hunk: a hunk must follow,
-/// or the patch be over.
+/// Whether another file begins at line `at`, which follows a hunk. Removed and added lines can look
+/// like file names, so this is stricter than above the first hunk: either a hunk follows, or the
+/// patch ends.
 pub(crate) fn begins_file(lines: &PatchText<'_>, at: usize) -> bool {
     let text = |at: usize| lines.text(at);
     let Some(line) = text(at) else { return false };
@@ -144,7 +144,7 @@ pub(crate) fn begins_file(lines: &PatchText<'_>, at: usize) -> bool {
     (is_old_name(line) || is_new_name(line)) && next.is_some_and(is_hunk_header)
 }
 
-/// What the format of `apply_patch` does to a file.
+/// What a patch in the format of `apply_patch` does to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Update,
@@ -169,10 +169,10 @@ pub(crate) fn is_envelope(line: &str) -> bool {
     line.starts_with("*** ")
 }
 
-/// What the lines outside of hunks say about the patch.
+/// What the lines outside of hunks mean for the patch.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
-    /// The first line that names a file, from one.
+    /// The first line that names a file, from 1.
     named: Option<usize>,
     git: bool,
     names: bool,
@@ -183,7 +183,7 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
-    /// Takes in the line at `at`, and gives how many lines were read.
+    /// Reads the line at `at`, and returns the number of lines that it took.
     pub(crate) fn read(&mut self, lines: &PatchText<'_>, at: usize, after_hunk: bool) -> usize {
         let Some(line) = lines.text(at) else { return 1 };
         if after_hunk {
@@ -210,7 +210,7 @@ impl Headers {
         1
     }
 
-    /// The refusal that follows from what was read so far, if any.
+    /// The reason for refusing the patch, as far as it was read.
     pub(crate) fn refusal(&mut self, with_hunks: bool) -> Result<(), PatchError> {
         let found = self.several.take().or_else(|| self.unusable.take());
         let found = match found {
@@ -233,7 +233,7 @@ impl Headers {
     fn read_names(&mut self, lines: &PatchText<'_>, at: usize, line: &str) -> usize {
         let next = lines.text(at + 1).unwrap_or_default();
         let pair = is_name_pair(line, next);
-        // A single `--- ` may be prose (a ruled line); above a hunk header it is half of a header.
+        // A single `--- ` may be prose (a ruler). Above a hunk header it is half of a file header.
         if !pair && !is_hunk_header(next) && !is_dev_null(line) {
             return 1;
         }
@@ -252,10 +252,10 @@ impl Headers {
         if pair { 2 } else { 1 }
     }
 
-    /// The lines that name a file in the format of `apply_patch`, whose hunks are those of a diff without
-    /// line numbers.
+    /// The lines that name a file in the format of `apply_patch`. Its hunks are those of a diff
+    /// without line numbers.
     fn read_envelope(&mut self, at: usize, line: &str, operation: Operation) {
-        // A file is moved by a line under the one that names it.
+        // The line under the file name moves the file.
         if self.names && operation != Operation::Move {
             self.second_file(at, line);
         }
@@ -270,7 +270,7 @@ impl Headers {
         }
     }
 
-    /// Git's lines between `diff --git` and the names. Without that first line they are prose.
+    /// Git's lines between `diff --git` and the file names. Without that first line they are prose.
     fn read_extended(&mut self, at: usize, line: &str) {
         let (patch_line, header) = (at + 1, || excerpt(line));
         let mode = |prefix: &str| {

@@ -1,9 +1,9 @@
-//! A patch after parsing: hunks, and the signed lines they are made of.
+//! A parsed patch: hunks, and the signed lines in them.
 
 use std::fmt;
 use std::ops::Range;
 
-/// What a line of a hunk says about the file.
+/// The sign of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     Context,
@@ -15,25 +15,25 @@ pub(crate) enum Sign {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyLine<'p> {
     pub(crate) sign: Sign,
-    /// Without the sign and without the ending.
+    /// The text without the sign and the ending.
     pub(crate) text: &'p str,
     pub(crate) cr: bool,
     /// `\ No newline at end of file` follows.
     pub(crate) unterminated: bool,
-    /// A context line that is wholly empty: the space in front of it was lost, or it is no context
-    /// line at all but a blank line after the patch.
+    /// A context line that is completely empty. Either its leading space was lost, or it is a blank
+    /// line after the patch.
     pub(crate) bare: bool,
-    /// Its number in the patch, from one.
+    /// Its number in the patch, from 1.
     pub(crate) patch_line: usize,
 }
 
 impl BodyLine<'_> {
-    /// Whether the line must be in the file as it is now.
+    /// Whether the line must be in the file before the edit.
     pub(crate) fn is_old(&self) -> bool {
         self.sign != Sign::Added
     }
 
-    /// Whether the line will be in the file afterwards.
+    /// Whether the line is in the file after the edit.
     pub(crate) fn is_new(&self) -> bool {
         self.sign != Sign::Removed
     }
@@ -49,12 +49,12 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Of a header without line numbers.
+    /// The ranges of a header without line numbers.
     pub(crate) const UNKNOWN: Self =
         Self { old_start: 0, old_count: 0, new_start: 0, new_count: 0 };
 
-    /// The same place with other counts. A range of no lines names the line before it, so its start
-    /// moves by one when a count becomes or stops being zero.
+    /// The same place with other counts. An empty range names the line before it, so its start
+    /// moves by one when a count becomes zero or stops being zero.
     pub(crate) fn with_counts(self, old_count: u64, new_count: u64) -> Self {
         fn moved(start: u64, before: u64, after: u64) -> u64 {
             match (before == 0, after == 0) {
@@ -79,38 +79,38 @@ impl fmt::Display for Ranges {
     }
 }
 
-/// What is wrong with the header of a hunk that is applied all the same, where one place fits it.
+/// An error in the header of a hunk that is still applied, if it fits in exactly one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeaderProblem {
     /// It has no line numbers.
     NoNumbers,
-    /// Its counts are not those of the lines under it.
+    /// Its counts differ from the lines under it.
     WrongCounts {
-        /// It promises more lines than there are.
+        /// It promises more lines than follow.
         falls_short: bool,
     },
 }
 
-/// One hunk: where it says it belongs, and which lines of [`Patch::lines`] are its body.
+/// One hunk: the place that it names, and which lines of [`Patch::lines`] are its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Hunk<'p> {
-    /// From one, as messages count.
+    /// Its number from 1, as in messages.
     pub(crate) number: usize,
     /// As written, up to the closing `@@`.
     pub(crate) header: &'p str,
-    /// Where the header stands in the patch, from one.
+    /// The line of the header in the patch, from 1.
     pub(crate) patch_line: usize,
     pub(crate) ranges: Ranges,
     pub(crate) body: Range<usize>,
-    /// Only what the file holds decides where it goes.
+    /// If set, only its lines decide where it goes.
     pub(crate) problem: Option<HeaderProblem>,
 }
 
 impl Hunk<'_> {
-    /// The index of the file line the header names; −1 for a context hunk headed `-0,n`.
+    /// The index of the file line that the header names. -1 for a context hunk with `-0,n`.
     pub(crate) fn position(&self) -> i64 {
         let start = i64::try_from(self.ranges.old_start).unwrap_or(i64::MAX);
-        // A range of no lines names the line after which to insert.
+        // An empty range names the line after which to insert.
         if self.ranges.old_count == 0 { start } else { start - 1 }
     }
 }
@@ -128,15 +128,15 @@ impl<'p> Patch<'p> {
         self.lines.get(hunk.body.clone()).unwrap_or_default()
     }
 
-    /// Whether some lines of the patch end in a carriage return and some do not, which only a patch
-    /// that means its endings does.
+    /// Whether some lines of the patch end in a carriage return and some do not. Only the author of
+    /// a patch who means its endings writes that.
     pub(crate) fn mixes_endings(&self) -> bool {
         let mut lines = self.lines.iter().filter(|line| !line.unterminated);
         lines.next().is_some_and(|first| lines.any(|line| line.cr != first.cr))
     }
 }
 
-/// The lines of a body that must be in the file.
+/// The lines of a body that must be in the file before the edit.
 pub(crate) fn old_lines<'b, 'p>(
     body: &'b [BodyLine<'p>],
 ) -> impl Iterator<Item = &'b BodyLine<'p>> + Clone {

@@ -1,8 +1,8 @@
-//! A search for runs of lines, made only when a hunk is not where its header says.
+//! A search for runs of lines, used only when a hunk is not where its header points.
 //!
-//! The old lines of the patch are numbered, and each line of the file gets the number of the one it
-//! reads as, so that comparing is comparing integers. A hunk is then looked for only where its
-//! rarest line is, and what is left of the cost is bounded by a budget.
+//! The old lines of the patch are numbered, and each line of the file gets the number of the old
+//! line that it equals, so comparing lines means comparing integers. A hunk is then tried only
+//! where its rarest line is. A budget bounds the rest of the cost.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -10,19 +10,19 @@ use std::ops::RangeInclusive;
 use crate::hunk::{Patch, old_lines};
 use crate::lines::{Lines, REPLACEMENT};
 
-/// The number of a file line that is nowhere in the patch.
+/// The number of a file line that does not occur in the patch.
 const FOREIGN: u32 = u32::MAX;
 
-/// Lines that occur more often say little about where a hunk was meant to be.
+/// Lines that occur more often hardly show where a hunk was meant to be.
 const COMMON: usize = 500;
 
-/// How many lines of a hunk are looked up to find the place most like it.
+/// How many lines of a hunk are looked up to find the most similar place.
 const LOOKED_UP: usize = 100;
 
 pub(crate) enum Nearest {
     None,
     One(usize),
-    /// Both at the same distance, the lower first.
+    /// Two places at the same distance, the lower one first.
     Two(usize, usize),
     GaveUp,
 }
@@ -31,9 +31,9 @@ pub(crate) enum Nearest {
 pub(crate) struct Index {
     /// The numbers of the old lines of all hunks, one after another.
     wanted: Vec<u32>,
-    /// The numbers of the file's lines and of the blank after its final newline.
+    /// The numbers of the file's lines, and of the blank after its final newline.
     file: Vec<u32>,
-    /// Where in the file each number occurs, in rising order.
+    /// The positions of each number in the file, in rising order.
     places: Vec<Vec<usize>>,
 }
 
@@ -68,12 +68,12 @@ impl Index {
         Self { wanted, file: own, places }
     }
 
-    /// The numbers of `count` old lines, from the one at `first` on.
+    /// The numbers of `count` old lines from `first` on.
     pub(crate) fn wanted(&self, first: usize, count: usize) -> &[u32] {
         self.wanted.get(first..first.saturating_add(count)).unwrap_or_default()
     }
 
-    /// Looks for the run `wanted` where it begins within `range`, nearest to `near` first.
+    /// Finds the run `wanted` that begins within `range` and nearest to `near`.
     pub(crate) fn nearest(
         &self,
         wanted: &[u32],
@@ -117,7 +117,7 @@ impl Index {
         }
     }
 
-    /// Where the most lines of `wanted` stand as they do in it; `near` if they stand nowhere.
+    /// The place where the most lines of `wanted` match, or `near` if none does.
     pub(crate) fn most_alike(&self, wanted: &[u32], near: usize) -> usize {
         let mut votes: Vec<usize> = wanted
             .iter()

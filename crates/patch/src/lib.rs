@@ -1,11 +1,10 @@
 //! Unified diffs applied to one file in memory, made for patches that language models write.
 //!
-//! A patch is read leniently where nothing is lost by it and refused with a reason everywhere else.
-//! What is around the diff is ignored: prose, code fences, file names. Line numbers may be wrong:
-//! a hunk goes to the place nearest to its header where every context and removed line is as it
-//! says, and an offset found for one hunk is carried to the next. What is never done is to guess:
-//! two places equally near, wrong counts, a patch for several files are errors, and an error says
-//! what is where, and what to do.
+//! A patch is read leniently where that loses nothing, and refused with a reason everywhere else.
+//! Text around the diff is ignored: prose, code fences, file names. Line numbers may be wrong. A
+//! hunk goes to the place nearest to its header where all of its context and removed lines match,
+//! and the offset of one hunk is carried to the next. It never guesses: two places equally near,
+//! wrong counts and a patch for several files are errors, and an error shows what is where.
 //!
 //! ```
 //! let file = b"one\ntwo\nthree\n";
@@ -18,35 +17,34 @@
 //! # Bytes
 //!
 //! The file is bytes and the patch is text. A line of the file is compared by its decoding as UTF-8
-//! with replacement, as a reader was shown it, and copied as it is. So an edit leaves every byte
-//! outside of the removed lines alone, whatever encoding the file has. An added line that holds
-//! U+FFFD is refused: it was copied from such a decoding.
+//! with replacement, as a reader saw it, and copied byte for byte. So an edit leaves every byte
+//! outside of the removed lines alone, whatever encoding the file has. An added line that contains
+//! U+FFFD is refused, because it was copied from such a decoding.
 //!
-//! Line endings are no part of the comparison. If the endings of a hunk's old lines are those of the
-//! file, its author saw them, and added lines get the endings that the patch gives them. Otherwise
-//! an added line takes the ending of the removed line it replaces (the first the first, and so on),
-//! else of the line before it, else of the line after it.
+//! Line endings are not compared. If the endings of a hunk's old lines are those of the file, its
+//! author saw them, and added lines get the endings that the patch gives them. Otherwise an added
+//! line takes the ending of the removed line it replaces (the first of the first, and so on),
+//! otherwise of the line before it, otherwise of the line after it.
 //!
 //! A byte order mark stays in front of the file. A patch whose old lines show it may remove it.
 //!
 //! # The end of the file
 //!
-//! `\ No newline at end of file` after a removed or an added line of the last hunk means what it
-//! says, has to be true of the file, and ties the hunk to the end of the file; in earlier hunks and
-//! after context it is ignored. Without it the file
-//! ends as it did. As in jsdiff, the blank that an editor shows after a final newline can be
-//! trailing context.
+//! `\ No newline at end of file` after a removed or an added line of the last hunk is taken
+//! literally. It must be true of the file, and ties the hunk to the end of the file. In earlier
+//! hunks and after context it is ignored. Without it the file ends as it did. As in jsdiff, the
+//! blank that an editor shows after a final newline can be trailing context.
 //!
 //! # Lenient counts
 //!
-//! Where the last hunk's header claims more lines than follow, and as many more on both sides, the
-//! lines that are there count. Blank lines without a leading space are context where the header
-//! counts them in; at the end of the last hunk they may also stand after the patch.
+//! If the last hunk's header claims more lines than follow, and equally many more on both sides,
+//! the existing lines count. Blank lines without a leading space are context if the header counts
+//! them. At the end of the last hunk they may also be after the patch.
 //!
 //! # By content
 //!
-//! [`apply_by_content`] takes a hunk by its lines where its header is no help: without line numbers, or with
-//! counts that are not those of the lines. One place has to fit all of its context and removed lines.
+//! [`apply_by_content`] places a hunk by its lines if its header has no line numbers, or counts
+//! that differ from the lines. Exactly one place must match all of its context and removed lines.
 //!
 //! # Differences from jsdiff
 //!
@@ -82,13 +80,13 @@ use crate::hunk::{Patch, old_lines};
 use crate::lines::Lines;
 use crate::newline::FinalNewline;
 
-/// A file with a NUL byte so near to its beginning is no text.
+/// A file with a NUL byte in its first bytes is not text.
 const LOOKED_AT: usize = 8192;
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Applies `patch` to `original`; gives exactly the new bytes.
+/// Applies `patch` to `original`, and returns exactly the new bytes.
 ///
 /// All hunks are applied or none. Cost grows with the sizes of both; the search for hunks that are
 /// not where their headers say is bounded ([`PatchError::TooRepetitive`]).

@@ -1,11 +1,12 @@
-//! Where the lines of a text end.
+//! The positions of line feeds in a text.
 //!
-//! `memchr` begins anew behind each newline, which takes as long as the forty bytes of a usual line. This
-//! looks at 64 bytes at a time and takes all newlines of them at once.
+//! `memchr` starts anew behind each newline, which takes as long as the forty bytes of a usual
+//! line. This code looks at 64 bytes at a time and finds all newlines in them together.
 
 /// The positions of all line feeds, in rising order.
 pub(crate) fn positions(bytes: &[u8]) -> Vec<usize> {
-    // Source text averages some forty bytes a line; a low guess costs one more growth.
+    // Source text has about forty bytes a line. A guess that is too low costs one more
+    // reallocation.
     let mut found = Vec::with_capacity(bytes.len() / 32 + 2);
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     for (number, block) in blocks.iter().enumerate() {
@@ -22,10 +23,10 @@ pub(crate) fn positions(bytes: &[u8]) -> Vec<usize> {
 
 const BLOCK: usize = 64;
 
-/// A bit for each line feed of a block, the lowest for its first byte.
+/// A bit for each line feed of a block. The lowest bit is for the first byte.
 #[cfg(target_arch = "x86_64")]
 fn mask(block: &[u8; BLOCK]) -> u64 {
-    // SAFETY: there is no x86_64 without SSE2.
+    // SAFETY: every x86_64 processor has SSE2.
     unsafe { mask_with_sse2(block) }
 }
 
@@ -39,12 +40,12 @@ fn mask_with_sse2(block: &[u8; BLOCK]) -> u64 {
         let [low, high] =
             [0, 8].map(|at| part[at..].first_chunk().map_or(0, |half| i64::from_le_bytes(*half)));
         let equal = _mm_cmpeq_epi8(_mm_set_epi64x(high, low), line_feed);
-        // Sixteen bits, so the sign is not among them.
+        // The mask has sixteen bits, so it never sets the sign.
         bits << 16 | u64::from(_mm_movemask_epi8(equal).cast_unsigned())
     })
 }
 
-/// A bit for each line feed of a block, the lowest for its first byte.
+/// A bit for each line feed of a block. The lowest bit is for the first byte.
 #[cfg(not(target_arch = "x86_64"))]
 fn mask(block: &[u8; BLOCK]) -> u64 {
     block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(*byte == b'\n'))

@@ -1,25 +1,25 @@
-//! A file cut into lines, each with the ending it has on disk.
+//! The lines of a file, each with its ending on disk.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::line_feeds;
 
-/// What a byte sequence that is not UTF-8 is shown as.
+/// The replacement for bytes that are not UTF-8.
 pub(crate) const REPLACEMENT: char = '\u{fffd}';
 
 /// One line of the file: its text without the ending, and the two halves of the ending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'f> {
     pub(crate) text: &'f [u8],
-    /// A carriage return stands last, before the line feed if there is one.
+    /// Whether the text ends in a carriage return, before the line feed if there is one.
     pub(crate) cr: bool,
     /// False only for the last line of a file without a final newline.
     pub(crate) lf: bool,
 }
 
 impl<'f> Line<'f> {
-    /// The text as `read` shows it.
+    /// The text as `read` displays it.
     pub(crate) fn shown(&self) -> Cow<'f, str> {
         String::from_utf8_lossy(self.text)
     }
@@ -29,7 +29,7 @@ impl<'f> Line<'f> {
 #[derive(Debug)]
 pub(crate) struct Lines<'f> {
     bytes: &'f [u8],
-    /// Where each line ends, ending included.
+    /// Where each line ends, with its ending.
     ends: Vec<usize>,
     terminated: bool,
 }
@@ -51,8 +51,8 @@ impl<'f> Lines<'f> {
         self.ends.len()
     }
 
-    /// Whether the last line has its newline. An empty file counts as having it: what is added to
-    /// it ends with one.
+    /// Whether the last line has its newline. An empty file counts as having one, so that text
+    /// added to it ends with one.
     pub(crate) fn terminated(&self) -> bool {
         self.terminated
     }
@@ -61,7 +61,7 @@ impl<'f> Lines<'f> {
         self.bytes.len()
     }
 
-    /// The bytes of whole lines, endings included; what lies past the end is left out.
+    /// The bytes of whole lines with their endings, as far as the file has them.
     pub(crate) fn raw(&self, lines: Range<usize>) -> &'f [u8] {
         self.bytes.get(self.start(lines.start)..self.start(lines.end)).unwrap_or_default()
     }
@@ -81,7 +81,7 @@ impl<'f> Lines<'f> {
         })
     }
 
-    /// Where line number `line` (from zero) begins; the end of the file for any later line.
+    /// The offset of line `line` (from 0), or the end of the file for any later line.
     fn start(&self, line: usize) -> usize {
         match line.checked_sub(1) {
             None => 0,
@@ -90,10 +90,10 @@ impl<'f> Lines<'f> {
     }
 }
 
-/// Whether a line of the file reads as `wanted` once it is decoded as UTF-8 with replacement.
+/// Whether a line of the file equals `wanted` once it is decoded as UTF-8 with replacement.
 pub(crate) fn reads_as(text: &[u8], wanted: &str) -> bool {
-    // Decoding yields a replacement character for every broken sequence, so a wanted line without
-    // one can only be met byte for byte.
+    // Decoding yields a replacement character for every broken sequence. If the wanted line has
+    // none, only equal bytes match it.
     text == wanted.as_bytes()
         || (wanted.contains(REPLACEMENT) && String::from_utf8_lossy(text) == wanted)
 }

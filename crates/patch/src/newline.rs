@@ -4,14 +4,14 @@ use crate::error::PatchError;
 use crate::hunk::{Patch, Sign};
 use crate::lines::Lines;
 
-/// The two places where `\ No newline at end of file` means something: after the last removed line
-/// and after the last added line of the last hunk. After a context line it changes nothing, and
-/// without any the end of the file stays as it is.
+/// The two markers `\ No newline at end of file` that count: after the last removed line and after
+/// the last added line of the last hunk. After a context line the marker changes nothing. Without a
+/// marker the end of the file stays as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FinalNewline {
-    /// The marked removed line: the file has no final newline before.
+    /// The marked removed line: the old file has no final newline.
     removed: Option<usize>,
-    /// The marked added line: the file has none afterwards.
+    /// The marked added line: the new file has none.
     added: Option<usize>,
 }
 
@@ -46,13 +46,13 @@ impl FinalNewline {
         }
     }
 
-    /// The line of the patch that says the last hunk reaches the end of the file.
+    /// The patch line whose marker ties the last hunk to the end of the file.
     pub(crate) fn marked(&self) -> Option<usize> {
         self.removed.or(self.added)
     }
 
-    /// Whether the edited file has to end without a newline although nothing in the patch says so:
-    /// it did before.
+    /// Whether the edited file ends without a newline although no marker asks for it, because the
+    /// old file did.
     pub(crate) fn stays_missing(&self, file: &Lines<'_>) -> bool {
         !file.terminated() && self.marked().is_none()
     }

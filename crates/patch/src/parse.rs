@@ -1,5 +1,4 @@
-//! From the text of a patch to its hunks. Everything that makes a patch unusable whatever the file
-//! holds is found here.
+//! Parses the text of a patch, and finds every error that does not depend on the file.
 
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
@@ -10,8 +9,8 @@ use crate::headers::{
 use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Ranges, Sign, old_lines};
 use crate::lines::REPLACEMENT;
 
-/// Reads `text` as a unified diff for one file. `by_content`: a hunk whose header has no line numbers or wrong
-/// counts is kept, with its problem.
+/// Parses `text` as a unified diff for one file. With `by_content`, a hunk whose header has no line
+/// numbers or wrong counts is accepted, and its problem recorded.
 pub(crate) fn parse(text: &str, by_content: bool) -> Result<Patch<'_>, PatchError> {
     let mut parser = Parser::new(text, by_content);
     let mut headers = Headers::default();
@@ -57,7 +56,7 @@ fn refuse_replacement(patch: &Patch<'_>) -> Result<(), PatchError> {
     Ok(())
 }
 
-/// Old and new lines of a hunk.
+/// The old and new lines of a hunk.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     old: u64,
@@ -75,11 +74,12 @@ struct Parser<'p> {
     lines: PatchText<'p>,
     next: usize,
     patch: Patch<'p>,
-    /// The last hunk has fewer lines than its header says; only the end of the patch excuses it.
+    /// The last hunk has fewer lines than its header promises. Only the end of the patch excuses
+    /// that.
     short: bool,
     /// The last hunk has a marker for the missing final newline.
     marked: bool,
-    /// Headers that are wrong are no reason to refuse.
+    /// Whether wrong headers are accepted.
     by_content: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'p> Parser<'p> {
         self.lines.text(at)
     }
 
-    /// Reads the hunk whose header is the next line.
+    /// Parses the hunk whose header is the next line.
     fn hunk(&mut self, header: &'p str) -> Result<(), PatchError> {
         let patch_line = self.next + 1;
         let (ranges, header, problem) = match read_hunk_header(header) {
@@ -131,7 +131,7 @@ impl<'p> Parser<'p> {
         }
 
         let mut counts = Counts::default();
-        // Counts decide what is a line of the hunk: `--- x` can be a removed line.
+        // The counts decide what belongs to the hunk, because `--- x` can be a removed line.
         while counts.old < ranges.old_count || counts.new < ranges.new_count {
             match self.body_line(first) {
                 Some(line) => counts.add(&line),
@@ -144,7 +144,8 @@ impl<'p> Parser<'p> {
         self.judge(ranges, counts).or_else(|refusal| self.excuse(refusal))
     }
 
-    /// Reads a hunk whose header does not say how long it is: up to what looks like no part of one.
+    /// Parses a hunk whose header does not give its length, up to a line that looks like no part of
+    /// one.
     fn unnumbered(&mut self, first: usize) -> Result<(), PatchError> {
         while !begins_file(&self.lines, self.next)
             && (self.body_line(first).is_some() || self.marker(first))
@@ -162,7 +163,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Keeps the last hunk in spite of its counts, where its lines show by themselves where it belongs.
+    /// Accepts the last hunk despite its counts, if its lines show where it belongs.
     fn excuse(&mut self, refusal: PatchError) -> Result<(), PatchError> {
         if !self.by_content || !matches!(refusal, PatchError::WrongCounts { .. }) {
             return Err(refusal);
@@ -186,8 +187,8 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Refuses a patch that ends before its last hunk does, and in the middle of a line: an answer that was
-    /// cut off. What is missing may be what matters.
+    /// Refuses a patch that ends before its last hunk does and in the middle of a line: the answer
+    /// was cut off, and the missing part may be what matters.
     fn refuse_cut_off(&self, text: &str) -> Result<(), PatchError> {
         let is_last = self.lines.rest(self.next).all(str::is_empty);
         let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
@@ -201,7 +202,7 @@ impl<'p> Parser<'p> {
         Err(PatchError::CutOff { hunk, header, text: excerpt(last) })
     }
 
-    /// Takes the next line into the hunk that begins at `first`, if it looks like part of one.
+    /// Adds the next line to the hunk that begins at `first`, if it looks like part of one.
     fn body_line(&mut self, first: usize) -> Option<BodyLine<'p>> {
         let PatchLine { text, cr } = self.lines.line(self.next)?;
         let mut chars = text.chars();
@@ -231,7 +232,7 @@ impl<'p> Parser<'p> {
         self.patch.lines.get(first..).and_then(<[_]>::last).is_some_and(|line| line.unterminated)
     }
 
-    /// Takes `\ No newline at end of file`, in whatever language it is written.
+    /// Accepts `\ No newline at end of file`, in any language.
     fn marker(&mut self, first: usize) -> bool {
         let found = self.text(self.next).is_some_and(|line| line.starts_with('\\'));
         if found {
@@ -244,7 +245,7 @@ impl<'p> Parser<'p> {
         found
     }
 
-    /// Forgets the markers of the last hunk, because another follows: only that one can reach the
+    /// Drops the markers of the last hunk because another one follows. Only the last can reach the
     /// end of the file.
     fn unmark(&mut self) {
         if self.marked
@@ -277,7 +278,7 @@ impl<'p> Parser<'p> {
                     Ok(())
                 }
             }
-            // What a model writes when it miscounts, and what the end of an answer cuts off.
+            // A model that miscounts writes this, and so does one whose answer is cut off.
             Some((old, new)) if old == new => {
                 self.incomplete()?;
                 self.short = true;
@@ -295,8 +296,8 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Whether a hunk that has all its lines is followed by more that look like its own, which must
-    /// not be dropped silently.
+    /// Whether a complete hunk is followed by lines that look like its own. They must not be
+    /// dropped silently.
     fn goes_on(&self) -> bool {
         let mut at = self.next;
         while self.text(at).is_some_and(|line| line.trim().is_empty()) {
@@ -320,7 +321,7 @@ impl<'p> Parser<'p> {
             && rest.next().is_none()
     }
 
-    /// Finds out what stopped a hunk before it had all its lines.
+    /// Determines why a hunk ended before it had all its lines.
     fn incomplete(&self) -> Result<(), PatchError> {
         let Some(line) = self.text(self.next) else { return Ok(()) };
         if is_hunk_header(line) {
@@ -354,7 +355,7 @@ impl<'p> Parser<'p> {
         Err(PatchError::UnsignedLine { hunk, header, patch_line: self.next + 1, text })
     }
 
-    /// The refusal of the last hunk, with the header that its lines ask for.
+    /// The error for the last hunk, with the header that its lines require.
     fn wrong_counts(&mut self) -> PatchError {
         let first = self.patch.hunks.last().map_or(0, |hunk| hunk.body.start);
         if !self.short {
@@ -380,7 +381,7 @@ impl<'p> Parser<'p> {
         self.patch.hunks.last().map_or(&[], |hunk| self.patch.body(hunk))
     }
 
-    /// Number, header and place of the last hunk, for a message.
+    /// Number, header and line of the last hunk, for a message.
     fn last_hunk(&self) -> (usize, String, usize) {
         self.patch.hunks.last().map_or((0, String::new(), 0), |hunk| {
             (hunk.number, excerpt(hunk.header), hunk.patch_line)

@@ -1,4 +1,4 @@
-//! Where the hunks go: first where the header says, then the nearest place that fits.
+//! Where the hunks go: first where the header points, otherwise the nearest place that fits.
 
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
@@ -11,9 +11,9 @@ use crate::newline::FinalNewline;
 /// Where one hunk goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// The index of the file line that its first old line is.
+    /// The index of the file line that matches its first old line.
     pub(crate) at: usize,
-    /// How many blank lines at its end turned out to stand after the patch.
+    /// The number of blank lines at its end that turned out to be after the patch.
     pub(crate) dropped: usize,
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn place(
     Ok(found)
 }
 
-/// The lines of a hunk at `at` against those of the file. The blank after a final newline, which
-/// editors show as a last line, can be trailing context.
+/// Whether the old lines of a hunk match the file at `at`. Editors show a blank last line after a
+/// final newline, so trailing context may include it.
 pub(crate) fn fits(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
     old_lines(body).zip(at..).all(|(line, at)| match file.get(at) {
         Some(found) => reads_as(found.text, line.text),
@@ -53,40 +53,41 @@ pub(crate) fn fits(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
     })
 }
 
-/// How many lines are compared in all before the search is given up: about a tenth of a second. A
-/// patch with its line numbers nearly right needs a few for each of its lines.
+/// The most lines that are compared before the search is given up: about a tenth of a second. A
+/// patch with nearly right line numbers needs a few for each of its lines.
 const WORK: u64 = 1 << 26;
 
-/// How far from where a hunk should be it is looked for line by line. Line numbers are mostly wrong
-/// by a few lines, and numbering a whole file costs more than a hundred looks.
+/// How far from the expected place a hunk is tried line by line. Line numbers are mostly wrong by a
+/// few lines, and numbering a whole file costs more than a hundred comparisons.
 const NEARBY: i64 = 64;
 
 struct Placer<'a> {
     file: &'a Lines<'a>,
     patch: &'a Patch<'a>,
-    /// Made when the first hunk is not where its header says.
+    /// Built when the first hunk is not where its header points.
     index: Option<Index>,
     work: u64,
-    /// No hunk may begin before this line: the hunks above have changed what is before it.
+    /// No hunk may begin before this line, because the hunks above have changed the lines before
+    /// it.
     floor: usize,
-    /// How far the last hunk was from where its header says.
+    /// The distance of the last hunk from where its header pointed.
     offset: i64,
-    /// The first line in the header of the hunk before.
+    /// The first line in the header of the previous hunk.
     previous: Option<u64>,
-    /// How many old lines the hunks before have.
+    /// The number of old lines in the previous hunks.
     seen: usize,
 }
 
-/// A hunk that is being placed.
+/// The search for the place of one hunk.
 #[derive(Clone, Copy)]
 struct HunkSearch<'h> {
     hunk: &'h Hunk<'h>,
     body: &'h [BodyLine<'h>],
-    /// How many lines of it must be in the file.
+    /// The number of its lines that must be in the file.
     old: usize,
-    /// Where the header and the hunks before say that it is.
+    /// The expected place, by the header and the previous hunks.
     near: i64,
-    /// One past the last file line that it may take, where one past the end of the file means the
+    /// One past the last file line that the hunk may cover. One past the end of the file means the
     /// blank after the final newline.
     limit: usize,
 }
@@ -102,7 +103,7 @@ impl HunkSearch<'_> {
         excerpt(self.hunk.header)
     }
 
-    /// `near` as a line number for people.
+    /// `near` as a line number for messages.
     fn near_line(&self) -> u64 {
         u64::try_from(self.near).unwrap_or(0).saturating_add(1)
     }
@@ -126,8 +127,8 @@ impl<'a> Placer<'a> {
         if let Some(patch_line) = at_end {
             return self.at_end(whole, patch_line);
         }
-        // Blank lines at the end of the last hunk may be context whose space was lost, or stand
-        // after the patch. Whatever fits where the header says is right.
+        // Blank lines at the end of the last hunk may be context that lost its space, or may be
+        // after the patch. Whatever fits where the header points is right.
         let blank = body.iter().rev().take_while(|line| line.bare).count();
         let trimmed = (last && blank > 0)
             .then(|| self.search_for(hunk, body.get(..body.len() - blank).unwrap_or_default()))
@@ -145,8 +146,8 @@ impl<'a> Placer<'a> {
         Err(self.mismatch(trimmed.unwrap_or(whole)))
     }
 
-    /// The one place that fits a hunk whose header is wrong. Blank lines at its end may be context whose
-    /// space was lost, or stand after the hunk.
+    /// The only place that fits a hunk with a wrong header. Blank lines at its end may be context
+    /// that lost its space, or may be after the hunk.
     fn only(&mut self, whole: HunkSearch<'a>) -> Result<Placement, PatchError> {
         let body = whole.body;
         let blank = body.iter().rev().take_while(|line| line.bare).count();
@@ -174,7 +175,7 @@ impl<'a> Placer<'a> {
         Err(self.mismatch(near(trimmed)))
     }
 
-    /// The first two places that fit, behind the hunks above.
+    /// The first two places that fit, after the hunks above.
     fn places(
         &mut self,
         search: HunkSearch<'a>,
@@ -202,7 +203,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// A hunk without old lines goes where its header says: nothing else shows its place.
+    /// A hunk without old lines goes where its header points, because nothing else shows its place.
     fn insertion(
         &self,
         search: HunkSearch<'_>,
@@ -224,7 +225,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// A hunk that says its last line is the last of the file has one place.
+    /// A hunk whose last line is marked as the last of the file has one place.
     fn at_end(
         &mut self,
         search: HunkSearch<'a>,
@@ -249,13 +250,13 @@ impl<'a> Placer<'a> {
         Err(PatchError::NotAtEnd { hunk, patch_line, line: line + 1, lines })
     }
 
-    /// Whether the hunk is where its header says.
+    /// The place that the header names, if the hunk fits there.
     fn exact(&self, search: HunkSearch<'_>) -> Result<Option<usize>, PatchError> {
         if let Some(near) = search.near(self.floor) {
             return Ok(fits(self.file, search.body, near).then_some(near));
         }
-        // It may be where the header says and yet too late for it. Headers that all name one line
-        // are no evidence of that: they were not counted at all.
+        // The hunk may fit where the header points, but after a hunk above that reaches further.
+        // Headers that all name the same line do not show that, because their author did not count.
         match search.near(0) {
             Some(near)
                 if self.previous != Some(search.hunk.ranges.old_start)
@@ -267,7 +268,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// The nearest fit that begins at `floor` or later and ends before `limit`.
+    /// The nearest place that begins at `floor` or later and ends before `limit`.
     fn nearest(
         &mut self,
         search: HunkSearch<'a>,
@@ -300,7 +301,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// The first few steps of the search, which are cheap without an index.
+    /// The first steps of the search, which are cheap without an index.
     fn nearby(&self, search: HunkSearch<'_>, floor: usize, high: usize) -> Nearest {
         let fit = |at: Option<i64>| {
             at.and_then(|at| usize::try_from(at).ok())
@@ -318,7 +319,7 @@ impl<'a> Placer<'a> {
         Nearest::None
     }
 
-    /// Why a hunk has no place.
+    /// Why a hunk fits nowhere.
     fn mismatch(&mut self, search: HunkSearch<'a>) -> PatchError {
         if let Some(high) = self.floor.checked_sub(1) {
             let limit = (high + search.old).min(search.limit);
@@ -357,9 +358,9 @@ impl<'a> Placer<'a> {
         self.seen += old_lines(body).count();
         let body = body.get(..body.len() - placement.dropped).unwrap_or_default();
         let trailing = body.iter().rev().take_while(|line| line.sign == Sign::Context).count();
-        // The next hunk may begin within trailing context: nothing changed there.
+        // The next hunk may begin within trailing context, because nothing changed there.
         self.floor = placement.at + (old_lines(body).count() - trailing);
-        // Without line numbers it says nothing of where the next one is.
+        // Without line numbers this hunk does not show where the next one is.
         if hunk.problem == Some(HeaderProblem::NoNumbers) {
             return;
         }

@@ -1,8 +1,8 @@
-//! Exact replacement of a text by another.
+//! Replaces an exact text by another.
 //!
-//! The text is looked for as it is: no white space is guessed, and nothing in the new text is a
-//! template. In a file whose lines all end in CRLF a line feed stands for such an ending, so that
-//! a text without carriage returns is found, and none is left alone in what comes out.
+//! The search is for the exact text: white space is not normalized, and the new text is not a
+//! template. In a file whose lines all end in CRLF, a line feed stands for that ending. So a text
+//! without carriage returns is found, and the new lines end in CRLF too.
 
 mod nearest;
 
@@ -14,66 +14,66 @@ pub use nearest::Candidate;
 
 use crate::excerpt::{excerpt, quoted};
 
-/// So many places are counted; there may be more.
+/// The most places that are counted.
 const MAX_COUNTED: usize = 1000;
-/// So many lines are named.
+/// The most lines that are listed.
 const MAX_NAMED: usize = 8;
 
 /// A file with a text replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
-    /// The new content, whole.
+    /// The complete new content.
     pub bytes: Vec<u8>,
-    /// How many places were replaced.
+    /// The number of places replaced.
     pub replacements: usize,
-    /// The line of the first one, from one.
+    /// The line of the first place, from 1.
     pub line: usize,
 }
 
 /// Why nothing was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplaceError {
-    /// The text to look for is empty.
+    /// The old text is empty.
     Empty,
     /// Both texts are the same.
     Same,
-    /// The new text holds U+FFFD, which stands for bytes of this file that are no text.
+    /// The new text contains U+FFFD, which stands for bytes of this file that are not UTF-8.
     Lossy,
-    /// The new content would be longer than the limit. It has not been made.
+    /// The new content would exceed the limit. It was not built.
     TooLarge {
-        /// How long it would be, in bytes; `u64::MAX` where that is not enough.
+        /// Its size in bytes, or `u64::MAX` if that overflows.
         bytes: u64,
-        /// How long it may be.
+        /// The limit.
         limit: u64,
     },
-    /// The system has no memory for the new content.
+    /// There is no memory for the new content.
     NoMemory {
-        /// How long it would be, in bytes.
+        /// Its size in bytes.
         bytes: u64,
     },
     /// The text is not in the file.
     NotFound {
-        /// Lines that come near it, the nearest first.
+        /// Similar lines, the most similar first.
         candidates: Vec<Candidate>,
     },
     /// The text is in the file more than once.
     Ambiguous {
-        /// How often, overlapping places included.
+        /// The number of places, with overlapping ones.
         count: usize,
         /// Whether there may be more.
         at_least: bool,
-        /// The lines of the first places, from one.
+        /// The lines of the first places, from 1.
         lines: Vec<usize>,
-        /// Two of the places overlap, so that not even all of them can be replaced.
+        /// Whether two of the places overlap, so that they cannot all be replaced.
         overlapping: bool,
     },
 }
 
-/// Replaces `old` by `new` in `original`: the only place where it is, or with `all` every one.
+/// Replaces `old` by `new` in `original`: in its only place, or with `all` in every place.
 ///
-/// The new content has at most `limit` bytes: its size is known before any of it is made. A short text
-/// that stands in many places and a long one to take its place would otherwise ask for more memory than
-/// any machine has.
+/// The new content takes at most `limit` bytes, and its size is known before it is built. Otherwise
+/// a short text in many places and a long replacement could allocate more memory than any machine
+/// has.
 pub fn replace(
     original: &[u8],
     old: &str,
@@ -106,7 +106,7 @@ pub fn replace(
     let next = |place: usize| {
         original.get(place + 1..).and_then(|rest| finder.find(rest)).map(|at| place + 1 + at)
     };
-    // Counted and not kept: a place takes more memory than the character that stands there.
+    // Counted and not stored: a place takes more memory than the character there.
     let (mut count, mut last) = (1, first);
     while let Some(place) = next(last) {
         if !all || place < last + wanted.len() {
@@ -126,7 +126,7 @@ pub fn replace(
     Ok(Replaced { bytes, replacements: count, line: line_of(original, first) })
 }
 
-/// Memory for the new content, if that is within the limit. The `count` places do not overlap.
+/// Allocates the new content, if it is within the limit. The `count` places do not overlap.
 fn room(
     original: usize,
     wanted: usize,
@@ -201,7 +201,7 @@ fn with_crlf(text: &str) -> Cow<'_, str> {
 }
 
 impl ReplaceError {
-    /// What happened, in a few words.
+    /// The outcome, in a few words.
     #[must_use]
     pub fn summary(&self) -> String {
         match self {

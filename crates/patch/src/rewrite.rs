@@ -1,4 +1,4 @@
-//! The bytes of the edited file, from the file's own lines and the added ones.
+//! Builds the edited file from its own lines and the added ones.
 
 use crate::hunk::{BodyLine, Patch, Sign, old_lines};
 use crate::lines::Lines;
@@ -28,7 +28,7 @@ pub(crate) fn rewrite(
         })
         .collect();
     let evidence: Vec<_> = bodies.iter().map(|&(body, at)| endings_agree(file, body, at)).collect();
-    // For a hunk that shows no ending the rest of the patch speaks.
+    // If a hunk shows no ending, the rest of the patch decides.
     let otherwise = patch.mixes_endings()
         || (evidence.contains(&Some(true)) && !evidence.contains(&Some(false)));
     let mut writer =
@@ -43,8 +43,8 @@ pub(crate) fn rewrite(
     writer.out
 }
 
-/// Whether the old lines of a hunk have the endings of the file lines they are: then its author
-/// knew them, and the endings of the added lines are meant. None if nothing can be compared.
+/// Whether the old lines of a hunk have the endings of the file. Then its author saw them, and
+/// means the endings of the added lines. `None` if nothing can be compared.
 fn endings_agree(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> Option<bool> {
     old_lines(body)
         .zip(at..)
@@ -66,9 +66,9 @@ fn drop_ending(out: &mut Vec<u8>) {
 struct Writer<'a> {
     file: &'a Lines<'a>,
     out: Vec<u8>,
-    /// The first file line that was neither kept nor removed so far.
+    /// The first file line that is neither copied nor removed so far.
     next: usize,
-    /// What was written last has no newline yet.
+    /// Whether the last line written still lacks its newline.
     open: bool,
 }
 
@@ -118,7 +118,7 @@ impl Writer<'_> {
     fn add(&mut self, line: &BodyLine<'_>, literal: bool, crlf: bool) {
         let ending: &[u8] = if crlf { b"\r\n" } else { b"\n" };
         if self.open {
-            // A file cut off within its last ending has the first half of it already.
+            // A file that was cut within its last ending has the first half of it already.
             let halved = crlf && self.out.last() == Some(&b'\r');
             self.out.extend_from_slice(if halved { b"\n" } else { ending });
         }
@@ -127,16 +127,16 @@ impl Writer<'_> {
         if !line.unterminated {
             self.out.extend_from_slice(ending);
         } else if literal && line.cr {
-            // A line that ends in a carriage return and nothing else.
+            // A line that ends in a carriage return alone.
             self.out.push(b'\r');
         }
     }
 
-    /// The ending that an added line takes from the file: that of the removed line it replaces, else
-    /// of the line before it, else of the line after it.
+    /// The ending of an added line: that of the removed line which it replaces, otherwise of the
+    /// line before it, otherwise of the line after it.
     fn neighbour(&self, block: &Block, at: usize) -> Option<bool> {
         let replaced = (block.added < block.removed).then_some(block.from + block.added);
-        // Only the last line of a file can be without an ending, so one step further back is enough.
+        // Only the last line of a file can lack its ending, so one step further back is enough.
         [replaced, at.checked_sub(1), at.checked_sub(2), Some(at)]
             .into_iter()
             .flatten()

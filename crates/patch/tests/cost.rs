@@ -1,7 +1,7 @@
-//! What a patch may cost, be it large or made to be slow.
+//! The cost of a patch that is large or made to be slow.
 //!
-//! Times are asserted loosely, since debug builds on busy machines run this too. For figures:
-//! `npm run bench:crates`.
+//! The limits are loose, because debug builds on busy machines run this too. `npm run bench:crates`
+//! gives figures.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
 
@@ -75,7 +75,7 @@ fn hunks_of_blank_lines_in_a_file_of_blank_lines() {
 
 #[test]
 fn hunks_that_are_all_far_from_their_headers() {
-    // Each hunk fits at the next line of the upper half and says it is at the end.
+    // Each hunk fits at the next line of the upper half and points to the end.
     let mut file: String = (0..5_000).fold(String::new(), |mut file, number| {
         let _ = write!(file, "{number}\na\n");
         file

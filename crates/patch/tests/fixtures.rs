@@ -1,5 +1,5 @@
-//! Patches made and judged by other programs: jsdiff 9 and Git (see `make-fixtures.mjs`). A patch
-//! that was once got wrong joins them as a case with its own kind.
+//! Patches made and judged by other programs: jsdiff 9 and Git (see `make-fixtures.mjs`). Each
+//! patch that this crate once got wrong is a case of its own kind.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
 
@@ -10,7 +10,7 @@ struct Case {
     kind: String,
     file: String,
     patch: String,
-    /// None where the other program refuses.
+    /// `None` where the other program refuses.
     expected: Option<String>,
 }
 
@@ -44,7 +44,7 @@ fn jsdiff_gives_the_same() {
                 applied += 1;
             }
             (Err(_), None) => {}
-            // Of two places equally near jsdiff takes the later one.
+            // Of two places equally near, jsdiff takes the later one.
             (Err(PatchError::Ambiguous { .. }), Some(_)) => assert_ne!(case.kind, "made"),
             (Ok(_), None) if case.kind == "short" => {}
             (ours, theirs) => {

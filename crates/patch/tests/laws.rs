@@ -1,4 +1,4 @@
-//! What holds for every patch, tried on random ones. `TOOLWRIGHT_SOAK_FACTOR` multiplies the number
+//! Laws for every patch, checked with random ones. `TOOLWRIGHT_SOAK_FACTOR` multiplies the number
 //! of cases.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
@@ -17,9 +17,9 @@ fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
         max_global_rejects: cases,
-        // A soak throws more away than the usual run makes.
+        // A soak rejects more cases than the usual run makes.
         max_local_rejects: cases.saturating_mul(50),
-        // Failures are printed with their seed; a case worth keeping becomes a fixture.
+        // Failures are printed with their seed. A case worth keeping becomes a fixture.
         failure_persistence: None,
         ..ProptestConfig::default()
     }
@@ -27,7 +27,7 @@ fn cases(count: u32) -> ProptestConfig {
 
 const MARK: &str = "\u{feff}";
 
-/// Few different lines, so that many are alike, and some that look like parts of a patch.
+/// Few different lines, so that many are equal, and some that look like parts of a patch.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         12 => select(vec![
@@ -69,7 +69,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Two texts, the second an edited first, and the number of context lines for a diff of them.
+/// A text, an edited version of it, and the number of context lines for their diff.
 #[derive(Clone, Debug)]
 struct Pair {
     old: String,
@@ -131,7 +131,7 @@ const LIKE_A_PATCH: &str = concat!(
     r"([ +-]?\PC{0,3}\r?\n){0,4}|\PC{0,20}\n){0,4}",
 );
 
-/// `\n` alone ends a line, as in a file; the ending stays with it.
+/// Only `\n` ends a line, as in a file. The ending stays with it.
 fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -149,21 +149,21 @@ proptest! {
 
     #[test]
     fn a_diff_applies_below_inserted_lines(pair in pair(), count in 1_usize..60) {
-        // A mark would be in the middle of the file, where it is text.
+        // The marker would be in the middle of the file, where it is text.
         let pair = Pair {
             old: pair.old.trim_start_matches(MARK).to_owned(),
             new: pair.new.trim_start_matches(MARK).to_owned(),
             ..pair
         };
         prop_assume!(pair.old != pair.new && pair.old.contains('\n'));
-        // Lines that are nowhere in the texts, so that they cannot make a hunk fit elsewhere.
+        // Lines that do not occur in the texts, so that they cannot make a hunk fit elsewhere.
         let ending = if pair.old.contains("\r\n") { "\r\n" } else { "\n" };
         let above: Vec<String> = (0..count).map(|at| format!("inserted {at}{ending}")).collect();
         let above = above.concat();
         match apply(format!("{above}{}", pair.old).as_bytes(), &diffed(&pair)) {
             Ok(new) => {
-                // A nearer place may fit too, and is then the right one by the rules. Where hunks
-                // have one place each, it has to be the shifted one.
+                // A nearer place may fit too, and is then right by the rules. If each hunk has one
+                // place, it must be the shifted one.
                 let unique = split(&pair.old).len() == {
                     let mut lines: Vec<_> =
                         split(&pair.old).iter().map(|line| line.trim_end_matches(['\r', '\n'])).collect();
@@ -200,7 +200,7 @@ proptest! {
         };
         prop_assume!(!(at == 0 && shown(0).starts_with(MARK)));
         let patch = format!("@@ -{0} +{0} @@\n-{1}\n+{word}\n", at + 1, shown(at));
-        // A return that is text and stands last would read as part of the ending.
+        // A carriage return that is text at the end of a line would read as part of the ending.
         prop_assume!(!shown(at).ends_with('\r'));
         let new = apply(&file.concat(), &patch).unwrap().bytes;
         let ending: &[u8] = if file[at].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
@@ -226,7 +226,7 @@ proptest! {
         prop_assume!(!old.is_empty());
         let line = &old[at.index(old.len())];
         let (sign, rest) = line.split_at(1);
-        // Only inside of a hunk's body, at the beginning of a line.
+        // Only inside a hunk's body, at the beginning of a line.
         let head = patch.find("\n@@ ").unwrap() + 1;
         let body = head + patch[head..].find('\n').unwrap();
         let Some(found) = patch[body..].find(&format!("\n{line}")) else { return Ok(()) };
@@ -308,7 +308,7 @@ proptest! {
     }
 }
 
-/// What holds whatever the patch is.
+/// The laws for any patch.
 fn check(file: &[u8], patch: &str) -> Result<(), TestCaseError> {
     let (strict, by_content) = (apply(file, patch), apply_by_content(file, patch));
     if let Ok(strict) = &strict {

@@ -1,10 +1,10 @@
-//! Exact string replacement: what it does, what it refuses, and what it says then.
+//! Exact string replacement: what it does, what it refuses, and its messages.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use proptest::prelude::*;
 use toolwright_patch::{ReplaceError, Replaced};
 
-/// More than any test's texts come to.
+/// More than the texts of any test take.
 const LIMIT: u64 = 1 << 20;
 
 fn replace(original: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, ReplaceError> {
@@ -20,7 +20,7 @@ fn refused(original: &str, old: &str, new: &str, all: bool) -> ReplaceError {
 }
 
 #[test]
-fn r26_one_place_is_replaced_and_the_rest_stays() {
+fn one_place_is_replaced_and_the_rest_stays() {
     let found = replace(b"one\ntwo\nthree", "two", "2", false).unwrap();
     assert_eq!(
         (found.bytes.as_slice(), found.replacements, found.line),
@@ -32,7 +32,7 @@ fn r26_one_place_is_replaced_and_the_rest_stays() {
 }
 
 #[test]
-fn r26c_the_new_text_is_no_template() {
+fn the_new_text_is_no_template() {
     for new in ["$&", "$1 $$", "\\1\\n", "${x}", "%s"] {
         assert_eq!(done("a b c", "b", new, false), format!("a {new} c"));
     }
@@ -40,7 +40,7 @@ fn r26c_the_new_text_is_no_template() {
 }
 
 #[test]
-fn r26c_marks_and_line_endings_are_kept() {
+fn marks_and_line_endings_are_kept() {
     assert_eq!(done("\u{feff}a\r\nb\r\n", "a", "x", false), "\u{feff}x\r\nb\r\n");
     assert_eq!(done("a\r\nb\r\nc", "a\nb", "x\ny", false), "x\r\ny\r\nc");
     assert_eq!(done("a\r\nb\r\n", "b", "x\ny", false), "a\r\nx\r\ny\r\n");
@@ -54,7 +54,7 @@ fn r26c_marks_and_line_endings_are_kept() {
 }
 
 #[test]
-fn r26c_bytes_that_are_no_text_stay() {
+fn bytes_that_are_no_text_stay() {
     let found = replace(b"\xff a \xfe", "a", "b", false).unwrap();
     assert_eq!(found.bytes, b"\xff b \xfe");
     assert_eq!(replace(b"\xff a", "a", "\u{fffd}", false).unwrap_err(), ReplaceError::Lossy);
@@ -62,13 +62,13 @@ fn r26c_bytes_that_are_no_text_stay() {
 }
 
 #[test]
-fn r26c_empty_and_same_are_refused() {
+fn empty_and_same_are_refused() {
     assert_eq!(refused("a", "", "b", true), ReplaceError::Empty);
     assert_eq!(refused("a", "a", "a", true), ReplaceError::Same);
 }
 
 #[test]
-fn r26b_more_than_one_place_is_ambiguous_with_count_and_lines() {
+fn more_than_one_place_is_ambiguous_with_count_and_lines() {
     let error = refused("x\ny\nx x\n", "x", "z", false);
     let said = error.to_string();
     assert_eq!(
@@ -84,7 +84,7 @@ fn r26b_more_than_one_place_is_ambiguous_with_count_and_lines() {
 }
 
 #[test]
-fn r26c_overlapping_places_are_ambiguous() {
+fn overlapping_places_are_ambiguous() {
     for all in [false, true] {
         let error = refused("aaa", "aa", "b", all);
         assert_eq!(
@@ -102,7 +102,7 @@ fn r26c_overlapping_places_are_ambiguous() {
 }
 
 #[test]
-fn r26b_a_text_that_is_not_there_is_explained_by_what_comes_near() {
+fn a_text_that_is_not_there_is_explained_by_what_comes_near() {
     let file = "fn main() {\n    let total = sum(&values);\n    println!(\"{total}\");\n}\n";
     let near = |old: &str| match refused(file, old, "x", false) {
         ReplaceError::NotFound { candidates } => candidates,
@@ -123,11 +123,11 @@ fn r26b_a_text_that_is_not_there_is_explained_by_what_comes_near() {
 }
 
 #[test]
-fn r25_a_result_over_the_limit_is_refused_before_it_is_made() {
+fn a_result_over_the_limit_is_refused_before_it_is_made() {
     let result = |file: &str, old: &str, new: &str, limit: u64| {
         toolwright_patch::replace(file.as_bytes(), old, new, true, limit)
     };
-    // 100 kB of places times 9 MB: 900 GB, which no machine gives.
+    // 100 kB of places times 9 MB: 900 GB, which no machine has.
     let started = std::time::Instant::now();
     let (file, new) = ("a".repeat(100_000), "b".repeat(9_000_000));
     assert_eq!(
@@ -141,13 +141,13 @@ fn r25_a_result_over_the_limit_is_refused_before_it_is_made() {
         result("a-a", "a", "bb", 4).unwrap_err(),
         ReplaceError::TooLarge { bytes: 5, limit: 4 }
     );
-    // Carriage returns that are added count too.
+    // Added carriage returns count too.
     assert_eq!(result("a\r\n", "a", "b\nb", 6).unwrap().bytes, b"b\r\nb\r\n");
     assert!(matches!(
         result("a\r\n", "a", "b\nb", 5),
         Err(ReplaceError::TooLarge { bytes: 6, .. })
     ));
-    // What becomes shorter is judged by what it becomes.
+    // A text that becomes shorter is judged by its new size.
     assert_eq!(result("aaaa", "a", "", 0).unwrap().bytes, b"");
 }
 

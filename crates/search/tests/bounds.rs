@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// A file of `size` bytes without a line end, as a hole.
+/// A sparse file of `size` bytes without a line end.
 fn hole(tree: &Tree, path: &str, size: u64) {
     let file = File::create(tree.root.join(path)).expect("file");
     file.set_len(size).expect("size");
@@ -93,7 +93,7 @@ fn one_line_of_500_megabytes() {
     let tree = Tree::new(&[("z", b"hit\n")]);
     let mut long = File::create(tree.root.join("long")).expect("file");
     long.write_all(b"hit before\nx").expect("written");
-    // Past the limit the length makes no difference, so 40 MB are written to disk and not 500.
+    // Beyond the limit the length makes no difference, so 40 MB are written to disk instead of 500.
     let block = vec![b'x'; 1 << 20];
     for _ in 0..40 {
         long.write_all(&block).expect("written");
@@ -106,7 +106,7 @@ fn one_line_of_500_megabytes() {
         text,
         "long:1:hit before\nz:1:hit\n[not searched: long: holds a line longer than 32 MiB, searched up to there]\n"
     );
-    // A long line that matches and does not fit is not held either.
+    // A long matching line that does not fit is not buffered either.
     let request = GrepRequest { max_output_bytes: 5000, ..tree.request("x", &cancel) };
     let found = tree.run(&request).expect("searched");
     assert!(found.text.len() <= 5000);
@@ -122,7 +122,7 @@ fn a_matching_line_longer_than_the_limit() {
     assert!(found.truncated && text.contains("the first matching line, in min.js,"), "{text}");
 }
 
-/// A file that takes long to search and has no NUL byte in it to give up at.
+/// A file that takes long to search, without a NUL byte that would end the search.
 fn slow(tree: &Tree) {
     tree.write("big", "some text to be searched, with nothing in it\n".repeat(400_000).as_bytes());
     tree.write("a", b"zebra\n");
@@ -135,7 +135,7 @@ fn a_deadline_keeps_the_lines_so_far() {
     let cancel = AtomicBool::new(false);
     let root = File::open(&tree.root).expect("root");
     let started = Instant::now();
-    // The file before is found; opening the large one takes until the deadline.
+    // The file before it is searched. Opening the large one takes until the deadline.
     let open = |path: &Path| {
         if path == Path::new("big") {
             thread::sleep(Duration::from_millis(150));
@@ -180,7 +180,7 @@ fn cancel_in_the_middle_of_a_file() {
     assert!(matches!(tree.run(&request), Err(GrepError::Cancelled { .. })), "set before");
 }
 
-/// A directory is exchanged with a link to a tree outside, again and again, while it is searched.
+/// A directory is exchanged repeatedly with a link to a tree outside while it is searched.
 #[test]
 fn a_search_never_leaves_the_root() {
     let tree = Tree::new(&[("a/deep/in", b"hit inside\n"), ("b", b"hit inside\n")]);
@@ -205,7 +205,7 @@ fn a_search_never_leaves_the_root() {
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
-        // As often as it takes, on a machine of whatever load, for both to have had their share.
+        // Runs until both states were searched, however busy the machine is.
         let enough = |searches: u32, complete: u32| {
             searches >= 200 && complete > 0 && swaps.load(Ordering::Relaxed) > 200
         };

@@ -275,7 +275,7 @@ proptest! {
         let entries = files.iter().chain(&rules);
         for (path, content) in entries {
             let path = tree.root.join(path);
-            // A name can be wanted both as a file and as a directory; the first one has it.
+            // If a path is both a file and a directory, the first one wins.
             if fs::create_dir_all(path.parent().expect("parent")).is_ok() && !path.is_dir() {
                 fs::write(path, content).expect("file");
             }

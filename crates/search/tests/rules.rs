@@ -1,4 +1,4 @@
-//! What a search prints, written by hand.
+//! The output of searches, with expectations written by hand.
 
 #![cfg(target_os = "linux")]
 
@@ -57,12 +57,12 @@ fn binary_files() {
     late.extend(b"\0\nhit late\n");
     let tree =
         Tree::new(&[("early", b"\0\nhit\n"), ("first line", b"h\nhit\n\0"), ("late", &late)]);
-    // On a walk a file is given up at its first NUL byte, and said to be binary only if it matched.
+    // On a walk, a file is given up at its first NUL byte, and called binary only if it matched.
     let message = "binary file matches (found \"\\0\" byte around offset ";
     let text = text_in(&tree, "", "hit");
     assert!(text.starts_with("late:1:hit early\nlate: WARNING: stopped searching binary file after match (found \"\\0\" byte around offset 200010)\n"), "{text}");
     assert_eq!(text.lines().count(), 2);
-    // A file asked for is searched to its end.
+    // A file that was named is searched to its end.
     assert_eq!(text_in(&tree, "early", "hit"), format!("early: {message}0)\n"));
     assert_eq!(text_in(&tree, "early", "absent"), "");
     assert_eq!(text_in(&tree, "first line", "h"), format!("first line: {message}6)\n"));
@@ -96,7 +96,7 @@ fn a_changed_ignore_file_is_seen() {
         assert_eq!(text_in(&tree, "", "hit"), "a:1:hit\nsub/a:1:hit\n");
         tree.write(".ignore", b"/a\n");
         assert_eq!(text_in(&tree, "", "hit"), "b:1:hit\nsub/a:1:hit\n");
-        // The same words in another place are other rules.
+        // The same text in another directory gives other rules.
         tree.write("sub/.ignore", b"/a\n");
         assert_eq!(text_in(&tree, "", "hit"), "b:1:hit\n");
         fs::remove_file(tree.root.join("sub/.ignore")).expect("removed");
@@ -119,7 +119,7 @@ fn hidden_and_ignored_names() {
         ("sub/secret", b"hit\n"),
     ]);
     let shown = ".shown:1:hit\n";
-    // Git's rules hold only in a repository.
+    // Git's rules apply only in a repository.
     assert_eq!(
         text_in(&tree, "", "^hit"),
         format!(
@@ -128,7 +128,7 @@ fn hidden_and_ignored_names() {
     );
     tree.write(".git/info/exclude", b"sub/build\n");
     assert_eq!(text_in(&tree, "", "^hit"), format!("{shown}keep.log:1:hit\nsub/secret:1:hit\n"));
-    // What is asked for is searched, whatever the rules say; below it they hold.
+    // A start path is searched whatever the rules say. Below it they apply.
     assert_eq!(text_in(&tree, "a.log", "hit"), "a.log:1:hit\n");
     assert_eq!(text_in(&tree, "build", "hit"), "build/x:1:hit\n");
     assert_eq!(text_in(&tree, ".hidden", "hit"), ".hidden:1:hit\n");
@@ -145,7 +145,7 @@ fn a_worktree_has_the_excludes_of_its_repository() {
     ]);
     let pointer = format!("gitdir: {}/repo/.git/worktrees/w\n", tree.root.display());
     tree.write("w/.git", pointer.as_bytes());
-    // A repository outside of the root is not read: what it says would show in what is found.
+    // A repository outside of the root is not read, because the results would reveal its contents.
     let outside = tree.root.with_file_name("outside");
     std::fs::create_dir_all(outside.join("info")).expect("outside");
     std::fs::write(outside.join("commondir"), b".\n").expect("outside");
@@ -214,7 +214,7 @@ fn what_cannot_be_read_is_named_and_the_matches_stay() {
     }
     tree.write("gone", b"hit\n");
     let root = std::fs::File::open(&tree.root).expect("root");
-    // The tests may run as a user whom no permission keeps out, so the opener is the one to refuse.
+    // The tests may run as root, so the opener refuses instead of the system.
     let open = |path: &Path| -> io::Result<std::fs::File> {
         if path == Path::new("closed") || path.starts_with("files") && path != Path::new("files") {
             return Err(Errno::ACCESS.into());

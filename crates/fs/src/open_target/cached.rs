@@ -1,5 +1,4 @@
-//! The same without waiting for anything, for the thread that must not wait. See
-//! [`try_read_cached`](crate::try_read_cached).
+//! Opens and reads a target without waiting. See [`try_read_cached`](crate::try_read_cached).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,7 +13,7 @@ use crate::open::{Identity, READ};
 use crate::root::O_PATH;
 use crate::{Granted, Resolver, path};
 
-/// A file with a NUL byte so near to its beginning is no text.
+/// A file with a NUL byte in its first bytes is not text.
 const TEXT_CHECK_BYTES: usize = 8192;
 
 pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarget> {
@@ -22,14 +21,14 @@ pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarg
     if !Path::new(display_path).is_relative() || path::asks_for_directory(Path::new(display_path)) {
         return None;
     }
-    // Without links on the way, and nothing else mounted there, it is where it says.
+    // Without links and mounts on the way, the path is the real path.
     let relative = path::plain(Path::new(display_path))?;
     let (parent, name) = path::split_last(&relative)?;
     let directory = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     let root = root.try_open_cached()?;
     let parent = open(root.as_fd(), parent.unwrap_or(Path::new(".")), directory, inside)?;
-    // Looked at before it is opened: opening a device can act on it, and a FIFO can wait.
+    // Checked before it is opened: opening a device can act on it, and a FIFO can wait.
     let seen = open(parent.as_fd(), Path::new(name), OFlags::PATH | OFlags::CLOEXEC, inside)?;
     let stat = regular(&seen)?;
     if !is_local(&seen, &stat)? {

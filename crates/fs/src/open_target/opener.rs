@@ -1,4 +1,4 @@
-//! Opening files below a directory that is held, for a search.
+//! Opens files below an open directory, for a search.
 
 use std::fs::File;
 use std::io;
@@ -12,12 +12,12 @@ use crate::open::{Links, READ};
 use crate::root::O_PATH;
 use crate::{FileKind, Root, reserved};
 
-/// Opens what lies below a directory, and follows no link at all: a path says where the file is.
+/// Opens files below a directory and follows no links, so a path is the real path.
 #[derive(Debug)]
 pub struct Opener(pub(super) Root);
 
 impl Opener {
-    /// Opens a regular file or a directory for reading, by a path as a listing gives it.
+    /// Opens a regular file or a directory for reading, by a path from a listing.
     pub fn open(&self, relative: &Path) -> io::Result<File> {
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         let fd = match self.0.beneath(relative, READ, Links::Refused) {

@@ -1,4 +1,4 @@
-//! From a path to what lies there, below one of several roots.
+//! Opens targets below one of several roots.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,25 +14,25 @@ use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::{FileKind, FsError, Resolver, Root, open, path};
 
-/// How often something that changes while it is opened is looked at again.
+/// How often to try again when a target changes while it is opened.
 const MAX_ATTEMPTS: usize = 64;
 
-/// Directories that paths may lie below.
+/// The directories that paths are resolved in.
 #[derive(Debug)]
 pub struct Roots {
-    /// For relative paths, in order; and for absolute ones.
+    /// For relative paths, in order, and for absolute ones.
     workspace: Vec<Root>,
-    /// For absolute paths alone.
+    /// For absolute paths only.
     others: Vec<Root>,
 }
 
 impl Roots {
-    /// Opens all directories. One of `others` that cannot be opened is left out.
+    /// Opens all directories. Those of `others` that cannot be opened are left out.
     pub fn open(workspace: &[PathBuf], others: &[PathBuf]) -> Result<Self, FsError> {
         Self::open_with(workspace, others, Resolver::Automatic)
     }
 
-    /// As [`Roots::open`], with the resolver chosen.
+    /// As [`Roots::open`], with the given resolver.
     pub fn open_with(
         workspace: &[PathBuf],
         others: &[PathBuf],
@@ -45,16 +45,16 @@ impl Roots {
         })
     }
 
-    /// Of directories that are open: those for relative paths, in order, and those for absolute paths
-    /// alone.
+    /// From open directories: `workspace` for relative paths, in order, and `others` for absolute
+    /// paths only.
     #[must_use]
     pub fn of(workspace: Vec<Root>, others: Vec<Root>) -> Self {
         Self { workspace, others }
     }
 
-    /// Finds what `path` names and holds it open: a relative path below the first root of the
-    /// workspace in which there is such a thing (or below the first one), an absolute one below
-    /// whichever root it lies in. Nothing is made, and nothing that is no regular file is opened.
+    /// Opens the target at `path`. A relative path is resolved in the first root of the workspace
+    /// that has it, or else in the first root; an absolute path in the root that contains it.
+    /// Creates nothing, and opens only regular files and directories.
     pub fn open_target(&self, path: &str) -> Result<OpenTarget, FsError> {
         path::validate(path)?;
         if Path::new(path).is_relative() {
@@ -94,7 +94,7 @@ impl Roots {
         first.unwrap_or_else(|| Err(nowhere()))
     }
 
-    /// Refuses what lies at a protected path of any root of the workspace.
+    /// Fails if the target is at a protected path of any root of the workspace.
     pub fn check_protected(
         &self,
         target: &OpenTarget,
@@ -128,7 +128,7 @@ fn open_below(root: &Root, display_path: &str) -> Result<OpenTarget, FsError> {
     Err(FsError::at(display_path, "opening what is being replaced", Errno::AGAIN))
 }
 
-/// `None`: it changed meanwhile.
+/// `None` if it changed meanwhile.
 fn open_once(
     root: &Root,
     display_path: &str,
@@ -140,7 +140,7 @@ fn open_once(
     let nothing = Protection::new(root, &[]);
     let (directory, name) = match root.parent_of(display_path, relative, None, &nothing) {
         Ok(found) => found,
-        // A link to the root itself, say: there is no name.
+        // For example a link to the root itself, which has no name.
         Err(FsError::NotAFile { kind: FileKind::Directory, .. }) => {
             return open_directory(root, display_path, root.open_directory(display_path)?);
         }
@@ -156,7 +156,7 @@ fn open_once(
                         let bytes = u64::try_from(stat.st_size).unwrap_or(0);
                         (TargetKind::File { bytes }, Some(File::from(file)), None)
                     }
-                    // It may be written and not read.
+                    // It may be writable and not readable.
                     Err(open_error) => {
                         let bytes = u64::try_from(stat.st_size).unwrap_or(0);
                         (TargetKind::File { bytes }, None, Some(open_error))
@@ -213,7 +213,7 @@ fn open_directory(
     }))
 }
 
-/// Holds the last directory that is there, for a path that goes on beyond it.
+/// Opens the deepest existing ancestor of a path.
 fn open_around(
     root: &Root,
     display_path: &str,
@@ -234,7 +234,7 @@ fn open_around(
         for component in rest.components() {
             match component {
                 Component::Normal(name) => missing.push(name.to_owned()),
-                // Back from what is not there: nothing can be made of it.
+                // `..` after a missing directory names nothing that could be created.
                 Component::ParentDir => return Err(open_error),
                 _ => {}
             }
@@ -242,7 +242,7 @@ fn open_around(
         let mut real_path = directory_path.clone();
         real_path.extend(&missing);
         let Some(name) = missing.pop() else { return Err(open_error) };
-        // Only what is not there can be made.
+        // Only a missing name can be created.
         let open_error = (!matches!(open_error, FsError::NotFound { .. })
             || path::asks_for_directory(relative))
         .then_some(open_error);

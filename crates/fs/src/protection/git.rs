@@ -1,10 +1,10 @@
 //! What git reads as configuration or code, beside the hooks and the configuration of a repository.
 //!
-//! Whoever protects `.git/hooks` or `.git/config` means that no call plants what git will run or obey
-//! later. git also goes where `commondir` or a `.git` that is a file lead it, reads `config.worktree`,
-//! has hooks and a configuration for each submodule, and takes a directory that holds `HEAD`, `objects`
-//! and `refs` for a repository if it finds no other. Names decide here, so that what is not there yet
-//! is protected too.
+//! A host that protects `.git/hooks` or `.git/config` wants no call to plant anything that git will
+//! run or obey later. But git also follows `commondir` and a `.git` that is a file, reads
+//! `config.worktree`, has hooks and a configuration for each submodule, and takes a directory with
+//! `HEAD`, `objects` and `refs` for a repository if it finds no other. Names decide, so files that
+//! do not exist yet are protected too.
 
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
@@ -15,19 +15,19 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use super::same;
 
-/// No file that leads elsewhere is longer than a path.
+/// A file that leads elsewhere is no longer than a path.
 const MAX_LOCK_WAIT: usize = 4 << 10;
 
 /// A directory that git takes for a repository, or that it shares with one.
 #[derive(Debug)]
 pub(super) struct Repository {
-    /// Below the root.
+    /// Relative to the root.
     pub(super) place: PathBuf,
     pub(super) has_hooks: bool,
     pub(super) has_config: bool,
 }
 
-/// The directory of git whose hooks or configuration a path is.
+/// The git directory whose hooks or configuration a path is.
 pub(super) fn directory_of(path: &Path) -> Option<&Path> {
     let directory = path.parent().filter(|above| above.file_name() == Some(OsStr::new(".git")))?;
     let name = path.file_name()?;
@@ -35,8 +35,8 @@ pub(super) fn directory_of(path: &Path) -> Option<&Path> {
 }
 
 impl Repository {
-    /// The protected part of it that `place` is, or lies in. Its hooks and its configuration are
-    /// protected by their own names.
+    /// The protected part that `place` is, or is below. Hooks and configuration are protected by
+    /// their own names.
     pub(super) fn part<'p>(&self, place: &'p Path, case_counts: bool) -> Option<&'p Path> {
         let is = |part: &OsStr, name: &str| same(part, OsStr::new(name), case_counts);
         let names = || place.iter();
@@ -58,7 +58,7 @@ impl Repository {
         let length = if is_lead(first) {
             1
         } else if is(first, "modules") {
-            // A name, which may have slashes in it, comes first.
+            // A name, which may contain slashes, comes first.
             rest.skip(1).position(is_code)? + 3
         } else if is(first, "worktrees") && rest.nth(1).is_some_and(is_lead) {
             3
@@ -70,8 +70,8 @@ impl Repository {
     }
 }
 
-/// Where git finds its repository when `git` is where it looks: both below the root. The directory it
-/// shares with others comes last, and may be the same.
+/// The directories in which git finds its repository when it looks at `git`, all below the root.
+/// The one that it shares with others comes last, and may be the same.
 pub(super) fn find(
     root: BorrowedFd<'_>,
     git: &Path,
@@ -90,7 +90,7 @@ pub(super) fn find(
     Some([directory, common])
 }
 
-/// Whether git takes a directory for a repository by what is in it.
+/// Whether git takes a directory for a repository by its contents.
 fn is_bare(root: BorrowedFd<'_>, directory: &Path) -> bool {
     kind(root, &directory.join("HEAD")).is_some()
         && ["objects", "refs"].iter().all(|name| kind(root, &directory.join(name)).is_some())
@@ -101,7 +101,7 @@ fn kind(root: BorrowedFd<'_>, path: &Path) -> Option<FileType> {
     Some(FileType::from_raw_mode(stat.st_mode))
 }
 
-/// The path that a file holds behind `prefix`.
+/// The path that a file contains behind `prefix`.
 fn text(root: BorrowedFd<'_>, path: &Path, prefix: &[u8]) -> Option<PathBuf> {
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

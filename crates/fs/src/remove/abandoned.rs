@@ -1,4 +1,4 @@
-//! Directories of processes that are gone.
+//! Removes the directories of processes that have ended.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,16 +11,16 @@ use std::time::Instant;
 use rustix::fs::{CWD, Dir, Mode, OFlags};
 use toolwright_process::ShortId;
 
-/// One process removes them with one thread.
+/// One thread of a process removes them.
 static BUSY: Mutex<()> = Mutex::new(());
 
-/// Removes the directories in `base` whose process is gone: those whose names begin with its
-/// [`ShortId`] and a hyphen. Other names stay, and so do those of processes that cannot be judged from
-/// here.
+/// Removes the directories in `base` whose names begin with the [`ShortId`] of an ended process and
+/// a hyphen. Other names stay, and so do those of processes that cannot be judged from here.
 ///
 /// # Errors
 ///
-/// As [`super::remove_tree`]. What could be removed before the deadline is; the rest is for a later call.
+/// As [`super::remove_tree`]. What could be removed before the deadline is; the rest is left to a
+/// later call.
 pub fn remove_abandoned(base: &Path, deadline: Option<Instant>) -> io::Result<()> {
     let _busy = match BUSY.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(()),

@@ -1,4 +1,4 @@
-//! What the integration tests of this crate share: trees, soak counts, and children.
+//! Trees, soak counts and child processes for the integration tests of this crate.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -26,7 +26,7 @@ pub fn tenth_of(full: usize) -> usize {
     (full / 10).max(1) * factor
 }
 
-/// What kind of failure it is. One word for both kinds of protected files.
+/// The kind of a failure. Both kinds of protected files count as one.
 pub fn kind(error: &FsError) -> &'static str {
     match error {
         FsError::PathInvalid { .. } => "PathInvalid",
@@ -108,8 +108,8 @@ fn list(base: &Path, directory: &Path, names: &mut Vec<String>) {
     }
 }
 
-/// Everything about a tree that a call that failed must leave alone: names, kinds, modes, owners,
-/// content and link targets.
+/// Everything in a tree that a failed call must leave alone: names, kinds, modes, owners, content
+/// and link targets.
 pub fn snapshot(directory: &Path) -> Vec<String> {
     use std::os::unix::fs::MetadataExt;
     let mut names = Vec::new();
@@ -151,7 +151,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Content that proves itself: every part of it tells the version, so that a mixture is seen.
+/// Content that shows its version in every part, so that a mixture is noticed.
 pub fn self_checking(tag: u64, length: usize) -> Vec<u8> {
     let mut bytes = format!("{tag:016x}{length:08x}").into_bytes();
     let mut body = bytes.repeat(length / bytes.len() + 1);
@@ -161,7 +161,7 @@ pub fn self_checking(tag: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// The tag of such content, or `None` when it is not exactly one version in full.
+/// The tag of such content, or `None` if it is not exactly one complete version.
 pub fn checked(bytes: &[u8]) -> Option<u64> {
     let head = std::str::from_utf8(bytes.get(..24)?).ok()?;
     let tag = u64::from_str_radix(&head[..16], 16).ok()?;
@@ -169,7 +169,7 @@ pub fn checked(bytes: &[u8]) -> Option<u64> {
     (length < 1 << 30 && bytes == self_checking(tag, length)).then_some(tag)
 }
 
-/// Both ways of resolving, for tests that must hold for each.
+/// Both resolvers, for tests that must pass with each.
 pub const RESOLVERS: [Resolver; 2] = [Resolver::Automatic, Resolver::Walk];
 
 /// This test program again, running only `test`, with `TOOLWRIGHT_CHILD` set to `argument`.
@@ -185,7 +185,7 @@ pub fn child_argument() -> Option<String> {
     std::env::var("TOOLWRIGHT_CHILD").ok()
 }
 
-/// A small generator, so that runs can be repeated: `TOOLWRIGHT_SEED` sets it, and it is printed.
+/// A small generator of repeatable runs. `TOOLWRIGHT_SEED` seeds it, and the seed is printed.
 pub struct Random(u64);
 
 impl Random {

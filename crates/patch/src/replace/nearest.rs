@@ -1,27 +1,27 @@
-//! Lines of a file that come near a text which is not in it.
+//! Finds lines of a file that are similar to a text which is not in it.
 
 use std::collections::HashSet;
 
-/// So many are shown.
+/// The most lines that are shown.
 const MAX_CANDIDATES: usize = 3;
-/// So many lines of a file are looked at, and of a text.
+/// The most lines that are compared, of a file and of a text.
 const MAX_LINES: usize = 50_000;
 const MAX_OLD_LINES: usize = 500;
-/// So many characters of each.
+/// The most characters that are compared, of each line.
 const MAX_CHARACTERS: usize = 200;
-/// Lines with less in common are not near: in parts of a hundred.
+/// The least similarity, in percent.
 const LEAST: usize = 60;
 
-/// A line that comes near.
+/// A similar line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// Its number, from one.
     pub line: usize,
-    /// What it says.
+    /// Its text.
     pub found: String,
-    /// What was looked for there, where the lines before it are as they were looked for.
+    /// The line of the text that was expected there, if the lines before it match.
     pub expected: Option<String>,
-    /// The two differ in white space alone.
+    /// Whether the two differ in white space only.
     pub only_space: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn candidates(original: &[u8], old: &str) -> Vec<Candidate> {
     let text = String::from_utf8_lossy(original);
     let lines: Vec<&str> = text.lines().take(MAX_LINES).collect();
     let wanted: Vec<&str> = old.lines().take(MAX_OLD_LINES).collect();
-    // The line that says most about where the text could be.
+    // The line that best shows where the text could be.
     let Some((anchor, best)) =
         wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().chars().count())
     else {
@@ -42,7 +42,7 @@ pub(super) fn candidates(original: &[u8], old: &str) -> Vec<Candidate> {
     if aligned.is_empty() { similar(&lines, best) } else { aligned }
 }
 
-/// Places at which that line stands, but for the white space around it.
+/// The places of that line, whatever the white space around it.
 fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
     let mut places: Vec<(usize, usize)> = lines
         .iter()
@@ -60,7 +60,7 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
         .into_iter()
         .take(MAX_CANDIDATES)
         .filter_map(|(_, start)| {
-            // The first line may begin within a line, and the last one end so.
+            // The text may begin and end within a line.
             let last = wanted.len() - 1;
             let (at, expected) = wanted.iter().enumerate().find(|&(at, expected)| {
                 let Some(line) = lines.get(start + at) else { return true };
@@ -83,7 +83,7 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
         .collect()
 }
 
-/// Lines that have most pairs of characters in common with `wanted`.
+/// The lines that share the most pairs of characters with `wanted`.
 fn similar(lines: &[&str], wanted: &str) -> Vec<Candidate> {
     let pairs = |line: &str| -> HashSet<(char, char)> {
         let characters: Vec<char> =

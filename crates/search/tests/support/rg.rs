@@ -33,7 +33,7 @@ fn output(program: &Path, root: &Path, start: &str, arguments: &[&str]) -> Outpu
         .args(["--no-config", "--color=never", "--sort=path"])
         .args(arguments)
         .stdin(Stdio::null());
-    // `./`: a directory in which no standard input is taken for the thing to search.
+    // `./`: in this directory ripgrep does not search its standard input.
     command.arg("--").arg(if start.is_empty() { "./" } else { start });
     let mut output = command.output().expect("ripgrep runs");
     if start.is_empty() {
@@ -48,7 +48,7 @@ fn output(program: &Path, root: &Path, start: &str, arguments: &[&str]) -> Outpu
 
 /// The program's output, and its message if it fails.
 pub(crate) fn rg(program: &Path, root: &Path, start: &str, pattern: &str) -> (Vec<u8>, String) {
-    // Files are not mapped into memory here; see the crate's essay.
+    // Files are not memory-mapped here; see the crate's essay.
     let arguments = ["-n", "--no-heading", "-H", "--no-mmap", "-e", pattern];
     let Output { stdout, stderr, .. } = output(program, root, start, &arguments);
     (stdout, without_advice(&String::from_utf8_lossy(&stderr)))
