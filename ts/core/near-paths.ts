@@ -2,7 +2,7 @@
 import { constants } from 'node:fs'
 import { open, opendir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { nearestName } from './nearest-name.js'
+import { nearestName } from './text.js'
 
 /** A name in a directory. */
 export interface NearEntry {

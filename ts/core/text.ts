@@ -1,4 +1,4 @@
-/** Texts on their way to the system: what it cannot take as it is, or need not see whole. */
+/** Texts: what the system cannot take as it is or need not see whole, and the name that was probably meant by a wrong one. */
 
 /** Whether a text has whole characters only: half of a surrogate pair does not survive in UTF-8. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
@@ -11,3 +11,43 @@ export const boundedPath = (path: string): string => (path.length > MAX_PATH_LEN
 
 /** The beginning of a text, without half a character at its end. */
 export const beginningOf = (text: string, length: number): string => Buffer.from(text.slice(0, length)).toString()
+
+/** Names longer than this are not compared. */
+const MAX_LENGTH = 255
+
+/** The name that takes the fewest changes of letters, where those are few; of equal ones the first. */
+export function nearestName(wrong: string, names: Iterable<string>): string | undefined {
+  if (wrong.length > MAX_LENGTH) return undefined
+  let nearest: string | undefined
+  let fewest = Math.min(3, Math.ceil(wrong.length / 3)) + 1
+  for (const name of names) {
+    if (name.length > MAX_LENGTH || Math.abs(name.length - wrong.length) >= fewest) continue
+    const changes = distance(wrong, name)
+    if (changes < fewest) {
+      fewest = changes
+      nearest = name
+    }
+  }
+  return nearest
+}
+
+/** The Damerau-Levenshtein distance: letters changed, inserted, deleted, or exchanged with the next one. */
+function distance(from: string, to: string): number {
+  let before: number[] = []
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let at = 0; at < from.length; at += 1) {
+    const next = [at + 1]
+    for (let index = 0; index < to.length; index += 1) {
+      const isSame = from[at] === to[index]
+      let fewest = Math.min(cell(row, index) + (isSame ? 0 : 1), cell(row, index + 1) + 1, cell(next, index) + 1)
+      const isExchanged = at > 0 && index > 0 && from[at] === to[index - 1] && from[at - 1] === to[index]
+      if (isExchanged) fewest = Math.min(fewest, cell(before, index - 1) + 1)
+      next.push(fewest)
+    }
+    before = row
+    row = next
+  }
+  return cell(row, to.length)
+}
+
+const cell = (row: readonly number[], index: number): number => row[index] ?? 0

@@ -1,5 +1,5 @@
 import { checkNames, invalid } from '../../core/options.js'
-import { nearestName } from '../../core/nearest-name.js'
+import { nearestName } from '../../core/text.js'
 import type { ContractTool } from './contract-tool.js'
 
 /** Which tools a session has. */

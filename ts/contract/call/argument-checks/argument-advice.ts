@@ -1,4 +1,4 @@
-import { nearestName } from '../../../core/nearest-name.js'
+import { nearestName } from '../../../core/text.js'
 import { isNames } from '../../../core/options.js'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
