@@ -239,3 +239,41 @@ fn a_purpose_has_one_word() {
     }
     assert_eq!("readd".parse::<Purpose>().unwrap_err().code, Code::InvalidInput);
 }
+
+fn request(session: &Session) -> PolicyRequest {
+    let workspace = vec![session.workspace.clone()];
+    PolicyRequest {
+        variables: Variables { workspace, ..Variables::default() },
+        names: Some(Vec::new()),
+        ..PolicyRequest::default()
+    }
+}
+
+fn failure(compiled: Result<Policy, Unfinished>) -> Failure {
+    let Err(Unfinished::Failed(failure)) = compiled else { panic!("{compiled:?}") };
+    failure
+}
+
+#[test]
+fn a_child_shares_the_directories_that_its_parent_was_granted() {
+    let session = usual();
+    assert!(Policy::compile(&request(&session), Some(&session.policy)).is_ok());
+    fs::rename(&session.workspace, session.workspace.with_extension("old")).unwrap();
+    fs::create_dir(&session.workspace).unwrap();
+    let child = Policy::compile(&request(&session), Some(&session.policy));
+    assert_eq!(failure(child).code, Code::RootChanged);
+    assert!(Policy::compile(&request(&session), None).is_ok());
+}
+
+#[test]
+fn no_grant_leads_out_of_another_one_by_a_link() {
+    let session = usual();
+    let link = session.workspace.join("link");
+    symlink(&session.other, &link).unwrap();
+    let mut request = request(&session);
+    request.variables.ad_hoc = vec![session.other.clone()];
+    assert!(Policy::compile(&request, None).is_ok());
+    request.names = Some(vec![GrantedName { path: session.other.clone(), written: link }]);
+    let refused = failure(Policy::compile(&request, None));
+    assert_eq!((refused.code, &refused.details["option"]), (Code::InvalidInput, &json!("adHoc")));
+}
