@@ -173,7 +173,7 @@ fn commands_that_did_not_run_to_their_end() {
             what: "args[0]".to_owned(),
             problem: "contains a NUL byte",
         },
-        spawn("mkae", SpawnReason::NotFound),
+        spawn("absent", SpawnReason::NotFound),
         spawn("cd", SpawnReason::NotFound),
         spawn("ls -l", SpawnReason::NotFound),
         spawn("./x", SpawnReason::NotFound),
