@@ -192,12 +192,3 @@ export const paths: Check<readonly string[]> = (value, name) => {
 export function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '' && !name.includes('\0'))
 }
-
-/** A copy of lists and objects of plain values, which the caller cannot change afterwards. */
-export function ownCopy<OPTIONS extends object>(options: OPTIONS): OPTIONS {
-  const copies = Object.entries(options).map(([name, value]: [string, unknown]) => {
-    if (Array.isArray(value)) return [name, [...value]]
-    return [name, typeof value === 'object' && value !== null ? { ...value } : value]
-  })
-  return Object.fromEntries(copies) as OPTIONS
-}

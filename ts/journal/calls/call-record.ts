@@ -125,7 +125,7 @@ export function markFailed(journal: Journal): void {
  * Checks that a journal which has failed works again, before a call that is recorded only afterwards.
  * `undefined` when there is nothing to check.
  */
-export function awaitRecovery(journal: Journal): Promise<void> | undefined {
+function awaitRecovery(journal: Journal): Promise<void> | undefined {
   return failedJournals.has(journal) || journal.closed ? recheck(journal) : undefined
 }
 
