@@ -23,9 +23,9 @@ export declare class CallKeys {
   take(tool: string, inputJson: string): CallIdentity
   /** Arguments with `[redacted]` in place of the values of keys that look like secrets. */
   withoutSecrets(inputJson: string): string
-  /** Gives the number of a call that was refused before it acted to the next one. */
+  /** Frees the number of a call that was refused before it acted. */
   giveBack(tool: string, argsHash: string, ordinal: number): void
-  /** Marks the number of a call that this attempt made before, in another process. */
+  /** Marks the number of a call that this attempt made in another process as taken. */
   occupy(tool: string, argsHash: string, ordinal: number): void
 }
 

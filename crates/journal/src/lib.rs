@@ -1,31 +1,66 @@
 //! Recorded tool calls: what an agent did, and what it may have done when its process died.
 //!
-//! A [`Journal`] is an `SQLite` file that any number of processes share. Around a call with a side
-//! effect it is told twice: [`Journal::begin`] before anything is done, [`Journal::finish`] after.
-//! Each has its row on disk when it returns, so that after a crash at any moment there is a row for
-//! every effect there is, and no row claims a success that was not. What a dead process left without
-//! an outcome [`Journal::recover`] marks as unknown, and [`Journal::prior_effects`] tells the next
-//! attempt of the task what it must not repeat blindly.
+//! A [`Journal`] is an `SQLite` file that any number of processes share. A call with a side effect is
+//! recorded twice: by [`Journal::begin`] before anything is done, and by [`Journal::finish`] after. Each row
+//! is on disk when the method returns. So after a crash at any moment there is a row for every effect, and
+//! no row claims a success that did not happen. [`Journal::recover`] marks what a dead process left without
+//! an outcome as unknown, and [`Journal::prior_effects`] lists what the next attempt of a task must not
+//! repeat blindly.
 //!
-//! What is guaranteed when a call of this crate returns:
+//! ```
+//! use toolwright_journal::{
+//!     Finish, Intent, Journal, JournalError, Location, Options, Outcome, TaskId,
+//! };
 //!
-//! | call | the row has survived |
+//! let journal = Journal::open(&Location::Memory, Options::default())?;
+//! journal.recover()?;
+//! let task = TaskId { run_id: "run".into(), node_id: "mail".into(), iteration: 0 };
+//! let _lock = journal.lock_task(&task, 1)?;
+//! assert!(journal.prior_effects(&task, 1)?.is_empty());
+//! let call = journal.begin(Intent {
+//!     task: task.clone(),
+//!     attempt: 1,
+//!     seq: 1,
+//!     tool_name: "send".into(),
+//!     input_json: Some(r#"{"to":"a@b.c"}"#.into()),
+//!     started_at_ms: 1_790_000_000_000,
+//!     side_effect: true,
+//!     idempotent: false,
+//!     accepts_idempotency_key: false,
+//!     has_revert: false,
+//!     idempotency_key: None,
+//!     call_token: None,
+//!     args_hash: None,
+//!     ordinal: None,
+//! })?;
+//! // Here the mail is sent.
+//! let outcome = Outcome::Success { output_json: Some(r#""sent""#.into()) };
+//! journal.finish(call, Finish { outcome, finished_at_ms: 1_790_000_000_100, whole: false })?;
+//! assert_eq!(journal.prior_effects(&task, 2)?.len(), 1);
+//! # Ok::<(), JournalError>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! | call | when it returns, the row has survived |
 //! | --- | --- |
 //! | `begin`, `finish`, `record` of a call with a side effect | the end of every process; with [`Synchronous::Full`] also a loss of power |
 //! | `record` of a call without | nothing yet; the same within [`Options::flush_within`], and after `flush`, `close` or any listing |
 //!
-//! The table is `_smithers_tool_calls` of smithers-orchestrator 0.32.0 with some nullable columns
-//! more, so that either program reads what the other wrote; older tables are completed.
+//! # How it is built
 //!
-//! ```ignore
-//! let journal = Journal::open(&"file:runs.db".parse()?, Options::default())?;
-//! journal.recover()?;
-//! let lock = journal.lock_task(&task, 2)?;
-//! let warnings = journal.prior_effects(&task, 2)?;
-//! let call = journal.begin(intent)?;
-//! let outcome = send_the_mail();
-//! journal.finish(call, Finish { outcome, finished_at_ms, whole: false })?;
-//! ```
+//! - [`toolwright_sqlite::Database`] opens, checkpoints, watches and closes the file.
+//! - `writer` writes the rows of concurrent callers in one transaction (group commit).
+//! - `write_behind` queues the rows of calls without side effects for a thread of the journal.
+//! - `nowait` writes for a caller that must not wait, and returns the row where it would have to.
+//! - `owner` holds a lock while the journal is open, by which other processes see that it is.
+//!
+//! # Limits
+//!
+//! The table is `_smithers_tool_calls` of smithers-orchestrator 0.32.0 with some nullable columns more, so
+//! either program reads what the other wrote; older tables are completed. A row whose owner runs on another
+//! machine, or in a container whose locks are not visible, is never recovered from here. A process that is
+//! killed loses the rows in its write-behind queue.
 
 mod call;
 mod columns;

@@ -1,27 +1,51 @@
-//! Threads of agents on `SQLite`: values by key, messages, calls that wait in a queue, attachments.
+//! Threads of agents on `SQLite`: values by key, messages, a queue of calls, attachments.
 //!
 //! A [`Store`] is one file that any number of threads and processes share, or a database in memory.
 //! What belongs together is written in one transaction: the end of a call with its messages, its
 //! attachments and the calls that it queued is one [`Store::commit`]. A process that is killed at any
 //! moment leaves all of that or nothing.
 //!
-//! | what | how |
-//! | --- | --- |
-//! | one worker for a thread | [`Store::lock_thread`]: a lock file beside the database, which the kernel gives back when its process ends |
-//! | a call that ran when its worker died | has the status `running`, and nobody the lock: [`Store::interrupted`] |
-//! | large attachments | in chunks of [`CHUNK`] bytes, written and read one at a time |
-//! | attachments before their commit | staged: rows that nobody reads, removed when their store is closed, or is opened after its process has died |
+//! ```
+//! use std::sync::Arc;
+//! use toolwright_thread_store::{
+//!     CallEnd, Changes, EndStatus, Location, NewCall, Options, Store, ThreadError,
+//! };
 //!
-//! ```ignore
-//! let store = Store::open(&"file:thread.db".parse()?, Options::default())?;
+//! let store = Arc::new(Store::open(&Location::Memory, Options::default())?);
 //! store.open_thread("thread", "flow")?;
+//! let call = NewCall {
+//!     id: "call-1".into(),
+//!     name: "search".into(),
+//!     arguments_json: "{}".into(),
+//!     queue: "root".into(),
+//!     force_allow: false,
+//!     parent_call_id: None,
+//!     info_json: None,
+//! };
+//! store.commit("thread", &Changes { enqueue: vec![call], ..Changes::default() })?;
 //! let worker = store.lock_thread("thread")?;
 //! while let Some(call) = worker.claim("root")? {
-//!     let (result_json, messages) = run(&call);
-//!     let finish = Some(CallEnd { call_id: call.id, status: EndStatus::Success, result_json });
-//!     store.commit("thread", &Changes { finish, messages, ..Changes::default() })?;
+//!     let (status, result_json) = (EndStatus::Success, r#""done""#.into());
+//!     let finish = Some(CallEnd { call_id: call.id, status, result_json });
+//!     store.commit("thread", &Changes { finish, ..Changes::default() })?;
 //! }
+//! # Ok::<(), ThreadError>(())
 //! ```
+//!
+//! # How it is built
+//!
+//! | what | how |
+//! | --- | --- |
+//! | the file | [`toolwright_sqlite::Database`] opens, checkpoints, watches and closes it |
+//! | one worker for a thread | [`Store::lock_thread`]: a lock file beside the database, which the kernel releases when its process ends |
+//! | a call whose worker died | has the status `running` while no worker has the lock: [`Store::interrupted`] |
+//! | large attachments | in chunks of [`CHUNK`] bytes, written and read one at a time |
+//! | attachments before their commit | staged: rows that no reader sees, removed when their store is closed, or is opened after its process has died |
+//!
+//! # Limits
+//!
+//! Texts and attachments have the limits of [`Options`], and a row is at most 100 MB. Ids are at most 512
+//! bytes on one line. The order of a queue is that in which calls were committed.
 
 mod attachment;
 mod calls;
