@@ -136,8 +136,8 @@ export function checkAgentMeaning(
   { agents, tools, roots, adHoc, userData }: AgentSurroundings,
   directory: typeof realDirectory,
 ): void {
-  for (const [index, { name, tools: wanted = [], workspace, requires = {}, ceiling = {}, permissions }] of agents.entries()) {
-    const unknown = wanted.find((id) => tools?.some((tool) => tool.id === id) === false)
+  for (const [index, { name, tools: toolIds = [], workspace, requires = {}, ceiling = {}, permissions }] of agents.entries()) {
+    const unknown = toolIds.find((id) => tools?.some((tool) => tool.id === id) === false)
     if (unknown !== undefined) throw invalid(`manifest.agents: ${name} names the tool ${unknown}, which the session does not have.`)
     const at = `manifest.agents[${index}]`
     const all = withDeclaredRoots({ source: `${at}.workspace`, declared: workspace, roots, within: [] }, directory)

@@ -169,11 +169,11 @@ function callShell(caller: CallScope): RuntimeShell {
   const { limits, sandbox, shell } = scope.host
   const { policy } = access
   return {
-    async run(command, { workdir, timeout_ms: wanted = limits.commandMs } = {}) {
+    async run(command, { workdir, timeout_ms: requestedMs = limits.commandMs } = {}) {
       const target = await access.command(command, workdir)
       const { readable, writable, readsAll, network } = policy.grants
       const { denyRead = [], denyWrite, loopback, required } = sandbox
-      const timeoutMs = Math.min(wanted, limits.maxCommandMs)
+      const timeoutMs = Math.min(requestedMs, limits.maxCommandMs)
       const hostEnv = hostVariables()
       const request = {
         command,

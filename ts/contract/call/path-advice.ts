@@ -80,11 +80,11 @@ async function directoryAdvice(path: string, around: PathSurroundings): Promise<
 /** The path that the model probably meant, as it would write it, if it may be named. */
 async function nearestTo(
   path: string,
-  wanted: 'file' | 'directory' | 'any',
+  kind: 'file' | 'directory' | 'any',
   { roots, mayName }: PathSurroundings,
 ): Promise<string | undefined> {
   const place = placeOf(path, roots)
-  const near = place && (await nearPath(place.root, place.below, wanted))
+  const near = place && (await nearPath(place.root, place.below, kind))
   if (place === undefined || near === undefined || !(await mayName(join(place.root, near)))) return undefined
   return path.startsWith('/') ? join(place.root, near) : near
 }

@@ -102,8 +102,8 @@ export class SessionRecorder {
       end: async (envelope, acted) => {
         this.#ended += 1
         if (row !== undefined) {
-          const kept = serializeEnvelope(tool, envelope, [beganAfter, this.#ended])
-          await (await row).end({ ...endOf(envelope, kept, acted && effect), acted })
+          const json = serializeEnvelope(tool, envelope, [beganAfter, this.#ended])
+          await (await row).end({ ...endOf(envelope, json, acted && effect), acted })
         }
         try {
           await this.#onRecord?.({ type: 'result', ...part(), envelope: ownCopyOf(envelope) })

@@ -61,9 +61,9 @@ export function withoutUnsupportedKeywords(id: string, parameters: JsonSchema): 
 function withoutPatterns(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutPatterns)
   if (typeof schema !== 'object' || schema === null) return schema
-  const kept = Object.entries(schema).filter(([keyword]) => keyword !== 'pattern')
+  const keywords = Object.entries(schema).filter(([keyword]) => keyword !== 'pattern')
   return Object.fromEntries(
-    kept.map(([keyword, value]: [string, unknown]) => {
+    keywords.map(([keyword, value]: [string, unknown]) => {
       if (values.has(keyword)) return [keyword, value]
       return [keyword, byName.has(keyword) ? mapped(value) : withoutPatterns(value)]
     }),

@@ -28,8 +28,8 @@ export const webFetchTool: ContractTool<WebFetchArguments, LimitedOutput> = {
     const url = parseWebUrl(text)
     return [{ kind: 'host', host: hostOf(url), port: portOf(url) }]
   },
-  async execute({ url: wanted }, { net }) {
-    const { url, status, content_type, text, output_path } = await net.fetchPage(wanted)
+  async execute({ url: requested }, { net }) {
+    const { url, status, content_type, text, output_path } = await net.fetchPage(requested)
     if (output_path === undefined) return new LimitedOutput({ url, status, content_type, text })
     return new LimitedOutput({ url, status, content_type, head: text }, output_path, true, [
       `The beginning is shown. ${wholeIn(output_path)}`,

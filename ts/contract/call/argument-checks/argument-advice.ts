@@ -73,20 +73,20 @@ function plainProblem(tool: string, schema: JsonSchema, problem: string, args: u
   const name = at.slice(1)
   if (problem.endsWith(': String is too short (0 < 1)')) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
   if (problem.endsWith(': String does not match pattern')) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
-  const [, wanted] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
-  const advice = wanted === undefined ? undefined : adviceForText(wanted, at, schema, args)
+  const [, expected] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
+  const advice = expected === undefined ? undefined : adviceForText(expected, at, schema, args)
   return advice === undefined ? problem : `${problem}: give ${advice}`
 }
 
 /** What to give instead of a text. */
-function adviceForText(wanted: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
+function adviceForText(expected: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
   const { required } = schemaAt(schema, at)
   const isOfMany = /\/\d+$/u.test(at)
-  if (wanted === 'object' && isOfMany && isNames(required)) return `an object with ${required.map((one) => `\`${one}\``).join(' and ')}`
+  if (expected === 'object' && isOfMany && isNames(required)) return `an object with ${required.map((one) => `\`${one}\``).join(' and ')}`
   const name = at.slice(1)
   if (typeof (args as Record<string, unknown> | null)?.[name] !== 'string') return undefined
-  if (wanted === 'array' || wanted === 'object') return `\`${name}\` the ${wanted} itself, not a text that holds one`
-  return `\`${name}\` without quotes, as ${wanted === 'boolean' ? 'true or false' : 'a number'}`
+  if (expected === 'array' || expected === 'object') return `\`${name}\` the ${expected} itself, not a text that holds one`
+  return `\`${name}\` without quotes, as ${expected === 'boolean' ? 'true or false' : 'a number'}`
 }
 
 /** The property names of the schema at a place, if they are known. */
