@@ -9,9 +9,9 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A command that runs. */
+/** A running command. */
 export declare class BashStream {
-  /** Waits for news. After the event with the outcome there are none, and it would wait for ever. */
+  /** Waits for the next event. The event with the outcome is the last: another call never settles. */
   next(): Promise<BashEvent>
 }
 
@@ -47,8 +47,8 @@ export declare class CommandGrants {
 }
 
 /**
- * The same, taken over once for any number of commands: reading some twenty options takes as long
- * as handing a command to its worker.
+ * The same for any number of commands: reading some twenty options takes as long as handing a command
+ * to its worker.
  */
 export declare class CommandSettings {
   /** Takes the options over as they are. */
@@ -263,7 +263,7 @@ export declare function argsHash(json: string): string
 /** Runs a command in a directory below the root. */
 export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle): Promise<BashOutcome>
 
-/** What has happened since the last question. */
+/** What has happened since the last event. */
 export interface BashEvent {
   /** New text, stdout and stderr in the order of arrival. */
   text: string
@@ -297,7 +297,7 @@ export interface BashOutcome {
   error?: NativeError
   /**
    * How many processes that it had left running were killed when it ended; missing where it did not
-   * end by itself.
+   * succeed.
    */
   leftRunning?: number
 }
@@ -346,9 +346,9 @@ export interface Command {
    * that a program makes to `process.env` do not reach the process. Elsewhere the process's own
    * are taken, which is much quicker.
    */
-  given?: Record<string, string>
+  hostEnv?: Record<string, string>
   /** Variables that join those of the host. */
-  also?: Record<string, string>
+  extraEnv?: Record<string, string>
 }
 
 /** Under what conditions commands run. */
@@ -422,9 +422,9 @@ export interface ContractBashRequest {
   /** Which variables it sees. */
   environment: EnvironmentOptions
   /** The host's variables, where JavaScript has a view of its own. */
-  given?: Record<string, string>
+  hostEnv?: Record<string, string>
   /** Variables that join those of the host. */
-  also?: Record<string, string>
+  extraEnv?: Record<string, string>
   /** Which files and hosts it reaches. */
   grants: ContractGrants
   /** Closed for it all the same. */
@@ -1016,18 +1016,8 @@ export interface RevertAnswer {
   nothing?: string
 }
 
-/** The report, or why there is none. */
-export interface SandboxOutcome {
-  /** What holds. */
-  rows?: SandboxRows
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong. */
-  error?: NativeError
-}
-
 /** Finds out what holds around commands with these grants, by trying. */
-export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<SandboxOutcome>
+export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<SandboxRows | Unfinished>
 
 /** What commands may do. What is left out is as the documentation of `sandbox` says. */
 export interface SandboxRequest {

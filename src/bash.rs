@@ -6,7 +6,7 @@ use napi_derive::napi;
 
 use crate::cancel::CancelHandle;
 use crate::command::{BashRequest, Command, CommandSettings};
-use crate::{command, job, running_commands};
+use crate::{job, running_commands};
 
 /// Runs a command in a directory below the root.
 #[napi(catch_unwind, ts_return_type = "Promise<BashOutcome>")]
@@ -18,5 +18,5 @@ pub fn bash<'env>(
 ) -> Result<Object<'env>> {
     let running = running_commands::register(env, cancel.for_command())?;
     let request = BashRequest::new(settings, command);
-    job::command(env, move || command::run(request, running.cancel(), None))
+    job::command(env, move || request.run(running.cancel(), None))
 }

@@ -1,7 +1,7 @@
 //! `bash` with its output while it runs.
 //!
-//! The reader pulls: text gathers here until it is asked for, and when enough has gathered the
-//! command is held back. So a slow reader slows the command, and never fills the memory.
+//! The reader pulls: text gathers here until it asks for it, and when enough has gathered the command
+//! has to wait. So a slow reader slows the command, and never fills the memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -9,27 +9,27 @@ use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
 use tokio::sync::Notify;
+use toolwright_core::failure::commands::no_thread;
 use toolwright_core::thread_pool::Completion;
 use toolwright_exec::{Cancel, Chunk, Sink, Stream};
 
 use crate::cancel::CancelHandle;
 use crate::command::{BashOutcome, BashRequest, Command, CommandSettings};
-use crate::error::NativeError;
 use crate::job::Outcome;
-use crate::{command, job, running_commands};
+use crate::{job, running_commands};
 
-/// How much text gathers before the command is held back.
+/// How much text gathers before the command has to wait.
 const GATHERED_BYTES: usize = 256 << 10;
 
-/// A command that runs.
+/// A running command.
 #[napi]
 pub struct BashStream {
     gathered: Arc<Gathered>,
-    /// Held by the command alone: it has a descriptor, and this object lives until it is collected.
+    /// The command alone owns it: it has a descriptor, and this object lives until it is collected.
     cancel: Weak<Cancel>,
 }
 
-/// What has happened since the last question.
+/// What has happened since the last event.
 #[napi(object, object_from_js = false)]
 #[derive(Debug, Default)]
 pub struct BashEvent {
@@ -45,7 +45,7 @@ pub struct BashEvent {
 #[derive(Default)]
 struct Gathered {
     event: Mutex<BashEvent>,
-    news: Notify,
+    changed: Notify,
 }
 
 impl Gathered {
@@ -54,7 +54,7 @@ impl Gathered {
     }
 }
 
-/// The end of the stream that the command's thread writes to.
+/// The end of the stream that the command writes to.
 struct Writer<'a>(&'a Gathered);
 
 impl Sink for Writer<'_> {
@@ -64,12 +64,12 @@ impl Sink for Writer<'_> {
 
     fn push(&mut self, chunk: Chunk<'_>) {
         self.0.event().text.push_str(&String::from_utf8_lossy(chunk.bytes));
-        self.0.news.notify_one();
+        self.0.changed.notify_one();
     }
 
     fn cut(&mut self, _stream: Stream) {
         self.0.event().cut = true;
-        self.0.news.notify_one();
+        self.0.changed.notify_one();
     }
 }
 
@@ -83,16 +83,15 @@ pub fn bash_stream(
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
     let running = running_commands::register(env, Arc::clone(&cancel))?;
-    let name = command.cmd.clone();
+    let outcome = Some(BashOutcome::failed(no_thread(&command.cmd).into()));
     let request = BashRequest::new(settings, command);
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };
-    let outcome = Some(BashOutcome::failed(no_thread(&name)));
     let mut guard = CompletionGuard { gathered, outcome };
     job::detached_command(move || {
         let mut writer = Writer(&guard.gathered);
-        let outcome = job::caught(|| command::run(request, running.cancel(), Some(&mut writer)));
+        let outcome = job::caught(|| request.run(running.cancel(), Some(&mut writer)));
         guard.outcome = Some(outcome);
         // `stop_commands` does not wait for this command any more.
         drop(running);
@@ -111,31 +110,23 @@ struct CompletionGuard {
 impl Drop for CompletionGuard {
     fn drop(&mut self) {
         self.gathered.event().outcome = self.outcome.take();
-        self.gathered.news.notify_one();
+        self.gathered.changed.notify_one();
     }
-}
-
-fn no_thread(cmd: &str) -> NativeError {
-    let summary = format!("Failed to spawn {cmd}");
-    let text = format!("{summary}: the system is out of processes");
-    NativeError::new("PROCESS_FAILED", summary, &text, "Try again when other commands have ended.")
-        .with("command", cmd)
-        .with("started", false)
 }
 
 #[napi]
 impl BashStream {
-    /// Waits for news. After the event with the outcome there are none, and it would wait for ever.
+    /// Waits for the next event. The event with the outcome is the last: another call never settles.
     #[napi(catch_unwind, ts_return_type = "Promise<BashEvent>")]
     pub fn next<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, BashEvent>> {
         let (gathered, cancel) = (Arc::clone(&self.gathered), Weak::clone(&self.cancel));
         env.spawn_future(async move {
             loop {
-                let news = gathered.news.notified();
+                let changed = gathered.changed.notified();
                 let event = {
                     let mut event = gathered.event();
-                    let has_news = !event.text.is_empty() || event.cut || event.outcome.is_some();
-                    has_news.then(|| std::mem::take(&mut *event))
+                    let is_new = !event.text.is_empty() || event.cut || event.outcome.is_some();
+                    is_new.then(|| std::mem::take(&mut *event))
                 };
                 if let Some(event) = event {
                     if let Some(command) = cancel.upgrade() {
@@ -143,13 +134,13 @@ impl BashStream {
                     }
                     return Ok(event);
                 }
-                news.await;
+                changed.await;
             }
         })
     }
 }
 
-/// A stream that nobody holds any more is a command that nobody waits for.
+/// No reader waits for the command of a stream that was collected.
 impl Drop for BashStream {
     fn drop(&mut self) {
         if let Some(command) = self.cancel.upgrade() {

@@ -3,7 +3,6 @@
 #![expect(clippy::needless_pass_by_value, reason = "napi hands owned values over")]
 
 mod bash;
-mod file_error;
 mod policy;
 mod rules;
 mod search;

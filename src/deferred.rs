@@ -41,7 +41,7 @@ thread_local! {
 /// Settles one promise. The promise of a `Deferred` that is dropped stays pending.
 #[derive(Debug)]
 pub(crate) struct Deferred<T> {
-    deferred: sys::napi_deferred,
+    handle: sys::napi_deferred,
     sender: Arc<Sender>,
     value: PhantomData<fn(T)>,
 }
@@ -58,13 +58,13 @@ pub(crate) fn promise<T: ToNapiValue>(env: &Env) -> Result<(Deferred<T>, Object<
     count(env.raw(), 1);
     // SAFETY: the promise is an object of this environment.
     let promise = unsafe { Object::from_napi_value(env.raw(), promise)? };
-    Ok((Deferred { deferred, sender, value: PhantomData }, promise))
+    Ok((Deferred { handle: deferred, sender, value: PhantomData }, promise))
 }
 
 impl<T: ToNapiValue + 'static> Deferred<T> {
     /// Resolves the promise, from any thread. Does nothing when the environment has ended.
     pub(crate) fn resolve(self, value: T) {
-        let deferred = self.deferred;
+        let deferred = self.handle;
         let settle_it: Settle = Box::new(move |env| {
             // SAFETY: the channel calls this on the environment's thread, with a handle scope open.
             unsafe { settle(env, deferred, T::to_napi_value(env, value)) }

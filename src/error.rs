@@ -5,7 +5,6 @@ use std::any::Any;
 use napi_derive::napi;
 use serde_json::{Map, Value};
 use toolwright_core::failure::{Failure, Unfinished};
-use toolwright_fs::FsError;
 
 /// What went wrong, ready to be turned into a `ToolError`.
 #[napi(object)]
@@ -24,21 +23,6 @@ pub struct NativeError {
 }
 
 impl NativeError {
-    /// `text` is the summary with the place; `hint` the next move.
-    pub(crate) fn new(code: &str, summary: String, text: &str, hint: &str) -> Self {
-        let mut message = format!("{text} [{code}]");
-        if !hint.is_empty() {
-            message.push(' ');
-            message.push_str(hint);
-        }
-        Self { code: code.to_owned(), summary, message, hint: hint.to_owned(), details: Map::new() }
-    }
-
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(name.to_owned(), value.into());
-        self
-    }
-
     /// A panic in native work: a defect of toolwright, reported without ending the process.
     pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> Self {
         Failure::from_panic(panic).into()
@@ -51,11 +35,6 @@ impl From<Failure> for NativeError {
         let Failure { code, summary, hint, details, .. } = failure;
         Self { code: code.as_str().to_owned(), summary, message, hint: hint.into_owned(), details }
     }
-}
-
-/// `None` for a cancellation, which is no error: the caller knows why it cancelled.
-pub(crate) fn from_fs(error: &FsError) -> Option<NativeError> {
-    to_error(error.into())
 }
 
 /// `None` for a cancellation, which is no error: the caller knows why it cancelled.

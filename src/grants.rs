@@ -6,10 +6,7 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 use toolwright_fs::Granted;
-use toolwright_sandbox::policy::{Given, GrantError, Grants};
-
-use crate::error::NativeError;
-use crate::{error, sandbox};
+use toolwright_sandbox::policy::{Given, Grants};
 
 /// The root directory of a tool set or a context. It is known which one it is from its first use on, or
 /// from before.
@@ -90,19 +87,4 @@ impl CommandGrants {
 fn numbers(seen: Option<&str>) -> Option<(u64, u64)> {
     let (device, inode) = seen?.split_once(':')?;
     Some((device.parse().ok()?, inode.parse().ok()?))
-}
-
-/// A grant that cannot be used. `None` for a cancellation, of which there is none here.
-pub(crate) fn refused(error: &GrantError) -> Option<NativeError> {
-    match error {
-        GrantError::Option(error) => Some(sandbox::bad_option(error)),
-        GrantError::Directory(error) => error::from_fs(error),
-    }
-}
-
-/// A granted directory was found to be another one while a command was being started.
-pub(crate) fn changed_meanwhile(what: &str, hint: &str) -> NativeError {
-    let summary = "A granted directory was replaced".to_owned();
-    let place = format!("{summary}: {what}");
-    NativeError::new("TOOL_ROOT_CHANGED", summary, &place, hint)
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use napi_derive::napi;
-use toolwright_core::access::protected_paths;
 use toolwright_core::file::Publish;
 
 /// How a changed file is published.
@@ -36,11 +35,6 @@ impl From<PublishOptions> for Publish {
 /// Paths from JavaScript.
 pub(crate) fn paths(paths: Vec<String>) -> Vec<PathBuf> {
     paths.into_iter().map(PathBuf::from).collect()
-}
-
-/// The protected paths, for file tools and for commands; the usual ones without a list.
-pub(crate) fn protected(option: Option<&Vec<String>>) -> Vec<PathBuf> {
-    protected_paths(option.cloned().map(paths).as_deref())
 }
 
 /// A duration from JavaScript: NaN and negative numbers are zero, infinity is a day.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use toolwright_core::access::directories::GrantedName;
 use toolwright_core::access::policy::{Policy, PolicyRequest, Requirements};
 use toolwright_core::failure::Failure;
-use toolwright_policy::Variables;
+use toolwright_policy::{Grants, Variables};
 
 use super::rules::dialect;
 use crate::error::NativeError;
@@ -139,6 +139,18 @@ pub struct ContractGrants {
     pub network: bool,
     /// What was too narrow to be granted to a process, as capability and pattern.
     pub not_granted: Option<Vec<String>>,
+}
+
+impl From<ContractGrants> for Grants {
+    fn from(grants: ContractGrants) -> Self {
+        Self {
+            readable: paths(grants.readable),
+            writable: paths(grants.writable),
+            reads_all: grants.reads_all,
+            network: grants.network,
+            not_granted: grants.not_granted.unwrap_or_default(),
+        }
+    }
 }
 
 #[napi]

@@ -65,10 +65,9 @@ export const sandboxKinds = {
 export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
   const settings = resolveSettings(undefined, parseOptions('sandboxReport', options, toolChecks))
   const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
-  const { rows } = await call({ what: 'sandbox report', timeoutMs: MAX_REPORT_MS }, (addon, cancel) =>
+  const holds = (await call({ what: 'sandbox report', timeoutMs: MAX_REPORT_MS }, (addon, cancel) =>
     addon.sandboxReport(commandGrants(addon, grantedRoot(addon, settings), settings.sandbox), request, settings.env === 'inherit', cancel),
-  )
-  const holds = rows as Omit<SandboxReport, 'summary'>
+  )) as Omit<SandboxReport, 'summary'>
   return { ...holds, summary: summarise(holds) }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod code;
+pub mod command;
 pub mod contract_code;
 pub mod edit;
 pub mod failure;

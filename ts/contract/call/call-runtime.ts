@@ -179,7 +179,7 @@ function callShell(caller: CallScope): RuntimeShell {
         command,
         ...(shell.path === undefined ? {} : { bash: shell.path }),
         environment: environmentOptions(sandbox.env, network),
-        ...(hostEnv === undefined ? {} : { given: hostEnv }),
+        ...(hostEnv === undefined ? {} : { hostEnv }),
         // Long outputs are in the session's directory.
         grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
         // The directories of other sessions stay closed.

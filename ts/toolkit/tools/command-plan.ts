@@ -48,8 +48,8 @@ export function planCommand(input: BashInput, call: Pick<BuiltInContext, 'settin
   })
   const command: Addon.Command = { cmd, args: [...guarded.args], cwd }
   const hostEnv = hostVariables()
-  if (hostEnv !== undefined) command.given = hostEnv
-  if (guarded.env !== noVariables) command.also = { ...guarded.env }
+  if (hostEnv !== undefined) command.hostEnv = hostEnv
+  if (guarded.env !== noVariables) command.extraEnv = { ...guarded.env }
   return { settings: commandSettings(plan, bound), command, limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + HANG_GRACE_MS) }
 }
 

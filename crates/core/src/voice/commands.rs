@@ -1,6 +1,7 @@
 //! Next moves after commands that did not start or did not run to their end.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use toolwright_exec::{ExecError, Missing, Requirement, SpawnReason};
 
@@ -34,16 +35,14 @@ pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
             SpawnReason::BadCwd => "Pass a directory that exists, or leave `cwd` out.",
             SpawnReason::TooLong => "Pass less on the command line, for example through a file.",
             SpawnReason::PermissionDenied => "Use a program this user may run.",
-            SpawnReason::Resources => "Try again when other commands have ended.",
+            SpawnReason::Resources => NO_THREAD,
             SpawnReason::Busy => "Try again when whatever writes the file has closed it.",
             SpawnReason::Hidden | SpawnReason::Other => "See the system's words for the cause.",
         },
         ExecError::GrantChanged { .. } => {
             "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
         }
-        ExecError::TimedOut { .. } => {
-            "The command and its children were killed. Make it do less, or do it in several calls: only the host program can give it more time."
-        }
+        ExecError::TimedOut { .. } => TIMED_OUT,
         ExecError::Cancelled { .. } => {
             "The caller stopped this command; repeat it only if asked to."
         }
@@ -53,6 +52,29 @@ pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
 
 /// How to let the sandbox program run.
 pub(super) const RUN_PROGRAMS: &str = "Let the process run programs of its own: files in memory (memfd), or a temporary directory that is not mounted noexec.";
+
+const TIMED_OUT: &str = "The command and its children were killed. Make it do less, or do it in several calls: only the host program can give it more time.";
+
+/// The next move after a timeout. `network` says what the blocked network has to do with it.
+pub(crate) fn timed_out(network: Option<String>) -> Cow<'static, str> {
+    network.map_or(TIMED_OUT.into(), |network| {
+        format!("The command and its children were killed. {network}").into()
+    })
+}
+
+pub(crate) const NO_THREAD: &str = "Try again when other commands have ended.";
+
+pub(crate) const WORKING_DIRECTORY: &str =
+    "Check `opts.cwd`, or leave it out to run in the root directory.";
+
+/// Directories that a session opens to commands, and that do not exist.
+pub(crate) fn absent_directories(first: &Path, others: usize) -> String {
+    let others = if others == 0 { String::new() } else { format!(" (and {others} more)") };
+    format!(
+        "The capabilities open `{}`{others} to commands, and no such directory is there. It is open to the next command once it has been made, for example by writing a file in it.",
+        first.display(),
+    )
+}
 
 /// How to make a layer available.
 fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {

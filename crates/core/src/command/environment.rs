@@ -1,0 +1,154 @@
+//! The environment of a command: the host's variables, as the policy lets them through.
+
+use std::collections::{BTreeMap, HashMap};
+#[cfg(target_os = "linux")]
+use std::ffi::{CStr, c_char};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use toolwright_exec::environment::is_for_a_shell;
+
+pub use toolwright_exec::environment::{Filter, Policy};
+
+/// Names and values.
+pub type Variables = Vec<(OsString, OsString)>;
+
+/// The variables of the host. `host_env` replaces those of the process, and `extra_env` is added to
+/// them. Must be called on the JavaScript thread, where no other code changes the environment
+/// meanwhile.
+#[must_use]
+#[expect(clippy::implicit_hasher, reason = "the addon has no other maps")]
+pub fn of_host(
+    host_env: Option<HashMap<String, String>>,
+    extra_env: Option<HashMap<String, String>>,
+) -> Arc<Variables> {
+    CACHE.of_host(host_env, extra_env.unwrap_or_default())
+}
+
+/// The variables of a command that runs in `cwd`: those that the policy passes, and where it runs;
+/// sorted, and each name once.
+#[must_use]
+pub fn of_command(policy: &Policy, host: &Arc<Variables>, cwd: &Path) -> Arc<Variables> {
+    CACHE.of_command(policy, host, cwd)
+}
+
+/// The variables of a shell whose line was judged beforehand: without those that would make it run
+/// or read something else.
+#[must_use]
+pub fn of_shell(policy: &Policy, host: &Arc<Variables>, cwd: &Path) -> Arc<Variables> {
+    let passed = of_command(policy, host, cwd);
+    if !passed.iter().any(|(name, _)| is_for_a_shell(name)) {
+        return passed;
+    }
+    Arc::new(passed.iter().filter(|(name, _)| !is_for_a_shell(name)).cloned().collect())
+}
+
+/// The last answer and its question. Applying the policy to every variable takes a tenth of the time
+/// of a short command, and hosts hardly ever change their environment between two calls.
+struct Cache(Mutex<Option<Answer>>);
+
+struct Answer {
+    policy: Policy,
+    host: Arc<Variables>,
+    cwd: PathBuf,
+    passed: Arc<Variables>,
+}
+
+static CACHE: Cache = Cache(Mutex::new(None));
+
+impl Cache {
+    fn last(&self) -> MutexGuard<'_, Option<Answer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same variables give the same list, so that comparing them is cheap.
+    fn of_host(
+        &self,
+        host_env: Option<HashMap<String, String>>,
+        extra_env: HashMap<String, String>,
+    ) -> Arc<Variables> {
+        if host_env.is_none()
+            && extra_env.is_empty()
+            && let Some(last) = &*self.last()
+            && is_of_process(&last.host)
+        {
+            return Arc::clone(&last.host);
+        }
+        let mut host: Variables = match host_env {
+            Some(variables) => into_variables(variables).collect(),
+            None => std::env::vars_os().collect(),
+        };
+        host.retain(|(name, _)| name.to_str().is_none_or(|name| !extra_env.contains_key(name)));
+        host.extend(into_variables(extra_env));
+        match &*self.last() {
+            Some(last) if *last.host == host => Arc::clone(&last.host),
+            _ => Arc::new(host),
+        }
+    }
+
+    fn of_command(&self, policy: &Policy, host: &Arc<Variables>, cwd: &Path) -> Arc<Variables> {
+        if let Some(last) = &*self.last()
+            && (Arc::ptr_eq(&last.host, host) || last.host == *host)
+            && last.cwd == cwd
+            && last.policy == *policy
+        {
+            return Arc::clone(&last.passed);
+        }
+        let mut passed: BTreeMap<_, _> = policy.apply(host.iter().cloned()).into_iter().collect();
+        passed.remove(OsStr::new("OLDPWD"));
+        passed.insert("PWD".into(), cwd.into());
+        let passed: Arc<Variables> = Arc::new(passed.into_iter().collect());
+        *self.last() = Some(Answer {
+            policy: policy.clone(),
+            host: Arc::clone(host),
+            cwd: cwd.to_owned(),
+            passed: Arc::clone(&passed),
+        });
+        passed
+    }
+}
+
+fn into_variables(
+    variables: HashMap<String, String>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    variables.into_iter().map(|(name, value)| (name.into(), value.into()))
+}
+
+/// Whether these are the variables of this process, in their order. Compared in place: copying them
+/// takes several times as long.
+#[cfg(target_os = "linux")]
+fn is_of_process(variables: &Variables) -> bool {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: `environ` is null or an array of C strings that null ends, and no other thread changes
+    // it meanwhile: see `of_host`.
+    unsafe {
+        let mut next = environ;
+        if next.is_null() {
+            return variables.is_empty();
+        }
+        for (name, value) in variables {
+            if (*next).is_null() {
+                return false;
+            }
+            let (name, value) = (name.as_encoded_bytes(), value.as_encoded_bytes());
+            let rest = CStr::from_ptr(*next).to_bytes().strip_prefix(name);
+            if rest.and_then(|rest| rest.strip_prefix(b"=")) != Some(value) {
+                return false;
+            }
+            next = next.add(1);
+        }
+        (*next).is_null()
+    }
+}
+
+/// Unknown: libraries find `environ` in another way here.
+#[cfg(not(target_os = "linux"))]
+fn is_of_process(_: &Variables) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests;

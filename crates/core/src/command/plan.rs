@@ -1,0 +1,157 @@
+//! What the host allows commands, as a plan for the sandbox.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use toolwright_exec::{CancelSource, Notice};
+use toolwright_fs::Granted;
+use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::policy::{self, Grants, ReadScope, Resolved, stores};
+use toolwright_sandbox::report::Report;
+
+use crate::access::protected_paths;
+use crate::failure::{Failure, Unfinished};
+
+/// What commands may do. The default is the narrowest, but for the limits.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the host")]
+pub struct SandboxOptions {
+    /// Reach every host.
+    pub network: bool,
+    /// The loopback interface without `network`.
+    pub loopback: Loopback,
+    /// Write wherever the user may.
+    pub full_files: bool,
+    /// Read only the system, toolchains and the root.
+    pub system_only: bool,
+    /// Directories to write to besides the root.
+    pub writable_roots: Vec<PathBuf>,
+    /// What may be read in spite of what closes it.
+    pub readable: Vec<PathBuf>,
+    /// What may not be written below the root; the usual paths without a list.
+    pub deny_write: Option<Vec<PathBuf>>,
+    /// Share nothing with other calls.
+    pub isolated: bool,
+    /// Refuse to run where a layer for files or processes is missing.
+    pub required: bool,
+    /// Bounds of what a command uses.
+    pub limits: LimitOptions,
+}
+
+/// What commands reach of the loopback interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Loopback {
+    /// Each other.
+    #[default]
+    Private,
+    /// Nothing: they have no internet sockets.
+    Nothing,
+    /// The services of the host's machine.
+    Host,
+}
+
+/// Bounds as the host writes them: zero lifts one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LimitOptions {
+    /// How many processes there may be at once.
+    pub processes: Option<u64>,
+    /// How much memory.
+    pub memory_bytes: Option<u64>,
+    /// How much processor time each process may use.
+    pub cpu_seconds: Option<u64>,
+    /// How long a file may become.
+    pub file_size_bytes: Option<u64>,
+}
+
+impl SandboxOptions {
+    /// The plan for commands below `root`. `environment` is the host's.
+    pub fn plan(
+        &self,
+        root: &Path,
+        resolved: &Resolved,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Plan, Failure> {
+        policy::plan(&policy::Options {
+            root,
+            resolved,
+            network: self.reach(),
+            files: if self.full_files { Files::Full } else { Files::Confined },
+            read_scope: if self.system_only { ReadScope::System } else { ReadScope::All },
+            writable_roots: &self.writable_roots,
+            readable: &self.readable,
+            deny_write: &protected_paths(self.deny_write.as_deref()),
+            limits: self.limits.resolve(),
+            home: home_of(environment).as_deref(),
+            other_home: stores::home_of_user(),
+            variables: environment,
+            sessions: Some(&policy::sessions_directory()),
+            path: variable(environment, "PATH"),
+        })
+        .map_err(|error| Failure::from(&error))
+    }
+
+    /// Finds out by trying what holds around commands. With `inherits`, they see every variable.
+    pub fn report(
+        &self,
+        root: &Granted,
+        grants: &Grants,
+        environment: &[(OsString, OsString)],
+        inherits: bool,
+        cancel: &dyn CancelSource,
+    ) -> Result<Report, Unfinished> {
+        root.check()?;
+        let resolved = grants.resolve()?;
+        let plan = self.plan(&resolved.root, &resolved, environment)?;
+        Ok(toolwright_exec::report(&plan, inherits, cancel))
+    }
+
+    fn reach(&self) -> Network {
+        match (self.network, self.loopback) {
+            (true, _) => Network::Open,
+            (false, Loopback::Private) => Network::PrivateLoopback,
+            (false, Loopback::Nothing) => Network::Nothing,
+            (false, Loopback::Host) => Network::HostLoopback,
+        }
+    }
+}
+
+impl LimitOptions {
+    fn resolve(self) -> Limits {
+        let bound = |option: Option<u64>| option.filter(|limit| *limit > 0);
+        Limits {
+            processes: self.processes.map_or(Limits::DEFAULT.processes, |limit| bound(Some(limit))),
+            memory_bytes: bound(self.memory_bytes),
+            cpu_seconds: bound(self.cpu_seconds),
+            file_size_bytes: bound(self.file_size_bytes),
+        }
+    }
+}
+
+/// The home directory by the host's environment, or else the user's.
+pub(super) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let home = variable(environment, "HOME").map(PathBuf::from);
+    home.or_else(env::home_dir).filter(|home| home.is_absolute())
+}
+
+/// The last value counts, and an empty one is none.
+fn variable<'e>(environment: &'e [(OsString, OsString)], name: &str) -> Option<&'e OsStr> {
+    let found = environment.iter().rev().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+}
+
+/// Warns once when commands may write a whole home directory.
+pub(super) fn warn_of_writable_home(plan: &Plan) {
+    let homes = env::home_dir().into_iter();
+    let mut homes = homes.chain(stores::home_of_user().map(Path::to_owned));
+    if let Some(home) = homes.find(|home| writes_around(plan, home)) {
+        Notice::WritesHome(&home).say_once();
+    }
+}
+
+fn writes_around(plan: &Plan, home: &Path) -> bool {
+    plan.writable.iter().any(|root| home.starts_with(root))
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,171 @@
+//! What the capabilities of a session allow commands, as a plan for the sandbox.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use toolwright_policy::Grants;
+use toolwright_sandbox::plan::{Granted, Plan};
+use toolwright_sandbox::policy::Resolved;
+
+use super::plan::{LimitOptions, Loopback, SandboxOptions, home_of};
+use crate::access::policy::Policy;
+use crate::failure::Unfinished;
+use crate::voice;
+
+/// What commands of a session may do.
+#[derive(Debug, Clone, Default)]
+pub struct SessionOptions {
+    /// Which files and hosts the capabilities open.
+    pub grants: Grants,
+    /// Paths that are closed all the same.
+    pub deny_read: Vec<PathBuf>,
+    /// Paths that are not written all the same; the usual ones without a list.
+    pub deny_write: Option<Vec<PathBuf>>,
+    /// The loopback interface without the network.
+    pub loopback: Loopback,
+    /// Refuse to run where a layer for files or processes is missing.
+    pub required: bool,
+    /// Bounds of what a command uses.
+    pub limits: LimitOptions,
+}
+
+/// Where a command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The directory.
+    pub(super) cwd: PathBuf,
+    /// The root of the plan around it.
+    pub(super) root: PathBuf,
+    /// The path from the root to the directory.
+    pub(super) below: PathBuf,
+}
+
+/// The directories of the capabilities as they are now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct OpenDirectories {
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+    absent: Vec<PathBuf>,
+}
+
+impl OpenDirectories {
+    /// A pattern names a real path: a link that now stands at the path is not granted.
+    pub(super) fn find(grants: &Grants) -> Self {
+        let is_there =
+            |path: &&PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|real| real == **path);
+        let (readable, mut absent): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            grants.readable.iter().partition(is_there);
+        let (writable, more): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            grants.writable.iter().partition(is_there);
+        absent.extend(more);
+        absent.sort_unstable();
+        absent.dedup();
+        let [readable, writable, absent] =
+            [readable, writable, absent].map(|paths| paths.into_iter().cloned().collect());
+        Self { readable, writable, absent }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.readable.iter().chain(&self.writable)
+    }
+
+    /// Whether a path lies in an open directory.
+    fn hold(&self, path: &Path) -> bool {
+        self.all().any(|open| path.starts_with(open))
+    }
+
+    /// Whether something at a directory, below it or around it is open.
+    fn are_near(&self, directory: &Path) -> bool {
+        self.hold(directory) || self.all().any(|open| open.starts_with(directory))
+    }
+
+    /// Says which directories a command may have looked for in vain.
+    pub(super) fn missing(&self) -> Option<String> {
+        let (first, more) = self.absent.split_first()?;
+        Some(voice::commands::absent_directories(first, more.len()))
+    }
+}
+
+impl SessionOptions {
+    /// A command does not run in a directory that is closed to it.
+    pub(super) fn place(&self, cwd: &Path, workspace: &[PathBuf], open: &OpenDirectories) -> Place {
+        if !(self.grants.reads_all || open.are_near(cwd)) {
+            return Place { cwd: "/".into(), root: "/".into(), below: PathBuf::new() };
+        }
+        let around = workspace
+            .iter()
+            .find_map(|root| cwd.strip_prefix(root).ok().map(|below| (root.clone(), below.into())));
+        let (root, below) = around.unwrap_or_else(|| (cwd.to_owned(), PathBuf::new()));
+        Place { cwd: cwd.to_owned(), root, below }
+    }
+
+    /// The plan for a command below `root`. `environment` is the host's.
+    pub(super) fn plan(
+        &self,
+        open: &OpenDirectories,
+        policy: &Policy,
+        root: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Plan, Unfinished> {
+        let granted = policy.check_directories().map_err(|error| {
+            // A session has words of its own for what became of a directory.
+            Unfinished::from(error).for_session()
+        })?;
+        let home = home_of(environment);
+        let closed = policy.closed_names().now(&self.deny_read, root, home.as_deref());
+        let directories = policy.workspace().iter().chain(policy.other_directories());
+        let plan = self.sandbox().plan(root, &open.resolve(root, closed), environment)?;
+        Ok(self.narrow(plan, open, directories, granted))
+    }
+
+    fn sandbox(&self) -> SandboxOptions {
+        SandboxOptions {
+            network: self.grants.network,
+            loopback: self.loopback,
+            system_only: !self.grants.reads_all,
+            readable: self.grants.readable.clone(),
+            deny_write: self.deny_write.clone(),
+            required: self.required,
+            limits: self.limits,
+            ..SandboxOptions::default()
+        }
+    }
+
+    /// Narrows a plan for a whole root to what is open of it.
+    fn narrow<'d>(
+        &self,
+        mut plan: Plan,
+        open: &OpenDirectories,
+        directories: impl Iterator<Item = &'d PathBuf>,
+        granted: Vec<Granted>,
+    ) -> Plan {
+        plan.writable.clone_from(&open.writable);
+        if !self.grants.reads_all {
+            plan.closed
+                .extend(directories.filter(|path| !open.hold(path) && path.is_dir()).cloned());
+        }
+        // The sandbox holds no directory for a command that does not reach it.
+        plan.granted = granted;
+        plan.granted.retain(|granted| open.hold(&granted.path));
+        for paths in [&mut plan.writable, &mut plan.closed] {
+            paths.sort_unstable();
+            paths.dedup();
+        }
+        plan
+    }
+}
+
+impl OpenDirectories {
+    fn resolve(&self, root: &Path, closed: Vec<PathBuf>) -> Resolved {
+        Resolved {
+            root: root.to_owned(),
+            given_root: root.to_owned(),
+            readable: self.readable.clone(),
+            closed,
+            ..Resolved::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

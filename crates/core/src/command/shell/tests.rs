@@ -1,0 +1,77 @@
+use toolwright_exec::Output;
+use toolwright_sandbox::plan::{Files, Limits, Network};
+
+use super::*;
+
+fn command(line: &str, bash: Option<&str>) -> CommandLine {
+    CommandLine {
+        line: line.to_owned(),
+        bash: bash.map(str::to_owned),
+        environment: Policy::default(),
+        options: SessionOptions::default(),
+        timeout: Duration::from_secs(1),
+        head_bytes: 100,
+        sidecar: None,
+    }
+}
+
+#[test]
+fn a_line_is_no_option_and_bash_reads_no_file_first() {
+    let plain = command("-x", None);
+    let (shell, args) = super::shell(&plain);
+    assert_eq!(shell, "sh");
+    assert_eq!(args, ["-c", "--", "-x"]);
+    let bash = command("ls", Some("/bin/bash"));
+    let (shell, args) = super::shell(&bash);
+    assert_eq!(shell, "/bin/bash");
+    assert_eq!(args, ["--norc", "--noprofile", "-c", "--", "ls"]);
+}
+
+fn cancelled() -> ExecError {
+    ExecError::Cancelled { program: "sh".to_owned(), output: Output::default(), stderr: None }
+}
+
+#[test]
+fn a_full_sidecar_kills_and_a_caller_cancels() {
+    assert_eq!(end(Err(cancelled()), true).expect("an end"), End::Signal("SIGKILL".to_owned()));
+    assert_eq!(end(Err(cancelled()), false).expect("an end"), End::Cancelled);
+    let timed_out = ExecError::TimedOut {
+        program: "sh".to_owned(),
+        output: Output::default(),
+        stderr: None,
+        timeout: Duration::from_secs(1),
+    };
+    assert_eq!(end(Err(timed_out), false).expect("an end"), End::TimedOut);
+}
+
+#[test]
+fn the_sandbox_explains_every_end_but_success() {
+    let plan = Plan {
+        root: "/srv".into(),
+        network: Network::PrivateLoopback,
+        files: Files::Confined,
+        writable: Vec::new(),
+        closed: Vec::new(),
+        readable: Vec::new(),
+        protected: Vec::new(),
+        granted: Vec::new(),
+        limits: Limits::default(),
+    };
+    let (no_host, read_only) = ("Could not resolve host: x", "Read-only file system");
+    let hint = |line: &str, end: End, printed| super::hint(line, &Ok(end), printed, &plan);
+    assert_eq!(hint("npx x", End::Exit(0), [no_host, no_host]), None);
+    let signal = || End::Signal("SIGKILL".to_owned());
+    for end in [End::Exit(1), End::TimedOut, End::Cancelled, signal()] {
+        let said = hint("make", end.clone(), [no_host, read_only]).expect("explained");
+        assert!(said.contains("net.hosts"), "stderr comes first: {said}");
+        let said = hint("make", end, ["", read_only]).expect("explained");
+        assert!(said.contains("fs.write"), "{said}");
+    }
+    // What says nothing is known by its name.
+    assert!(hint("npx x", End::TimedOut, ["", ""]).is_some());
+    assert!(hint("curl https://x", End::Exit(6), ["", ""]).is_some());
+    assert_eq!(hint("npx x", End::Exit(1), ["", ""]), None);
+    for end in [End::Cancelled, signal()] {
+        assert_eq!(hint("npx x", end, ["", ""]), None);
+    }
+}
