@@ -261,3 +261,36 @@ fn a_command_line_is_stopped_at_its_timeout_and_by_a_cancellation() {
     cancel.cancel();
     assert_eq!(session.run("sleep 60", |_| (), &cancel).end, Ok(End::Cancelled));
 }
+
+#[test]
+fn a_path_that_the_host_closes_by_name_is_closed_to_commands() {
+    let session = Session::new();
+    fs::write(session.root.join("sub/closed"), "secret").expect("written");
+    assert_eq!(session.output("cat closed").stdout, "secret");
+    let closed = session.root.join("sub/closed");
+    let deny = |command: &mut CommandLine| command.options.deny_read.push(closed);
+    assert_eq!(session.run("cat closed", deny, &Cancel::new()).stdout, "");
+}
+
+#[test]
+fn a_directory_that_was_replaced_is_refused_in_the_words_of_a_session() {
+    let session = Session::new();
+    let workdir = session.workdir();
+    let moved = session.root.with_extension("moved");
+    fs::rename(&session.root, &moved).expect("moved");
+    fs::create_dir(&session.root).expect("made");
+    let command = CommandLine {
+        line: "true".to_owned(),
+        bash: None,
+        environment: Policy::default(),
+        options: SessionOptions::default(),
+        timeout: LONG,
+        head_bytes: 100,
+        sidecar: None,
+    };
+    let ran = shell::run(&workdir, &command, &host(), &Cancel::new());
+    fs::remove_dir_all(&moved).expect("removed");
+    let Err(Unfinished::Failed(failure)) = ran else { panic!("it was run") };
+    assert_eq!(failure.code.as_str(), "TOOL_ROOT_CHANGED");
+    assert_eq!(failure.clone().for_session(), failure);
+}

@@ -154,3 +154,17 @@ fn the_sandbox_gets_what_the_capabilities_say() {
     let loopback = SessionOptions { loopback: Loopback::Host, ..SessionOptions::default() };
     assert_eq!(loopback.sandbox().loopback, Loopback::Host);
 }
+
+#[test]
+fn a_session_without_capabilities_reaches_no_network() {
+    let sandbox = SessionOptions::default().sandbox();
+    assert!(!sandbox.network);
+    assert_eq!(sandbox.loopback, Loopback::Private);
+}
+
+#[test]
+fn a_plan_knows_what_is_open_and_what_was_closed_by_name() {
+    let resolved = open(&[Path::new("/a")], &[]).resolve(Path::new("/"), vec!["/b".into()]);
+    assert_eq!(resolved.readable, [PathBuf::from("/a")]);
+    assert_eq!(resolved.closed, [PathBuf::from("/b")]);
+}
