@@ -37,7 +37,7 @@ const search = defineTool({
 })
 
 describe('R8 the schema that a model is shown', () => {
-  test('has what may be left out, and records with their values (D4, D5)', async () => {
+  test('has what may be left out, and records with their values', async () => {
     const thread = await openThread({ search, none: tool(() => success()) })
     const { model } = await run(thread.tools(), 'x')
     const [shown, none] = (model.doGenerateCalls[0]?.tools ?? []) as { name: string; description: string; inputSchema: object }[]

@@ -143,7 +143,7 @@ describe('what is no attachment is an error', () => {
         { name: 'a', mimeType: 'image/png', data: '?' },
       ],
     ],
-  ])('D9 %s', async (_, attachments) => {
+  ])('%s', async (_, attachments) => {
     const { thread, result } = await callWith(attachments)
     expect(result.status).toBe('error')
     expect(result.attachments ?? []).toEqual([])

@@ -318,7 +318,7 @@ describe('results', () => {
     expect(content).toBe(`made\n\nAttachment path for "a.png": ${a?.path}\nAttachment path for "b c.txt": ${b?.path}`)
   })
 
-  test('D6 a stack is kept, whether thrown or returned', async () => {
+  test('a stack is kept, whether thrown or returned', async () => {
     expect((await callReturning(() => ({ status: 'error', error: 'e', stack: 'at a.ts:1' }))).result.stack).toBe('at a.ts:1')
   })
 

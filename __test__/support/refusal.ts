@@ -13,7 +13,7 @@ export async function refusal(call: Promise<unknown>): Promise<ToolError> {
 }
 
 /**
- * The promises of decisions.md, "Errors", about every message: it begins with the summary, has the
+ * What every message of an error promises: it begins with the summary, has the
  * code in brackets and the hint, and sends nobody to a web site.
  */
 export function expectReadable(error: ToolError): void {

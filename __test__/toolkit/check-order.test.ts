@@ -16,7 +16,7 @@ async function code(call: () => Promise<unknown>, context: object = small): Prom
   return (await refusal(box.within(call, context))).code
 }
 
-describe('§2 "Order of checks"', () => {
+describe('"Order of checks"', () => {
   test('"write & edit: size of content/patch BEFORE path"', async () => {
     for (const path of ['../escape', '', badPath, 'dir', 'a\0b', 'big/x']) {
       expect(await code(() => writeFileTool(path, long)), String(path)).toBe('TOOL_CONTENT_TOO_LARGE')

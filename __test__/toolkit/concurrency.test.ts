@@ -10,7 +10,7 @@ const numbered = (count: number): string => Array.from({ length: count }, (_, in
 
 const mark = (line: number, by: string): string => `@@ -${line + 1} +${line + 1} @@\n-line ${line}\n+line ${line} by ${by}\n`
 
-describe('§8 (9): edits of one file at the same time', () => {
+describe('edits of one file at the same time', () => {
   test('20 edits of different lines all land', async () => {
     const box = makeSandbox()
     for (let round = 0; round < runs(3); round += 1) {

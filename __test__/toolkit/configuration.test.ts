@@ -82,7 +82,7 @@ describe('001 Configuration', () => {
   })
 })
 
-describe('decisions.md Options', () => {
+describe('Options', () => {
   test('"Order: context > createTools > configureTools > defaults of 001.", for each option on its own', async () => {
     const [byContext, byCreate, byConfigure] = [makeSandbox(), makeSandbox(), makeSandbox()]
     for (const box of [byContext, byCreate, byConfigure]) box.put('where', box.root)

@@ -19,7 +19,7 @@ interface Row {
 
 const wrong = (value: unknown): never => value as never
 
-/** Every row of the table in §2 that decisions.md keeps. */
+/** Every error of the document that is kept. */
 const rows: Record<string, Row> = {
   'TOOL_PATH_INVALID: empty': {
     code: 'TOOL_PATH_INVALID',
@@ -196,7 +196,7 @@ const inputs: [string, () => Promise<unknown>, object?, object?][] = [
   ['timeoutMs exceeds 3600000.', () => bashTool('echo'), { timeoutMs: 3_600_001, maxAllowed: 3_600_000 }, { timeoutMs: 3_600_001 }],
 ]
 
-describe('§2 code, summary and details', () => {
+describe('code, summary and details', () => {
   test.each(Object.entries(rows))('%s', async (_name, { code, summary, details = {}, context, call }) => {
     const box = makeSandbox()
     const error = await refusal(box.within(() => call(box), context))
@@ -223,7 +223,7 @@ describe('§2 code, summary and details', () => {
   })
 })
 
-describe('decisions.md Errors: message = summary + where + [CODE] + hint', () => {
+describe('Errors: message = summary + where + [CODE] + hint', () => {
   test('the parts a caller gives make the message', () => {
     const error = new ToolError({
       code: 'TOOL_FILE_TOO_LARGE',

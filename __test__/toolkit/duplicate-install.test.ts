@@ -37,7 +37,7 @@ async function report(directory: string, source: string): Promise<unknown> {
   return JSON.parse(stdout)
 }
 
-describe('decisions.md Context store: "so that duplicate installs share it"', () => {
+describe('Context store: "so that duplicate installs share it"', () => {
   test('a tool of one copy sees the context that the other provides, and counts in it', async () => {
     const box = makeSandbox()
     box.put('file', 'text')
@@ -139,7 +139,7 @@ export const getToolContext = () => store.getStore()
 const manifest = (exports: object): string =>
   JSON.stringify({ name: '@smithers-orchestrator/tool-context', version: '0.32.0', type: 'module', exports })
 
-describe('decisions.md Context store: "When @smithers-orchestrator/tool-context is installed beside us, its AsyncLocalStorage is the store"', () => {
+describe('Context store: "When @smithers-orchestrator/tool-context is installed beside us, its AsyncLocalStorage is the store"', () => {
   const shapes: [string, object, specifier: string][] = [
     ['as its main entry', { '.': './index.js' }, '@smithers-orchestrator/tool-context'],
     ['as ./toolContext', { './toolContext': './index.js' }, '@smithers-orchestrator/tool-context/toolContext'],

@@ -21,7 +21,7 @@ const sent = (tool: { inputSchema: unknown }) => asSchema(tool.inputSchema as Fl
 
 const [fromMain, fromSurface]: Record<string, unknown>[] = [{ ...main }, { ...surface }]
 
-describe('§1 exports', () => {
+describe('exports', () => {
   test('toolwright/tools exports the names of smithers-orchestrator/tools and nothing else', () => {
     expect(Object.keys(surface).sort()).toEqual(names.toSorted())
   })
@@ -62,7 +62,7 @@ describe('§1 exports', () => {
   })
 })
 
-describe('§1 "Tool object own keys: description, inputSchema, execute (+ symbol key)"', () => {
+describe('"Tool object own keys: description, inputSchema, execute (+ symbol key)"', () => {
   test.each(Object.entries(surface.tools))('%s', (_name, tool) => {
     expect(Object.keys(tool)).toEqual(['description', 'inputSchema', 'execute'])
     expect(Object.getOwnPropertySymbols(tool)).toEqual([metadata])
@@ -79,7 +79,7 @@ describe('§1 "Tool object own keys: description, inputSchema, execute (+ symbol
   })
 })
 
-describe('§1 schemas, as the AI SDK sends them', () => {
+describe('schemas, as the AI SDK sends them', () => {
   const string = { type: 'string' }
   const object = (properties: object, required?: string[]) => ({
     type: 'object',
@@ -116,7 +116,7 @@ describe('§1 schemas, as the AI SDK sends them', () => {
   })
 })
 
-describe('§1 direct calls', () => {
+describe('direct calls', () => {
   test('"Direct .execute() does no zod validation": what is wrong is a typed error of the tool itself', async () => {
     const wrong = surface.read.execute({ path: 5 } as never)
     await expect(wrong).rejects.toMatchObject({ name: 'ToolError', code: 'TOOL_PATH_INVALID' })

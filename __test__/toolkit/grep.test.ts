@@ -14,7 +14,7 @@ function auth(): Sandbox {
 }
 
 describe('000 grep', () => {
-  test('"Search for a pattern with ripgrep (rg -n)." "Requires rg on PATH": not here (decisions.md: in process)', async () => {
+  test('"Search for a pattern with ripgrep (rg -n)." "Requires rg on PATH": not here: in process', async () => {
     const box = auth()
     const path = process.env['PATH']
     process.env['PATH'] = ''
@@ -111,7 +111,7 @@ tests/auth.test.ts:1:  const token = createTestToken();
     await expect(auth().within(() => grepTool('a{2,1}'))).rejects.toThrow(/repetition/u)
   })
 
-  test('001 Sandboxing: "Process output is truncated to maxOutputBytes": on a line boundary, with a last line that says so (decisions.md)', async () => {
+  test('001 Sandboxing: "Process output is truncated to maxOutputBytes": on a line boundary, with a last line that says so', async () => {
     const box = makeSandbox()
     box.put('many.txt', 'a matching line\n'.repeat(1000))
     for (const maxOutputBytes of [1024, 4096, 10_000]) {
@@ -152,7 +152,7 @@ tests/auth.test.ts:1:  const token = createTestToken();
   })
 })
 
-describe('decisions.md grep', () => {
+describe('grep', () => {
   test('"files in a stable sorted order"', async () => {
     const box = makeSandbox()
     for (const name of ['b', 'a/z', 'a-b', 'c/1', 'a/b/c', 'B']) box.put(name, 'x\n')
@@ -175,7 +175,7 @@ describe('decisions.md grep', () => {
     expect(found).not.toContain('\0')
   })
 
-  test('§8 (32): a RIPGREP_CONFIG_PATH of the host changes nothing ("--no-config")', async () => {
+  test('a RIPGREP_CONFIG_PATH of the host changes nothing ("--no-config")', async () => {
     const box = auth()
     box.put('rc', '--files-with-matches\n--hidden\n')
     const before = await box.within(() => grepTool('token'))

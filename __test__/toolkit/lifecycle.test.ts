@@ -24,7 +24,7 @@ const tool = (options: {
   idempotent?: boolean
 }) => defineTool({ name: 'tool', schema, execute: (_args, _ctx) => 'out', ...options })
 
-describe('§4 keys', () => {
+describe('keys', () => {
   test('"non-empty string ctx.idempotencyKey, else smithers:… if both ids truthy, else null"', () => {
     const ids = { runId: 'r', nodeId: 'n' }
     expect(getToolIdempotencyKey({ ...ids, idempotencyKey: 'given' })).toBe('given')
@@ -45,7 +45,7 @@ describe('§4 keys', () => {
   })
 })
 
-describe('§4 metadata', () => {
+describe('metadata', () => {
   test('"{name, sideEffect, idempotent, acceptsIdempotencyKey: execute.length>=2, hasRevert, revert?}"', () => {
     expect(getDefinedToolMetadata(tool({ execute: (_args) => 1 }))).toEqual({
       name: 'tool',
@@ -105,7 +105,7 @@ describe('§4 metadata', () => {
   })
 })
 
-describe('§4 execute ctx', () => {
+describe('execute ctx', () => {
   const seen = (context?: ToolContext, callOptions?: object) => {
     const call = () => tool({ execute: (_args, ctx) => ctx }).execute({ n: 1 }, callOptions)
     return (context === undefined ? call() : runWithToolContext(context, call)) as Promise<DefinedToolContext>
@@ -162,7 +162,7 @@ describe('§4 execute ctx', () => {
   })
 })
 
-describe('§4 lifecycle: built-in tools are recorded as any other', () => {
+describe('lifecycle: built-in tools are recorded as any other', () => {
   test('a write and one that is refused', async () => {
     const box = makeSandbox()
     const records: ToolCallRecord[] = []

@@ -7,7 +7,7 @@ import { expectGone, sleepingMark } from '../support/processes.ts'
 import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
-describe('§3 paths', () => {
+describe('paths', () => {
   test('"absolute via resolve(), relative against rootDir": `.` and doubled slashes aside', async () => {
     const box = makeSandbox()
     box.put('a/b', 'x')
@@ -47,8 +47,8 @@ describe('§3 paths', () => {
   })
 })
 
-describe('§3 read', () => {
-  test.runIf(process.platform === 'linux')('§8 (5): a FIFO is refused at once instead of hanging', async () => {
+describe('read', () => {
+  test.runIf(process.platform === 'linux')('a FIFO is refused at once instead of hanging', async () => {
     const box = makeSandbox()
     execFileSync('mkfifo', [box.at('pipe')])
     for (const call of [
@@ -62,8 +62,8 @@ describe('§3 read', () => {
   })
 })
 
-describe('§3 write', () => {
-  test('§8 (8): readers see the old file or the new one, never a part', async () => {
+describe('write', () => {
+  test('readers see the old file or the new one, never a part', async () => {
     const box = makeSandbox()
     const [a, b] = ['a'.repeat(150_000), 'b'.repeat(150_000)]
     box.put('f', a)
@@ -92,7 +92,7 @@ describe('§3 write', () => {
   })
 })
 
-describe('§3 bash', () => {
+describe('bash', () => {
   test('"stdin null"', async () => {
     const box = makeSandbox()
     expect(await box.within(() => bashTool('cat'))).toBe('')
@@ -139,18 +139,18 @@ describe('§3 bash', () => {
     expect((await refusal(box.within(() => bashTool('pwd', [], { cwd: 'sub' })))).code).toBe('TOOL_FILE_NOT_FOUND')
   })
 
-  test('§8 (18): a background child that holds stdout neither delays the command nor loses its output', async () => {
+  test('a background child that holds stdout neither delays the command nor loses its output', async () => {
     const box = makeSandbox()
     const mark = sleepingMark(20)
     const start = performance.now()
     const printed = await box.within(() => bashTool('sh', ['-c', `sleep ${mark} & echo done`]))
     expect(performance.now() - start).toBeLessThan(5_000)
     expect(printed).toBe('done\n')
-    // §8 (19): and it does not survive the call.
+    // and it does not survive the call.
     await expectGone(mark)
   })
 
-  test('§8 (24): stderr is kept when stdout fills the limit', async () => {
+  test('stderr is kept when stdout fills the limit', async () => {
     const box = makeSandbox()
     const command = 'yes | head -c 300000; echo the reason >&2; exit 1'
     const error = await refusal(box.within(() => bashTool('sh', ['-c', command])))
@@ -158,7 +158,7 @@ describe('§3 bash', () => {
     expect(error.message).toContain('the reason')
   })
 
-  test.each(['PROCESS_TIMEOUT', 'AbortError', 'ok'])('§8 (20): nothing keeps the host process alive after a call: %s', (how) => {
+  test.each(['PROCESS_TIMEOUT', 'AbortError', 'ok'])('nothing keeps the host process alive after a call: %s', (how) => {
     const box = makeSandbox()
     const entry = new URL('../../dist/index.js', import.meta.url).href
     box.put(

@@ -39,7 +39,7 @@ const described = {
   idempotencyKey: 'smithers:run:node:0',
 }
 
-describe('§4 records', () => {
+describe('records', () => {
   test('"recordToolCall({phase:"started",effectStatus:"intended",…}) awaited BEFORE execute; then {phase:"finished",effectStatus:"succeeded",output}"', async () => {
     const { events, records, run } = scene()
     const tool = defineTool({ ...base, execute: async (_args, _ctx) => (events.push('execute'), 'paid') })
@@ -96,7 +96,7 @@ describe('§4 records', () => {
   })
 })
 
-describe('§4 and §8 (37), (38): recorders that fail', () => {
+describe('recorders that fail', () => {
   test.each(['throws', 'rejects'])('at the start ("throw there = tool not run"): it %s', async (how) => {
     const execute = vi.fn((_args: object, _ctx: object) => 1)
     const failure = new Error('disk full')
@@ -135,8 +135,8 @@ describe('§4 and §8 (37), (38): recorders that fail', () => {
   })
 })
 
-describe('§4 durabilitySnapshot', () => {
-  test('"After success and sideEffect: durabilitySnapshot(name, …)" with the real tool call id (§7)', async () => {
+describe('durabilitySnapshot', () => {
+  test('"After success and sideEffect: durabilitySnapshot(name, …)" with the real tool call id', async () => {
     const durabilitySnapshot = vi.fn()
     const { run, events } = scene({ durabilitySnapshot })
     durabilitySnapshot.mockImplementation(() => events.push('snapshot'))

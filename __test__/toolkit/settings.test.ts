@@ -26,7 +26,7 @@ const inContext: Partial<Record<keyof ToolOptions, keyof ToolContext>> = {
 
 afterEach(() => configureSource({}))
 
-describe('decisions.md Options: context > createTools > configureTools > defaults, for each option on its own', () => {
+describe('Options: context > createTools > configureTools > defaults, for each option on its own', () => {
   test.each(Object.entries(options))('%s', (name, [field, one, two, three]) => {
     configureSource({ [name]: one })
     expect(resolveSettings(undefined, {})[field]).toEqual(one)

@@ -25,7 +25,7 @@ const sequences: [string, number[], number][] = [
   ['a cut character before another one', [0xe2, 0x82, 0xe2, 0x82, 0xac], 1],
 ]
 
-describe('decisions.md: "read decodes as UTF-8 with U+FFFD for invalid bytes, BOM kept, never an error for it"', () => {
+describe('"read decodes as UTF-8 with U+FFFD for invalid bytes, BOM kept, never an error for it"', () => {
   test.each(sequences)('%s', async (_what, bytes, replaced) => {
     const box = makeSandbox()
     for (const around of [[], [0x61], [0xc3, 0xa9]]) {
@@ -143,7 +143,7 @@ describe('limits count bytes', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('§8 (6): files of procfs, whose size is said to be zero', () => {
+describe.runIf(process.platform === 'linux')('files of procfs, whose size is said to be zero', () => {
   const rootDir = '/proc/self'
 
   test('are read whole', async () => {

@@ -1,4 +1,4 @@
-// The same smoke test with AI SDK 6 and its own mocks: decisions.md, "AI SDK".
+// The same smoke test with AI SDK 6 and its own mocks.
 import { asSchema, generateText, jsonSchema, stepCountIs, ToolLoopAgent, type ToolSet } from 'ai-6'
 import { MockLanguageModelV3 } from 'ai-6/test'
 import { createTools, defineTool, tools, type ToolCallRecord } from 'toolwright'

@@ -180,7 +180,7 @@ describe('what an agent hands to a tool', () => {
   })
 })
 
-describe('decisions.md AI SDK: "Any schema the SDK takes (Zod, Standard Schema, jsonSchema()) is accepted by defineTool"', () => {
+describe('AI SDK: "Any schema the SDK takes (Zod, Standard Schema, jsonSchema()) is accepted by defineTool"', () => {
   const json = {
     type: 'object',
     properties: { word: { type: 'string' } },

@@ -55,7 +55,7 @@ describe('000 bash', () => {
     expect((await refusal(run(129))).code).toBe('INVALID_INPUT')
   })
 
-  test('"each up to 8,192 characters", counted in UTF-16 units (decisions.md); "no cap on the sum"', async () => {
+  test('"each up to 8,192 characters", counted in UTF-16 units; "no cap on the sum"', async () => {
     const box = makeSandbox()
     const run = (...args: string[]) => box.within(() => bashTool('printf', ['%s', ...args]))
     expect(await run('x'.repeat(8192))).toHaveLength(8192)
@@ -158,7 +158,7 @@ describe('001 bash', () => {
     expect(Object.keys(schema.properties ?? {})).toEqual(['cmd', 'args', 'opts'])
   })
 
-  test('"Returns combined stdout and stderr.": in the order of arrival (decisions.md)', async () => {
+  test('"Returns combined stdout and stderr.": in the order of arrival', async () => {
     const box = makeSandbox()
     const command = 'echo 1; echo 2 >&2; echo 3; echo 4 >&2; echo 5'
     expect(await box.within(() => bashTool('sh', ['-c', command]))).toBe('1\n2\n3\n4\n5\n')

@@ -22,7 +22,7 @@ async function seen(env?: EnvironmentOption, more: object = {}): Promise<Record<
   )
 }
 
-describe('decisions.md Environment: what a command is not told', () => {
+describe('Environment: what a command is not told', () => {
   test.each([
     'OPENAI_API_KEY',
     'my_secret',

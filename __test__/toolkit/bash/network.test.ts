@@ -64,7 +64,7 @@ describe('001 Network Blocking: "Default: blocked." "Smithers tokenizes cmd plus
     }
   })
 
-  test('"names the matched token" (decisions.md)', async () => {
+  test('"names the matched token"', async () => {
     const box = makeSandbox()
     const error = await refusal(box.within(() => bashTool('sh', ['-c', 'x && /usr/bin/wget y'])))
     expect(error.message).toContain('/usr/bin/wget')

@@ -45,7 +45,7 @@ describe('001 Sandboxing: "All tools are sandboxed to rootDir (defaults to the w
     box.unchanged()
   })
 
-  test('"(defaults to the workflow directory)": process.cwd() when the call is made (decisions.md)', async () => {
+  test('"(defaults to the workflow directory)": process.cwd() when the call is made', async () => {
     const first = makeSandbox()
     const second = makeSandbox()
     for (const box of [first, second]) {
@@ -115,7 +115,7 @@ describe('001 Symlinks: "Rejected if target is outside sandbox."', () => {
     box.unchanged()
   })
 
-  test.each(fileTools)('%s: "dangling links included" (decisions.md)', async (_name, use) => {
+  test.each(fileTools)('%s: "dangling links included"', async (_name, use) => {
     const box = guarded()
     symlinkSync(join(box.outside, 'new'), box.at('dangling'))
     const error = await refusal(box.within(() => use('dangling')))
@@ -124,7 +124,7 @@ describe('001 Symlinks: "Rejected if target is outside sandbox."', () => {
     box.unchanged()
   })
 
-  test.each(tools)('%s: "a path that leaves it at any step, also only to come back" (decisions.md)', async (_name, use) => {
+  test.each(tools)('%s: "a path that leaves it at any step, also only to come back"', async (_name, use) => {
     const box = guarded()
     symlinkSync(box.outside, box.at('out'))
     for (const path of ['../root/inside/file', 'out/../root/inside/file']) {
@@ -132,7 +132,7 @@ describe('001 Symlinks: "Rejected if target is outside sandbox."', () => {
     }
   })
 
-  test('"Links that stay inside the root work" (decisions.md)', async () => {
+  test('"Links that stay inside the root work"', async () => {
     const box = guarded()
     symlinkSync('inside', box.at('dir'))
     symlinkSync(box.at('inside/file'), box.at('file'))
@@ -142,7 +142,7 @@ describe('001 Symlinks: "Rejected if target is outside sandbox."', () => {
     expect(await box.within(() => bashTool('ls', [], { cwd: 'dir' }))).toBe('file\n')
   })
 
-  test('"A write through a link inside replaces its target." (decisions.md)', async () => {
+  test('"A write through a link inside replaces its target."', async () => {
     const box = guarded()
     symlinkSync('inside/file', box.at('link'))
     expect(await box.within(() => writeFileTool('link', 'written\n'))).toBe('ok')

@@ -115,7 +115,7 @@ describe('001 edit', () => {
     expect(box.text('big')).toBe(lines(100))
   })
 
-  test('decisions.md: "A result over maxOutputBytes is TOOL_FILE_TOO_LARGE.", exactly at the limit it is none', async () => {
+  test('"A result over maxOutputBytes is TOOL_FILE_TOO_LARGE.", exactly at the limit it is none', async () => {
     const box = makeSandbox()
     const patch = '@@ -1 +1,2 @@\n 1\n+23\n'
     box.put('a', '1\n'.padEnd(40, '_'))
@@ -126,7 +126,7 @@ describe('001 edit', () => {
     expect(await limited(43)).toBe('ok')
   })
 
-  test('"… or mismatched context ("Failed to apply patch").": the message says hunk, line, expected and found (decisions.md)', async () => {
+  test('"… or mismatched context ("Failed to apply patch").": the message says hunk, line, expected and found', async () => {
     const box = makeSandbox()
     box.put('a', lines(20))
     const patch = '@@ -2,2 +2,2 @@\n line 2\n-line 3\n+drei\n@@ -11,2 +11,2 @@\n line 11\n-line zwölf\n+12\n'

@@ -25,7 +25,7 @@ async function refused(before: string | Uint8Array, patch: string, box: Sandbox 
 
 const swap = '@@ -1 +1 @@\n-x\n+y\n'
 
-describe('decisions.md edit: what is placed and where', () => {
+describe('edit: what is placed and where', () => {
   test('"exact context, nearest to the header line"', async () => {
     const before = 'x\n1\n2\nx\n3\n'
     expect(await edited(before, '@@ -5 +5 @@\n-x\n+y\n')).toBe('x\n1\n2\ny\n3\n')
@@ -75,7 +75,7 @@ describe('decisions.md edit: what is placed and where', () => {
   })
 })
 
-describe('decisions.md edit: "Refused, with the reason, and the file byte-identical"', () => {
+describe('edit: "Refused, with the reason, and the file byte-identical"', () => {
   const header = '--- a/f\n+++ b/f\n'
   const cases: [string, string, RegExp][] = [
     ['garbage', 'please change x to y', /not a unified diff/iu],
@@ -109,7 +109,7 @@ describe('decisions.md edit: "Refused, with the reason, and the file byte-identi
   })
 })
 
-describe('decisions.md "Text that is not UTF-8"', () => {
+describe('"Text that is not UTF-8"', () => {
   const latin1 = Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x0a, 0x78, 0x0a, 0xff, 0x0a)
 
   test('"copies the file’s own bytes for every line not added or removed"', async () => {
@@ -139,7 +139,7 @@ describe('decisions.md "Text that is not UTF-8"', () => {
   })
 })
 
-describe('decisions.md "Atomic writes"', () => {
+describe('"Atomic writes"', () => {
   test('"mode … kept"', async () => {
     const box = makeSandbox()
     chmodSync(box.put('f', 'x\n'), 0o751)

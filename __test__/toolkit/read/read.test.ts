@@ -21,7 +21,7 @@ describe('000 read', () => {
     }
   })
 
-  test('the limit is ctx.maxOutputBytes ("Output is truncated to ctx.maxOutputBytes (200KB)"; for read decisions.md rules: throws, never truncated)', async () => {
+  test('the limit is ctx.maxOutputBytes ("Output is truncated to ctx.maxOutputBytes (200KB)"; for read: throws, never truncated)', async () => {
     const box = makeSandbox()
     box.put('default', 'x'.repeat(200_000))
     box.put('over', 'x'.repeat(200_001))

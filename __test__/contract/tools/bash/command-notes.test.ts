@@ -29,7 +29,7 @@ describe('programs left in the background', () => {
 })
 
 describe('the sandbox names itself', () => {
-  test('D8 in the notes, and never in stderr', async () => {
+  test('in the notes, and never in stderr', async () => {
     const scene = await openScene()
     const { stderr, notes } = await text(scene, { command: `echo x > /etc/toolwright-test` })
     expect(stderr).toMatch(/^\S+\/bash: line 1: \/etc\/toolwright-test: .+\n$/u)
@@ -37,7 +37,7 @@ describe('the sandbox names itself', () => {
     expect((await text(scene, { command: 'echo "cat: x: Read-only file system" >&2' })).notes).toEqual([])
   })
 
-  test('D8 curl that says nothing', async () => {
+  test('curl that says nothing', async () => {
     const scene = await openScene()
     scene.put('bin/curl', '#!/bin/sh\nexit "$CODE"\n')
     const run = async (code: number, url: string): Promise<readonly string[]> =>
@@ -62,7 +62,7 @@ describe('the sandbox names itself', () => {
     'apt install x',
     'git fetch',
     'git clone https://x.test/y',
-  ])('D8 %s that waits for the network', async (command) => {
+  ])('%s that waits for the network', async (command) => {
     const scene = await openScene()
     const [name = ''] = command.split(' ')
     const line = `${name}() { sleep 60; }; ${command}`
@@ -72,14 +72,14 @@ describe('the sandbox names itself', () => {
     ])
   })
 
-  test.each(['sleep 60', 'npm test', 'pnpm run build', 'git log', 'yarn test'])('D8 %s that only takes its time', async (command) => {
+  test.each(['sleep 60', 'npm test', 'pnpm run build', 'git log', 'yarn test'])('%s that only takes its time', async (command) => {
     const scene = await openScene()
     const [name = ''] = command.split(' ')
     const line = name === 'sleep' ? command : `${name}() { sleep 60; }; ${command}`
     expect((await text(scene, { command: line, timeout_ms: 300 })).notes).toEqual([])
   })
 
-  test('D8 nothing of it where the network is open', async () => {
+  test('nothing of it where the network is open', async () => {
     const scene = await openScene({
       manifest: { name: 'test', permissions: [{ permission: '*', pattern: '*', action: 'allow' }], requires: { net: { hosts: ['*'] } } },
     })
@@ -87,7 +87,7 @@ describe('the sandbox names itself', () => {
   })
 })
 
-test('D10 a directory to run in that is not there', async () => {
+test('a directory to run in that is not there', async () => {
   const { call, put } = await openScene()
   put('file', '')
   const { code, text: told } = failureOf(await call('bash', { command: 'ls', workdir: 'nope' }))

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { dataOf, openScene, testTool } from '../../scene.ts'
 
 describe('bash', () => {
-  test('D11 both ends of a long output are kept, and what is missing is counted', async () => {
+  test('both ends of a long output are kept, and what is missing is counted', async () => {
     const { call } = await openScene({ limits: { bashBytes: 2_000 } })
     const cut = await call('bash', { command: 'echo begin; seq 1 1000; echo "1 failing" >&2; exit 1' })
     const { head, tail, left_out_bytes, ...how } = dataOf(cut)
@@ -17,7 +17,7 @@ describe('bash', () => {
     expect(how).toEqual({ exit_code: 1, signal: null, timed_out: false })
   })
 
-  test('D11 the result says what read and commands can do with the file, and both work', async () => {
+  test('the result says what read and commands can do with the file, and both work', async () => {
     const { call, session } = await openScene({ limits: { bashBytes: 2_000 } })
     const cut = await call('bash', { command: 'seq 1 100000' }, { callId: 'c1' })
     const { output_path = '', notes = [] } = cut.metadata
@@ -29,7 +29,7 @@ describe('bash', () => {
     expect(dataOf(await call('bash', { command: `grep -c 99 '${output_path}'` }))).toMatchObject({ exit_code: 0 })
   })
 
-  test('D11 commands of the session read the file and cannot change it; those of another session do not see it', async () => {
+  test('commands of the session read the file and cannot change it; those of another session do not see it', async () => {
     const one = await openScene({ limits: { bashBytes: 2_000 } })
     const { output_path = '' } = (await one.call('bash', { command: 'seq 1 1000' })).metadata
     const size = statSync(output_path).size
@@ -40,7 +40,7 @@ describe('bash', () => {
     expect(seen.stdout).toBe('')
   })
 
-  test('D11 a file that is made while the session runs is there for the next command', async () => {
+  test('a file that is made while the session runs is there for the next command', async () => {
     const tool = testTool('long', () => 'y'.repeat(500))
     const { call } = await openScene({ tools: [tool], limits: { outputBytes: 100, bashBytes: 2_000 } })
     await call('bash', { command: 'true' })
@@ -48,7 +48,7 @@ describe('bash', () => {
     expect(dataOf(await call('bash', { command: `wc -c < '${output_path}'` })).stdout.trim()).toBe('500')
   })
 
-  test('D11 no character is cut in half, at either end', async () => {
+  test('no character is cut in half, at either end', async () => {
     for (const bashBytes of [2_000, 2_001, 2_002, 2_003]) {
       const { call } = await openScene({ limits: { bashBytes } })
       for (const before of ['', 'a', 'ab', 'abc']) {
@@ -64,19 +64,19 @@ describe('bash', () => {
     }
   })
 
-  test('D11 what is no text is cut all the same', async () => {
+  test('what is no text is cut all the same', async () => {
     const { call } = await openScene({ limits: { bashBytes: 2_000 } })
     const { head, tail, left_out_bytes } = dataOf(await call('bash', { command: "head -c 5000 /dev/zero | tr '\\0' '\\200'" }))
     expect([head.length, tail.length, left_out_bytes]).toEqual([1_000, 1_000, 3_000])
   })
 
-  test('D11 a small limit keeps the beginning alone', async () => {
+  test('a small limit keeps the beginning alone', async () => {
     const { call } = await openScene({ limits: { bashBytes: 10 } })
     const cut = await call('bash', { command: 'seq 1 100' })
     expect(dataOf(cut)).toEqual({ head: '1\n2\n3\n4\n5\n', left_out_bytes: 282, exit_code: 0, signal: null, timed_out: false })
   })
 
-  test('D11 of a command that is stopped the end is kept too', async () => {
+  test('of a command that is stopped the end is kept too', async () => {
     const { call } = await openScene({ limits: { bashBytes: 2_000 } })
     const cut = dataOf(await call('bash', { command: 'seq 1 1000; echo last; sleep 30', timeout_ms: 1_000 }))
     expect(cut).toMatchObject({ timed_out: true, tail: expect.stringMatching(/\nlast\n$/u) })

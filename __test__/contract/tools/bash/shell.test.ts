@@ -78,12 +78,12 @@ const constructs: readonly [line: string, printed: string, found: string, portab
 ]
 
 describe('bash', () => {
-  test.each(constructs)('D1 %s', async (line, printed) => {
+  test.each(constructs)('%s', async (line, printed) => {
     const { call } = await openScene()
     expect(dataOf(await call('bash', { command: line })).stdout).toBe(printed)
   })
 
-  test('D1 a test that fails and writes its output to a file does not pass', async () => {
+  test('a test that fails and writes its output to a file does not pass', async () => {
     const { call, text } = await openScene()
     const command = 'sh -c "echo 1 failing; exit 1" &> log && echo PASSED'
     expect(dataOf(await call('bash', { command }))).toEqual({ stdout: '', stderr: '', exit_code: 1, signal: null, timed_out: false })
@@ -203,7 +203,7 @@ describe('bash', () => {
 })
 
 describe('sh', () => {
-  test.each(constructs)('D1 %s is refused, and what is to be written instead works', async (line, printed, found, portable) => {
+  test.each(constructs)('%s is refused, and what is to be written instead works', async (line, printed, found, portable) => {
     const { call } = await openScene({ shell: 'sh' })
     const { code, text } = failureOf(await call('bash', { command: line }))
     expect(code).toBe('invalid_arguments')
@@ -219,7 +219,7 @@ describe('sh', () => {
     expect(texts.join('\n')).toMatchSnapshot()
   })
 
-  test('D1 nothing of a refused line runs, and rules are not asked', async () => {
+  test('nothing of a refused line runs, and rules are not asked', async () => {
     const { call, root } = await openScene({ shell: 'sh', ...manifest([rule('bash * deny')]) })
     expect(failureOf(await call('bash', { command: 'touch made; sh -c "exit 1" &> o && echo PASSED' })).code).toBe('invalid_arguments')
     expect(() => readFileSync(join(root, 'made'))).toThrow(/ENOENT/u)
@@ -242,7 +242,7 @@ describe('which shell', () => {
     expect((bash.session.tools['bash'] as { description?: string }).description).toBe(descriptionOf(bash.session))
   })
 
-  test('D1 without bash in PATH it is sh, and bash cannot be asked for', async () => {
+  test('without bash in PATH it is sh, and bash cannot be asked for', async () => {
     withVariables({ PATH: pathWithoutBash() })
     const { call, session } = await openScene()
     expect(descriptionOf(session)).toContain('with sh -c')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { dataOf, openScene } from '../../scene.ts'
 
 describe('grep', () => {
-  test('D11 the first and the last matches are kept, and all can be read', async () => {
+  test('the first and the last matches are kept, and all can be read', async () => {
     const { call, put } = await openScene({ limits: { grepMatches: 10 } })
     put('a.txt', Array.from({ length: 30 }, (_, n) => `hit ${n}\n`).join(''))
     put('b.txt', 'hit end\n')
@@ -21,7 +21,7 @@ describe('grep', () => {
     expect(dataOf(await call('bash', { command: `tail -n 1 '${output_path}'` })).stdout).toBe('b.txt:1:hit end\n')
   })
 
-  test('D11 of one match more than fits none is shown twice', async () => {
+  test('of one match more than fits none is shown twice', async () => {
     for (const grepMatches of [1, 2, 3, 4, 5]) {
       const { call, put } = await openScene({ limits: { grepMatches } })
       put('a.txt', Array.from({ length: grepMatches + 1 }, (_, n) => `hit ${n}\n`).join(''))
@@ -32,7 +32,7 @@ describe('grep', () => {
     }
   })
 
-  test('D11 long lines are clipped at both ends', async () => {
+  test('long lines are clipped at both ends', async () => {
     const { call, put } = await openScene({ limits: { grepMatches: 2 } })
     put('a.txt', `${`hit ${'é'.repeat(5_000)}\n`.repeat(5)}`)
     const { head, tail } = dataOf(await call('grep', { pattern: 'hit' }))
