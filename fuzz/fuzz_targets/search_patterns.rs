@@ -50,7 +50,8 @@ fuzz_target!(|data: &[u8]| {
             deadline,
             cancel: &cancel,
         };
-        list_files(&scope, &patterns, &open).map(|found| found.paths().map(|path| path.as_os_str().len()).sum())
+        list_files(&scope, &patterns, &open)
+            .map(|found| found.paths().map(|path| path.as_os_str().len()).sum())
     };
     match said {
         Ok(length) => assert!(length <= 10_100),
