@@ -82,6 +82,23 @@ function* splitImports() {
   }
 }
 
+/** rustc does not see a file that no module declares, and no lint names it. */
+function* undeclaredModules() {
+  const declared = new Map()
+  for (const file of files) {
+    const room = /^(?:crates\/[^/]+\/)?src(?=\/)/.exec(file)?.[0]
+    if (room === undefined || !file.endsWith('.rs')) continue
+    const names = declared.get(room) ?? new Set(['lib', 'main'])
+    for (const [, name] of read(file).matchAll(/\bmod (\w+);/g)) names.add(name)
+    declared.set(room, names)
+  }
+  for (const file of files) {
+    const room = /^(?:crates\/[^/]+\/)?src(?=\/)/.exec(file)?.[0]
+    if (room === undefined || !file.endsWith('.rs') || /\/src\/bin\//.test(file)) continue
+    if (!declared.get(room).has(basename(file, '.rs'))) yield `${file}: no module declares it`
+  }
+}
+
 function* versions() {
   const { version } = JSON.parse(read('package.json'))
   const crate = /^\[workspace\.package\][^[]*?^version = "([^"]+)"/ms.exec(read('Cargo.toml'))?.[1]
@@ -127,6 +144,7 @@ report('layout', [
   ...toolsThatReachOut(),
   ...cratesThatNameNapi(),
   ...splitImports(),
+  ...undeclaredModules(),
   ...versions(),
   ...lockfileGaps(),
   ...packagesWithoutHash(),

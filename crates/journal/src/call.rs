@@ -26,7 +26,7 @@ pub struct Intent {
     pub seq: i64,
     /// The tool.
     pub tool_name: String,
-    /// The arguments, without what must not be recorded: see [`without_secrets`](crate::redact_secrets).
+    /// The arguments, without what must not be recorded: see [`redact_secrets`](crate::redact_secrets).
     pub input_json: Option<String>,
     /// When it begins, in milliseconds since 1970.
     pub started_at_ms: i64,

@@ -71,6 +71,16 @@ mod tests {
             "headers": [{ "Authorization": "[redacted]", "Access-Token": "[redacted]" }],
         });
         assert_eq!(redacted, expected);
+    }
+
+    #[test]
+    fn text_that_is_not_json_is_recorded_by_size_and_hash() {
+        let redacted: Value = serde_json::from_str(&redact_secrets("héllo")).expect("JSON");
+        let expected = json!({
+            "inputBytes": 6,
+            "inputHash": "3c48591d8d098a4538f5e013dfcf406e948eac4d3277b10bf614e295d6068179",
+        });
+        assert_eq!(redacted, expected);
         assert!(!redact_secrets("{\"password\":\"x\"").contains('x'), "not even in broken JSON");
     }
 }

@@ -4,7 +4,7 @@ import { call, callLimited, type CallLimits, fileText, tryNowait } from '../../c
 import type { CallScope } from './access-controller.js'
 import { ContractFailure } from '../registry/envelope.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
-import { commandNotes } from './command-notes.js'
+import { commandNotes } from './session-command-notes.js'
 import { mcpCapability, mcpResource } from '../mcp/mcp-tools.js'
 import { withDescriptor } from './call-slots.js'
 import { textBefore } from './overwritten-text.js'
