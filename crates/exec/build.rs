@@ -14,7 +14,8 @@ const PACKAGE: &str = "toolwright-sandbox-program";
 const PROGRAM: &str = "toolwright-sandbox";
 
 /// The directories of the packages that the program consists of.
-const SOURCES: [&str; 4] = ["fs", "reserved", "sandbox", "sandbox-program"];
+const SOURCES: [&str; 7] =
+    ["fs", "patch", "patch-voice", "process", "reserved", "sandbox", "sandbox-program"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);

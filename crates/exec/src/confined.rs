@@ -17,15 +17,19 @@ mod tests;
 mod worker;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::PipeWriter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) use leader::ConfinedLeader;
-pub(crate) use lease::{Enforcement, probe, take_worker};
+use lease::take_worker;
+pub(crate) use lease::{Enforcement, Lease, probe};
 pub(crate) use pools::{release_directory, with_room};
 use rustix::io::Errno;
+use toolwright_sandbox::plan::{APPLY_PATCH, PROGRAMS};
 use toolwright_sandbox::wire::{Request, frame_length, run_frame};
 
 use crate::error::{ExecError, SpawnReason};
@@ -40,41 +44,84 @@ pub(crate) fn start(
     writers: Vec<PipeWriter>,
     deadline: Option<Instant>,
 ) -> Result<ConfinedLeader, ExecError> {
-    let wanted = Request {
+    let command = Request {
         program: program.as_os_str().as_bytes(),
         cwd: sandbox.below.as_os_str().as_bytes(),
         stderr_apart: writers.len() > 1,
+        ..Request::default()
     };
+    let (worker, frame) = take_worker_for(&command, sandbox, request, deadline)?;
+    Ok(ConfinedLeader::start(worker, &frame, writers))
+}
+
+/// A worker, and what asks it for the command.
+pub(crate) fn take_worker_for(
+    command: &Request<'_>,
+    sandbox: &Sandbox<'_>,
+    request: &ExecRequest<'_>,
+    deadline: Option<Instant>,
+) -> Result<(Lease, Vec<u8>), ExecError> {
+    let mut worker = take_worker(sandbox, request, deadline)?;
+    let has_programs = worker.worker().layers.mount.holds();
+    if has_programs && names_program(request) {
+        worker.make_programs();
+    }
+    match frame(request, command, has_programs) {
+        Ok(frame) => Ok((worker, frame)),
+        Err(error) => {
+            worker.release();
+            Err(error)
+        }
+    }
+}
+
+/// What asks a worker for the command. `has_programs`: it sees the directory of our own programs.
+fn frame(
+    request: &ExecRequest<'_>,
+    command: &Request<'_>,
+    has_programs: bool,
+) -> Result<Vec<u8>, ExecError> {
     let arguments = std::iter::once(request.cmd).chain(request.args.iter().map(String::as_str));
     let arguments = arguments.map(str::as_bytes);
-    let frame = match &request.env {
-        ExecEnv::Exactly(variables) => {
-            let is_sorted = variables.is_sorted_by(|(one, _), (next, _)| one < next);
-            let variables =
-                variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-            if is_sorted {
-                run_frame(&wanted, arguments, variables)
-            } else {
-                // Of two with the same name the last one counts.
-                run_frame(&wanted, arguments, variables.collect::<BTreeMap<_, _>>().into_iter())
-            }
-        }
-        ExecEnv::Inherit => {
-            let variables: Vec<_> = std::env::vars_os().collect();
-            let variables =
-                variables.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-            run_frame(&wanted, arguments, variables)
-        }
+    let variables = match &request.env {
+        ExecEnv::Exactly(variables) => Arc::clone(variables),
+        ExecEnv::Inherit => Arc::new(std::env::vars_os().collect()),
+    };
+    let is_ready = matches!(request.env, ExecEnv::Inherit)
+        || variables.is_sorted_by(|(one, _), (next, _)| one < next);
+    let path = has_programs.then(|| path_to_programs(&variables)).flatten();
+    let variables = variables.iter().map(|(name, value)| {
+        let value = path.as_ref().filter(|_| name == PATH).unwrap_or(value);
+        (name.as_bytes(), value.as_bytes())
+    });
+    let frame = if is_ready {
+        run_frame(command, arguments, variables)
+    } else {
+        // Of two with the same name the last one counts.
+        run_frame(command, arguments, variables.collect::<BTreeMap<_, _>>().into_iter())
     };
     // The frame would be too long, far beyond what the system takes for arguments and environment.
     if frame.first_chunk().is_none_or(|header| frame_length(*header).is_err()) {
-        return Err(ExecError::Spawn {
-            reason: SpawnReason::TooLong,
-            program: request.cmd.to_owned(),
-            cwd: request.cwd.to_owned(),
-            source: Errno::TOOBIG.into(),
-        });
+        let source = Errno::TOOBIG.into();
+        return Err(ExecError::not_started(request, SpawnReason::TooLong, source));
     }
-    let worker = take_worker(sandbox, request, deadline)?;
-    Ok(ConfinedLeader::start(worker, &frame, writers))
+    Ok(frame)
+}
+
+const PATH: &str = "PATH";
+
+/// Whether a command line names a program of ours, perhaps somewhere in a script.
+fn names_program(request: &ExecRequest<'_>) -> bool {
+    let mut words = std::iter::once(request.cmd).chain(request.args.iter().map(String::as_str));
+    words.any(|word| word.contains(APPLY_PATCH))
+}
+
+/// The `PATH` of a command, with the directory of our own programs behind all others. A command without
+/// a `PATH` gets none.
+fn path_to_programs(variables: &[(OsString, OsString)]) -> Option<OsString> {
+    let (_, path) = variables.iter().rfind(|(name, value)| name == PATH && !value.is_empty())?;
+    let mut path = path.clone();
+    path.push(":");
+    path.push(PROGRAMS);
+    Some(path)
 }

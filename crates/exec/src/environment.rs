@@ -152,6 +152,10 @@ fn matches_pattern(pattern: &[u8], name: &[u8]) -> bool {
     rest.ends_with(last)
 }
 
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|one| one.as_bytes() == name)
+}
+
 /// Where `part` first begins in `whole`.
 fn find(whole: &[u8], part: &[u8]) -> Option<usize> {
     if part.is_empty() {

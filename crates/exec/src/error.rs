@@ -147,6 +147,19 @@ impl fmt::Display for SpawnReason {
 }
 
 impl ExecError {
+    pub(crate) fn not_started(
+        request: &ExecRequest<'_>,
+        reason: SpawnReason,
+        source: io::Error,
+    ) -> Self {
+        let (program, cwd) = (request.cmd.to_owned(), request.cwd.to_owned());
+        Self::Spawn { reason, program, cwd, source }
+    }
+
+    pub(crate) fn unconfined(request: &ExecRequest<'_>, missing: Missing) -> Self {
+        Self::Unconfined { program: request.cmd.to_owned(), missing }
+    }
+
     /// Of a command that was cancelled before it was started.
     pub(crate) fn cancelled_before(request: &ExecRequest<'_>) -> Self {
         let stderr = (request.streams == Streams::Apart).then(Output::default);

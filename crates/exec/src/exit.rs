@@ -62,6 +62,12 @@ const NAMES: [(Signal, &str); 28] = [
     (Signal::SYS, "SIGSYS"),
 ];
 
+/// The number of a signal on this system, by its name: `SIGINT`, for example.
+#[must_use]
+pub fn signal_number(name: &str) -> Option<i32> {
+    NAMES.iter().find(|(_, known)| *known == name).map(|(signal, _)| signal.as_raw())
+}
+
 fn name(number: i32) -> Cow<'static, str> {
     NAMES
         .iter()

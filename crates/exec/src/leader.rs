@@ -43,7 +43,6 @@ impl ChildLeader {
         Self { child: Some(child), pid, pidfd: pid.and_then(pidfd), descendants, killed: 0 }
     }
 
-    /// How many descendants were killed, where they are searched for.
     pub(crate) fn killed(&self) -> u32 {
         self.killed
     }

@@ -49,6 +49,7 @@ impl Missing {
             FailedStep::Mounts => "the tree of files",
             FailedStep::Fork => "a process for the command",
             FailedStep::Capabilities => "giving up capabilities",
+            FailedStep::Terminal => "a terminal for the command",
             FailedStep::Directory
             | FailedStep::Execute
             | FailedStep::Interpreter

@@ -31,14 +31,12 @@ pub(crate) struct OutputPipes<'s> {
     block: Vec<u8>,
 }
 
-/// Descriptors that `poll` watches besides the pipes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OtherEvents<'a> {
     pub(crate) process: Option<std::os::fd::BorrowedFd<'a>>,
     pub(crate) waker: Option<std::os::fd::BorrowedFd<'a>>,
 }
 
-/// The descriptors that are ready.
 #[derive(Default)]
 pub(crate) struct Ready {
     /// Bit `n` is set for pipe `n`.
@@ -67,7 +65,6 @@ impl<'s> OutputPipes<'s> {
         Self { each, sink, block: Vec::with_capacity(BLOCK) }
     }
 
-    /// Whether the sink accepts output.
     pub(crate) fn is_flowing(&mut self) -> bool {
         self.sink.as_mut().is_none_or(|sink| sink.ready())
     }

@@ -108,22 +108,12 @@ fn nothing(reason: &str) -> Report {
 
 #[cfg(test)]
 mod tests {
-    use toolwright_sandbox::plan::{Files, Limits, Network};
+    use toolwright_sandbox::plan::{Files, Network};
 
     use super::*;
 
     fn plan(network: Network, files: Files) -> Plan {
-        Plan {
-            root: "/root".into(),
-            network,
-            files,
-            writable: Vec::new(),
-            closed: Vec::new(),
-            readable: Vec::new(),
-            protected: Vec::new(),
-            granted: Vec::new(),
-            limits: Limits::default(),
-        }
+        Plan { root: "/root".into(), network, files, ..Plan::default() }
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct Sandbox<'a> {
     pub required: bool,
     /// Whether nothing is shared with other commands of the plan.
     pub isolated: bool,
+    /// Called before a command that nothing confines to its files although its plan does, with the
+    /// reason. A host that does not require the layers would not learn of it otherwise.
+    pub on_open_files: fn(&str),
 }
 
 /// What becomes of stderr.

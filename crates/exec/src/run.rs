@@ -93,7 +93,6 @@ fn supervise(
     }
 }
 
-/// One attempt.
 enum Followed {
     Finished(Finished),
     NotRun(NotRun, PathBuf),

@@ -19,10 +19,8 @@ pub(crate) enum RunningCommand {
     Confined(ConfinedLeader),
 }
 
-/// The state of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandState {
-    /// It runs.
     Running,
     /// It has ended; some of its processes may be left.
     Ended,

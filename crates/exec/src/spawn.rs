@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
+use toolwright_sandbox::plan::{APPLY_PATCH, PROGRAMS};
 use toolwright_sandbox::step::FailedStep;
 
 use crate::classify::{classify, is_bad_cwd};
@@ -46,24 +47,9 @@ pub(crate) fn spawn(
     request: &ExecRequest<'_>,
     deadline: Option<Instant>,
 ) -> Result<Spawned, ExecError> {
-    let failed = |reason: SpawnReason, source: io::Error| ExecError::Spawn {
-        reason,
-        program: request.cmd.to_owned(),
-        cwd: request.cwd.to_owned(),
-        source,
-    };
-    let missing = |reason: SpawnReason, errno: Errno| {
-        // A relative entry of PATH is looked up in the directory, so that comes first.
-        let reason = if is_bad_cwd(request.cwd) { SpawnReason::BadCwd } else { reason };
-        failed(reason, errno.into())
-    };
-    let program = match lookup(request.cmd, &request.env, request.cwd) {
-        Lookup::Program(program) => program,
-        Lookup::Nowhere => return Err(missing(SpawnReason::NotFound, Errno::NOENT)),
-        Lookup::NotExecutable => return Err(missing(SpawnReason::NotExecutable, Errno::ACCESS)),
-    };
+    let program = find_program(request)?;
     if let Some(sandbox) = &request.sandbox {
-        return confine(sandbox, request, program, deadline, failed);
+        return confine(sandbox, request, program, deadline);
     }
     let mut pauses = BUSY_PAUSES.iter();
     loop {
@@ -75,9 +61,33 @@ pub(crate) fn spawn(
             Some(pause) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 thread::sleep(*pause);
             }
-            _ => return Err(failed(classify(&error, &program, request.cwd), error)),
+            _ => {
+                let reason = classify(&error, &program, request.cwd);
+                return Err(ExecError::not_started(request, reason, error));
+            }
         }
     }
+}
+
+/// The file that the request names.
+pub(crate) fn find_program(request: &ExecRequest<'_>) -> Result<PathBuf, ExecError> {
+    let missing = |reason: SpawnReason, errno: Errno| {
+        // A relative entry of PATH is looked up in the directory, so that comes first.
+        let reason = if is_bad_cwd(request.cwd) { SpawnReason::BadCwd } else { reason };
+        ExecError::not_started(request, reason, errno.into())
+    };
+    match lookup(request.cmd, &request.env, request.cwd) {
+        Lookup::Program(program) => Ok(program),
+        // The command finds it where this process has nothing.
+        Lookup::Nowhere if is_ours(request) => Ok(Path::new(PROGRAMS).join(request.cmd)),
+        Lookup::Nowhere => Err(missing(SpawnReason::NotFound, Errno::NOENT)),
+        Lookup::NotExecutable => Err(missing(SpawnReason::NotExecutable, Errno::ACCESS)),
+    }
+}
+
+/// Whether the sandbox has a program of this name for its commands.
+fn is_ours(request: &ExecRequest<'_>) -> bool {
+    cfg!(target_os = "linux") && request.sandbox.is_some() && request.cmd == APPLY_PATCH
 }
 
 /// Starts a child with only what the standard library does by `posix_spawn`. The child enters the
@@ -136,11 +146,10 @@ fn confine(
     request: &ExecRequest<'_>,
     program: PathBuf,
     deadline: Option<Instant>,
-    failed: impl Fn(SpawnReason, io::Error) -> ExecError,
 ) -> Result<Spawned, ExecError> {
     let pipes = confined::with_room(|| Ok((io::pipe()?, pipe_of_stderr(request)?)));
     let ((output, stdout), stderr) =
-        pipes.map_err(|error| failed(SpawnReason::Resources, error))?;
+        pipes.map_err(|error| ExecError::not_started(request, SpawnReason::Resources, error))?;
     let (stderr, stderr_writer) = stderr.unzip();
     let writers = [Some(stdout), stderr_writer].into_iter().flatten().collect();
     let leader = confined::start(sandbox, request, &program, writers, deadline)?;
@@ -154,12 +163,10 @@ fn confine(
     request: &ExecRequest<'_>,
     program: PathBuf,
     _deadline: Option<Instant>,
-    failed: impl Fn(SpawnReason, io::Error) -> ExecError,
 ) -> Result<Spawned, ExecError> {
     use toolwright_sandbox::seatbelt;
-    let unconfined = |error: io::Error| ExecError::Unconfined {
-        program: request.cmd.to_owned(),
-        missing: Missing::step(FailedStep::Mounts, error.to_string()),
+    let unconfined = |error: io::Error| {
+        ExecError::unconfined(request, Missing::step(FailedStep::Mounts, error.to_string()))
     };
     if !Path::new(seatbelt::PROGRAM).exists() {
         return Err(unconfined(io::ErrorKind::NotFound.into()));
@@ -167,8 +174,10 @@ fn confine(
     let temporary = crate::temporary::private().map_err(unconfined)?;
     let mut before = vec![OsString::from(seatbelt::PROGRAM)];
     before.extend(seatbelt::arguments(sandbox.plan, temporary));
-    launch(request, &program, Some((&before, temporary)))
-        .map_err(|error| failed(classify(&error, Path::new(seatbelt::PROGRAM), request.cwd), error))
+    launch(request, &program, Some((&before, temporary))).map_err(|error| {
+        let reason = classify(&error, Path::new(seatbelt::PROGRAM), request.cwd);
+        ExecError::not_started(request, reason, error)
+    })
 }
 
 /// Why a command that was given to a worker did not run.
@@ -200,10 +209,8 @@ pub(crate) fn not_started(
             }
         }
         step => {
-            let missing = Missing::step(step, source.to_string());
-            return ExecError::Unconfined { program: request.cmd.to_owned(), missing };
+            return ExecError::unconfined(request, Missing::step(step, source.to_string()));
         }
     };
-    let (program, cwd) = (request.cmd.to_owned(), request.cwd.to_owned());
-    ExecError::Spawn { reason, program, cwd, source }
+    ExecError::not_started(request, reason, source)
 }

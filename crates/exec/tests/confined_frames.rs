@@ -81,7 +81,7 @@ impl Peer {
         let mut out = String::new();
         self.run(before, script, &[]).read_to_string(&mut out).expect("text");
         let done = self.recv();
-        assert_eq!(done, Some(Reply::Done(0, 0)));
+        assert!(matches!(done, Some(Reply::Done(0, 0, _))), "{done:?}");
         out
     }
 
@@ -109,14 +109,14 @@ impl Drop for Peer {
 type PipeWriters = Vec<OwnedFd>;
 
 fn shell(script: &str) -> Vec<u8> {
-    let request = Request { program: b"/bin/sh", cwd: b"", stderr_apart: false };
+    let request = Request { program: b"/bin/sh", cwd: b"", ..Request::default() };
     let arguments = ["sh", "-c", script];
     let path: (&[u8], &[u8]) = (b"PATH", b"/usr/bin:/bin");
     run_frame(&request, arguments.iter().map(|word| word.as_bytes()), [path].into_iter())
 }
 
 fn was_killed(reply: Option<&Reply>) -> bool {
-    matches!(reply, Some(Reply::Done(status, _)) if ExitStatus::from_raw(*status).signal() == Some(9))
+    matches!(reply, Some(Reply::Done(status, ..)) if ExitStatus::from_raw(*status).signal() == Some(9))
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_kill_and_a_command_in_one_piece() {
         assert!(was_killed(reply.as_ref()), "{reply:?}");
     }
     // The kill for a command that did not run is dropped.
-    let request = Request { program: b"/missing", cwd: b"", stderr_apart: false };
+    let request = Request { program: b"/missing", cwd: b"", ..Request::default() };
     let frame = run_frame(&request, [&b"missing"[..]].into_iter(), std::iter::empty());
     let (_reader, writer) = pipe().expect("pipe");
     peer.send(&[frame, kill_frame()].concat(), Some(vec![writer.into()]));
@@ -183,7 +183,7 @@ fn out_of_descriptors() {
             let mut out = String::new();
             let mut reader = peer.run(&[], "echo out", &[]);
             match peer.recv() {
-                Some(Reply::Done(0, _)) => ran += 1,
+                Some(Reply::Done(0, ..)) => ran += 1,
                 Some(Reply::Done(..) | Reply::NotRun(..)) => failed += 1,
                 other => panic!("{other:?}"),
             }

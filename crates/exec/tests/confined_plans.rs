@@ -197,7 +197,7 @@ fn a_tree_that_cannot_be_built_is_done_without_by_all() {
 }
 
 /// The most supervisors of a host.
-const MOST: usize = 32;
+const MAX_SUPERVISORS: usize = 32;
 
 #[test]
 fn many_roots_leave_few_supervisors() {
@@ -210,7 +210,8 @@ fn many_roots_leave_few_supervisors() {
         for place in &places {
             assert_eq!(place.output("pwd -P"), place.root.display().to_string());
         }
-        let few = || supervisors(host).len() <= MOST && workers(host).len() <= MOST;
+        let few =
+            || supervisors(host).len() <= MAX_SUPERVISORS && workers(host).len() <= MAX_SUPERVISORS;
         assert!(soon(few), "{round}: {}, {}", supervisors(host).len(), workers(host).len());
     }
     thread::scope(|scope| {
@@ -218,5 +219,5 @@ fn many_roots_leave_few_supervisors() {
             scope.spawn(|| assert_eq!(place.output("pwd -P"), place.root.display().to_string()));
         }
     });
-    assert!(soon(|| supervisors(host).len() <= MOST), "{}", supervisors(host).len());
+    assert!(soon(|| supervisors(host).len() <= MAX_SUPERVISORS), "{}", supervisors(host).len());
 }

@@ -52,14 +52,14 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn r29_streams_are_apart_and_nothing_is_spilled_that_fits() {
+fn streams_are_apart_and_nothing_is_spilled_that_fits() {
     let (head, whole, _) = shell("echo out; echo err >&2", 100, 1000);
     assert_eq!((text(&head.stdout), text(&head.stderr), head.truncated), ("out\n", "err\n", false));
     assert!(whole.is_empty());
 }
 
 #[test]
-fn r19_the_limit_goes_for_both_together_and_to_the_byte() {
+fn the_limit_is_for_both_streams_together_and_exact_to_the_byte() {
     let line = "printf 12345; sleep 0.05; printf 67890 >&2";
     let (head, whole, _) = shell(line, 10, 1000);
     assert_eq!((text(&head.stdout), text(&head.stderr), head.truncated), ("12345", "67890", false));
@@ -70,7 +70,7 @@ fn r19_the_limit_goes_for_both_together_and_to_the_byte() {
 }
 
 #[test]
-fn r20_the_whole_is_in_the_order_of_arrival() {
+fn the_whole_is_in_the_order_of_arrival() {
     let line = "for i in 1 2 3; do echo out$i; sleep 0.05; echo err$i >&2; sleep 0.05; done";
     let (head, whole, _) = shell(line, 8, 1000);
     assert_eq!(text(&whole), "out1\nerr1\nout2\nerr2\nout3\nerr3\n");
@@ -78,13 +78,13 @@ fn r20_the_whole_is_in_the_order_of_arrival() {
 }
 
 #[test]
-fn r20_no_character_is_split_at_the_end_of_the_head() {
+fn no_character_is_split_at_the_end_of_the_head() {
     let (head, whole, _) = shell("printf 'a漢字'", 5, 1000);
     assert_eq!((text(&head.stdout), text(&whole)), ("a漢", "a漢字"));
 }
 
 #[test]
-fn r20_a_flood_is_stopped_when_the_whole_is_full() {
+fn a_flood_is_stopped_when_the_whole_is_full() {
     let started = Instant::now();
     let (head, whole, stopped) = shell("yes 0123456789", 1000, 1_000_000);
     assert!(stopped && started.elapsed() < Duration::from_secs(10));

@@ -4,6 +4,7 @@
 //! parent of a subagent are further sets; what is in force is allowed by all of them. Patterns are
 //! not intersected with each other, which would be inexact: each set is asked.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::host_pattern::HostPattern;
@@ -37,7 +38,7 @@ pub struct Declared {
 pub struct Union {
     read: Vec<PathGlob>,
     write: Vec<PathGlob>,
-    hosts: Vec<HostPattern>,
+    pub(crate) hosts: Vec<HostPattern>,
     shell: Vec<ShellRequirement>,
     capabilities: Vec<String>,
 }
@@ -106,7 +107,7 @@ impl Union {
         both
     }
 
-    fn paths(&self, access: Access) -> &[PathGlob] {
+    pub(crate) fn paths(&self, access: Access) -> &[PathGlob] {
         match access {
             Access::Read => &self.read,
             Access::Write => &self.write,
@@ -144,8 +145,8 @@ fn fits(requirement: &ShellRequirement, argv: &[String]) -> bool {
         && patterns.len() == arguments.len()
         && patterns.iter().zip(arguments).all(|(pattern, argument)| match pattern {
             ArgPattern::Exact(text) => text == argument,
-            ArgPattern::Wildcard(_) => true,
-            ArgPattern::Prefix(prefix) => argument.starts_with(&prefix.prefix),
+            ArgPattern::Wildcard { .. } => true,
+            ArgPattern::Prefix { prefix } => argument.starts_with(prefix),
         })
 }
 
@@ -166,7 +167,7 @@ impl Effective {
         &self.0
     }
 
-    fn every(&self, allows: impl Fn(&Union) -> bool) -> bool {
+    pub(crate) fn every(&self, allows: impl Fn(&Union) -> bool) -> bool {
         !self.0.is_empty() && self.0.iter().all(allows)
     }
 
@@ -209,75 +210,8 @@ impl Effective {
     /// The directories around what absolute patterns name: files are opened below them.
     #[must_use]
     pub fn roots(&self) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = self
-            .0
-            .iter()
-            .flat_map(|set| set.read.iter().chain(&set.write))
-            .map(|glob| glob.root().to_owned())
-            .collect();
-        roots.sort_unstable();
-        roots.dedup();
-        roots
+        let globs = self.0.iter().flat_map(|set| set.read.iter().chain(&set.write));
+        let roots: BTreeSet<&Path> = globs.map(PathGlob::root).collect();
+        roots.into_iter().map(Path::to_owned).collect()
     }
-
-    pub(crate) fn subtrees(&self, access: Access) -> Vec<PathBuf> {
-        let mut sets = self.0.iter().map(|set| -> Vec<&Path> {
-            set.paths(access).iter().filter_map(PathGlob::subtree).collect()
-        });
-        let Some(first) = sets.next() else { return Vec::new() };
-        let mut common: Vec<PathBuf> = first.into_iter().map(Path::to_owned).collect();
-        for set in sets {
-            common = both(&common, &set);
-        }
-        outermost(common)
-    }
-
-    pub(crate) fn hosts_are_open(&self) -> bool {
-        self.every(|set| set.hosts.iter().any(HostPattern::is_everything))
-    }
-
-    pub(crate) fn too_narrow(&self) -> Vec<String> {
-        let mut narrow: Vec<String> = self
-            .0
-            .iter()
-            .flat_map(|set| {
-                let paths = |access, name: &'static str| {
-                    let globs = set.paths(access).iter().filter(|glob| glob.subtree().is_none());
-                    globs.map(move |glob| format!("{name} {}", glob.text()))
-                };
-                let hosts = set.hosts.iter().filter(|host| !host.is_everything());
-                paths(Access::Read, "fs.read")
-                    .chain(paths(Access::Write, "fs.write"))
-                    .chain(hosts.map(|host| format!("net.hosts {}", host.text())))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        narrow.sort_unstable();
-        narrow.dedup();
-        narrow
-    }
-}
-
-/// What lies in one of the first and in one of the second directories.
-pub(crate) fn both<P: AsRef<Path>>(first: &[PathBuf], second: &[P]) -> Vec<PathBuf> {
-    let mut common = Vec::new();
-    for a in first {
-        for b in second.iter().map(AsRef::as_ref) {
-            if a.starts_with(b) {
-                common.push(a.clone());
-            } else if b.starts_with(a) {
-                common.push(b.to_owned());
-            }
-        }
-    }
-    common
-}
-
-/// Without those that lie in others.
-fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    paths.sort_unstable();
-    paths.dedup();
-    let all = paths.clone();
-    paths.retain(|path| !all.iter().any(|other| other != path && path.starts_with(other)));
-    paths
 }

@@ -8,10 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::error::Problem;
-use crate::wildcards;
-use crate::wildcards::Part;
+use crate::wildcards::{self, Part};
 
-/// A glob, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glob {
     steps: Vec<Step>,
@@ -22,9 +20,8 @@ pub(crate) struct Glob {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
-    /// `**` as a whole name: any number of names; at the end at least one.
+    /// `**` as a whole name: any number of names.
     AnyDepth,
-    /// One name.
     Name(Vec<Part>),
 }
 
@@ -32,77 +29,46 @@ impl Glob {
     pub(crate) fn new(text: &str) -> Result<Self, Problem> {
         let names: Vec<&str> = text.split('/').collect();
         let mut steps = Vec::with_capacity(names.len());
+        let (mut literals, mut wildcards) = (0, 0);
         for (at, name) in names.iter().enumerate() {
-            if *name == "**" {
+            if *name != "**" {
+                let parts = parts(name, at + 1 == names.len())?;
+                let literal = parts.iter().filter(|part| part.is_literal()).count();
+                literals += literal;
+                wildcards += parts.len() - literal;
+                steps.push(Step::Name(parts));
+            } else if steps.last() != Some(&Step::AnyDepth) {
                 // Repeated ones mean the same.
-                if steps.last() != Some(&Step::AnyDepth) {
-                    steps.push(Step::AnyDepth);
-                }
-            } else {
-                steps.push(Step::Name(parts(name, at + 1 == names.len())?));
+                wildcards += 1;
+                steps.push(Step::AnyDepth);
             }
         }
-        let mut glob = Self { literals: steps.len() - 1, wildcards: 0, steps };
-        for step in &glob.steps {
-            let (literals, all) = match step {
-                Step::AnyDepth => (0, 1),
-                Step::Name(parts) => {
-                    (parts.iter().filter(|part| part.is_literal()).count(), parts.len())
-                }
-            };
-            glob.literals += literals;
-            glob.wildcards += all - literals;
+        literals += steps.len() - 1;
+        if steps.last() == Some(&Step::AnyDepth) {
+            // At the end it stands for at least one name.
+            steps.insert(steps.len() - 1, Step::Name(vec![Part::Any]));
         }
-        Ok(glob)
+        Ok(Self { steps, literals, wildcards })
     }
 
     pub(crate) fn matches(&self, path: &Path) -> bool {
-        let names: Vec<&OsStr> = path.iter().collect();
-        // As with characters, going back to the last `**` is enough.
-        let (mut at, mut name) = (0, 0);
-        let mut any_depth = None;
-        loop {
-            match (self.steps.get(at), names.get(name)) {
-                // The path to this point was the shortest; a longer one leaves no more names.
-                (Some(Step::AnyDepth), given) if at + 1 == self.steps.len() => {
-                    return given.is_some();
-                }
-                (Some(Step::AnyDepth), _) => {
-                    any_depth = Some((at, name));
-                    at += 1;
-                    continue;
-                }
-                (Some(Step::Name(parts)), Some(given)) if fits(parts, given) => {
-                    at += 1;
-                    name += 1;
-                    continue;
-                }
-                (None, None) => return true,
-                _ => {}
-            }
-            let Some((before, from)) = &mut any_depth else { return false };
-            if *from >= names.len() {
-                return false;
-            }
-            *from += 1;
-            at = *before + 1;
-            name = *from;
-        }
+        let takes = |step: &Step, name: &OsStr| match step {
+            Step::AnyDepth => true,
+            Step::Name(parts) => fits(parts, name),
+        };
+        wildcards::matches(&self.steps, path.iter(), |step| *step == Step::AnyDepth, takes)
     }
 }
 
 fn fits(parts: &[Part], name: &OsStr) -> bool {
     if let Some(text) = name.to_str() {
-        return wildcards::matches(parts, text.chars().map(Some));
+        return wildcards::matches_text(parts, text.chars().map(Some));
     }
-    let chunks = name.as_bytes().utf8_chunks();
-    let characters: Vec<Option<char>> = chunks
-        .flat_map(|chunk| {
-            let odd = chunk.invalid().iter().map(|_| None);
-            chunk.valid().chars().map(Some).chain(odd)
-        })
-        .collect();
-    wildcards::matches(parts, characters.iter().copied())
+    let characters = name.as_bytes().utf8_chunks().flat_map(|chunk| {
+        let invalid = chunk.invalid().iter().map(|_| None);
+        chunk.valid().chars().map(Some).chain(invalid)
+    });
+    wildcards::matches_text(parts, characters)
 }
 
 /// One name of a pattern, taken apart.

@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::capability::both;
-use crate::{Access, Effective};
+use crate::host_pattern::HostPattern;
+use crate::path_pattern::PathGlob;
+use crate::{Access, Effective, Union};
 
 /// What a process may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,9 +31,7 @@ impl Effective {
         let readable = self.subtrees(Access::Read);
         let written = self.subtrees(Access::Write);
         // What may be written can be read by a process too, so it has to be allowed to.
-        let mut writable = both(&written, &readable);
-        writable.sort_unstable();
-        writable.dedup();
+        let writable = sorted(both(&written, &readable));
         let mut not_granted = self.too_narrow();
         let unreadable = written.iter().filter(|path| !writable.contains(path));
         not_granted.extend(
@@ -48,4 +47,47 @@ impl Effective {
             not_granted,
         }
     }
+
+    /// The outermost directories that every set allows with everything below them.
+    fn subtrees(&self, access: Access) -> Vec<PathBuf> {
+        let of_one = |set: &Union| -> Vec<PathBuf> {
+            set.paths(access).iter().filter_map(PathGlob::subtree).map(Path::to_owned).collect()
+        };
+        let common = self.sets().iter().map(of_one).reduce(|left, right| both(&left, &right));
+        let mut subtrees = sorted(common.unwrap_or_default());
+        subtrees.dedup_by(|path, before| path.starts_with(before));
+        subtrees
+    }
+
+    fn hosts_are_open(&self) -> bool {
+        self.every(|set| set.hosts.iter().any(HostPattern::is_everything))
+    }
+
+    fn too_narrow(&self) -> Vec<String> {
+        let mut narrow = Vec::new();
+        for set in self.sets() {
+            for (name, access) in [("fs.read", Access::Read), ("fs.write", Access::Write)] {
+                let globs = set.paths(access).iter().filter(|glob| glob.subtree().is_none());
+                narrow.extend(globs.map(|glob| format!("{name} {}", glob.text())));
+            }
+            let hosts = set.hosts.iter().filter(|host| !host.is_everything());
+            narrow.extend(hosts.map(|host| format!("net.hosts {}", host.text())));
+        }
+        sorted(narrow)
+    }
+}
+
+/// The directories that lie in one of the first and in one of the second, or are one.
+fn both(first: &[PathBuf], second: &[PathBuf]) -> Vec<PathBuf> {
+    let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
+    pairs
+        .filter_map(|(a, b)| if a.starts_with(b) { Some(a) } else { b.starts_with(a).then_some(b) })
+        .cloned()
+        .collect()
+}
+
+fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
+    values.sort_unstable();
+    values.dedup();
+    values
 }

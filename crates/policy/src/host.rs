@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
     name: String,
-    port: Option<u16>,
+    pub(crate) port: Option<u16>,
 }
 
 impl Host {
@@ -44,10 +44,6 @@ impl Host {
         }
     }
 
-    pub(crate) fn port(&self) -> Option<u16> {
-        self.port
-    }
-
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let name = self.name.trim_start_matches('[').trim_end_matches(']');
         name.parse().ok()
@@ -60,15 +56,6 @@ impl std::fmt::Display for Host {
             Some(port) => write!(f, "{}:{port}", self.name),
             None => f.write_str(&self.name),
         }
-    }
-}
-
-/// Whether an address is one that needs a grant of its own.
-#[must_use]
-pub fn is_private_address(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_private_v4(address),
-        IpAddr::V6(address) => is_private_v6(address),
     }
 }
 
@@ -125,14 +112,15 @@ pub(crate) fn normal(name: &str) -> Option<String> {
     }
     let name = idna::domain_to_ascii(name).ok()?.to_ascii_lowercase();
     let name = name.strip_suffix('.').unwrap_or(&name).to_owned();
-    let fits = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    };
+    let is_label = |label: &str| !label.is_empty() && may_begin_label(label);
     // A name whose last part is a number is an address in an odd spelling.
     let last = name.rsplit('.').next().unwrap_or("");
     let is_number = last.bytes().all(|b| b.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-    (name.len() <= 253 && name.split('.').all(fits) && !is_number).then_some(name)
+    (name.len() <= 253 && name.split('.').all(is_label) && !is_number).then_some(name)
+}
+
+/// Whether a label of a name is, or begins with, this text.
+pub(crate) fn may_begin_label(text: &str) -> bool {
+    text.len() <= 63 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use crate::Host;
 use crate::error::{Problem, quoted};
-use crate::host::{is_private_v4, normal, split_port};
+use crate::host::{is_private_v4, may_begin_label, normal, split_port};
 use crate::path_pattern::Specificity;
+use crate::variables::{NAMES, alternatives, leading_variable};
 
-/// A pattern for hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostPattern {
     which: Which,
@@ -54,15 +54,14 @@ impl HostPattern {
             (None, None) => Which::Exact(normal(name).ok_or_else(bad)?),
             (Some(_), Some(_)) => return Err(bad()),
         };
-        let port_length = port.map_or(0, |port| port.to_string().len() + 1);
-        let specificity = match &which {
-            Which::Public => Specificity::new(port_length, 1),
-            Which::Below(name) | Which::NamePrefix(name) => {
-                Specificity::new(name.len() + port_length, 1)
-            }
-            Which::AddressPrefix(start) => Specificity::new(start.text.len() + port_length, 1),
-            Which::Exact(name) => Specificity::new(name.len() + port_length, 0),
+        let literals = match &which {
+            Which::Public => 0,
+            Which::Below(text) | Which::NamePrefix(text) | Which::Exact(text) => text.len(),
+            Which::AddressPrefix(start) => start.text.len(),
         };
+        let port_length = port.map_or(0, |port| port.to_string().len() + 1);
+        let wildcards = usize::from(!matches!(which, Which::Exact(_)));
+        let specificity = Specificity::new(literals + port_length, wildcards);
         Ok(Self { which, port, specificity })
     }
 
@@ -71,37 +70,34 @@ impl HostPattern {
         self.which == Which::Public && self.port.is_none()
     }
 
-    /// Whether it opens the host. What is private is opened by its own name or address, and by
+    /// Whether it opens the host. A private host is opened by its own name or address, and by
     /// nothing that only happens to fit.
     pub(crate) fn matches(&self, host: &Host) -> bool {
-        self.fits_port(host)
+        self.covers(host)
             && match &self.which {
                 Which::Public => !host.is_private(),
-                Which::Below(suffix) => is_below(host, suffix),
                 Which::NamePrefix(start) => {
-                    !host.is_private() && begins(host, start) && is_cut_between_letters(host, start)
+                    !host.is_private() && is_cut_between_letters(host, start)
                 }
-                Which::AddressPrefix(start) => {
-                    is_in(host, start) && (start.is_private || !host.is_private())
-                }
-                Which::Exact(name) => host.name() == *name,
+                Which::AddressPrefix(start) => start.is_private || !host.is_private(),
+                Which::Below(_) | Which::Exact(_) => true,
             }
     }
 
     /// Whether it may close the host, or have it asked for: whatever its text fits.
     pub(crate) fn covers(&self, host: &Host) -> bool {
-        self.fits_port(host)
+        let name = host.name();
+        let is_port = self.port.is_none() || self.port == host.port;
+        is_port
             && match &self.which {
                 Which::Public => true,
-                Which::Below(suffix) => is_below(host, suffix),
-                Which::NamePrefix(start) => begins(host, start),
-                Which::AddressPrefix(start) => is_in(host, start),
-                Which::Exact(name) => host.name() == *name,
+                Which::Below(suffix) => name.len() > suffix.len() && name.ends_with(suffix),
+                Which::NamePrefix(start) => host.address().is_none() && name.starts_with(start),
+                Which::AddressPrefix(start) => {
+                    matches!(host.address(), Some(IpAddr::V4(_))) && name.starts_with(&start.text)
+                }
+                Which::Exact(own) => name == own,
             }
-    }
-
-    fn fits_port(&self, host: &Host) -> bool {
-        self.port.is_none() || self.port == host.port()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -116,21 +112,9 @@ impl HostPattern {
     }
 }
 
-fn is_below(host: &Host, suffix: &str) -> bool {
-    host.name().len() > suffix.len() && host.name().ends_with(suffix)
-}
-
-fn begins(host: &Host, start: &str) -> bool {
-    host.address().is_none() && host.name().starts_with(start)
-}
-
-fn is_in(host: &Host, start: &AddressPrefix) -> bool {
-    matches!(host.address(), Some(IpAddr::V4(_))) && host.name().starts_with(&start.text)
-}
-
-/// Whether a beginning ends in letters of a name, and not in the middle of what encodes other ones:
-/// `x*` fits the spelling of `xn--…`, and no name that anybody sees. One that spells the encoding
-/// out means it.
+/// Whether a prefix ends between letters of a name, and not inside the encoding of others: `x*` fits
+/// the spelling of `xn--…`, and no name that is displayed. A prefix that spells the encoding out means
+/// it.
 fn is_cut_between_letters(host: &Host, start: &str) -> bool {
     let label = start.rfind('.').map_or(0, |dot| dot + 1);
     let cut = &start[label..];
@@ -152,9 +136,7 @@ fn prefix(start: &str, text: &str) -> Result<Which, Problem> {
     let labels: Vec<&str> = start.split('.').collect();
     let fits = labels.iter().enumerate().all(|(at, label)| {
         let is_whole = at + 1 < labels.len();
-        (!is_whole || !label.is_empty())
-            && label.len() <= 63
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        (!is_whole || !label.is_empty()) && may_begin_label(label)
     });
     if !fits || start.len() > 253 {
         let message = format!(
@@ -188,11 +170,8 @@ fn address_prefix(start: &str) -> Option<AddressPrefix> {
 /// All patterns that `text` comes to, its braces and variables written out. Variables are
 /// directories, so a host pattern with one comes to nothing; an unknown one is an error.
 pub(crate) fn compile(text: &str) -> Result<Vec<HostPattern>, Problem> {
-    if text.starts_with("{workspace}")
-        || text.starts_with("{ad-hoc}")
-        || text.starts_with("{user-data}")
-    {
+    if leading_variable(text).is_some_and(|(name, _)| NAMES.contains(&name)) {
         return Err(Problem::new("a directory is no host"));
     }
-    crate::variables::alternatives(text)?.iter().map(|text| HostPattern::compile(text)).collect()
+    alternatives(text)?.iter().map(|text| HostPattern::compile(text)).collect()
 }

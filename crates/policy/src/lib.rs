@@ -24,9 +24,9 @@ mod wildcards;
 pub use capability::{Access, Declared, Effective, Union};
 pub use error::CompileError;
 pub use grants::Grants;
-pub use host::{Host, is_private_address};
+pub use host::Host;
 pub use requirements::{
-    ArgPattern, FsRequirements, NetRequirements, Prefix, RequirementSet, ShellRequirement, Wildcard,
+    ArgPattern, FsRequirements, NetRequirements, RequirementSet, ShellRequirement,
 };
-pub use rules::{Action, Decided, Resource, Rule, Rules, Ruling, Source, Subject, Verdict};
+pub use rules::{Action, Decided, Resource, Rule, Rules, Ruling, Source, Subject};
 pub use variables::Variables;

@@ -120,7 +120,7 @@ impl PathGlob {
 /// All patterns that `text` comes to. Relative ones are meant from each root of the workspace, and
 /// without a root there are none.
 pub(crate) fn compile(text: &str, variables: &Variables) -> Result<Vec<PathGlob>, Problem> {
-    let Anchored { base, rest, is_variable_alone } = anchor(text, variables)?;
+    let Anchored { base, rest } = anchor(text, variables)?;
     let directories: &[PathBuf] = match base {
         Base::Absolute => {
             return rest
@@ -139,7 +139,6 @@ pub(crate) fn compile(text: &str, variables: &Variables) -> Result<Vec<PathGlob>
     for rest in &rest {
         PathGlob::new(Path::new(""), rest)?;
     }
-    let rest = if is_variable_alone { vec!["**".to_owned()] } else { rest };
     directories
         .iter()
         .flat_map(|directory| rest.iter().map(|rest| PathGlob::new(directory, rest)))
@@ -151,11 +150,10 @@ pub(crate) fn compile_relative(
     text: &str,
     variables: &Variables,
 ) -> Result<Vec<PathGlob>, Problem> {
-    let Anchored { base, rest, is_variable_alone } = anchor(text, variables)?;
+    let Anchored { base, rest } = anchor(text, variables)?;
     if base != Base::Workspace {
         return Ok(Vec::new());
     }
-    let rest = if is_variable_alone { vec!["**".to_owned()] } else { rest };
     rest.iter().map(|rest| PathGlob::new(Path::new(""), rest)).collect()
 }
 

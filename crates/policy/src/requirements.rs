@@ -1,6 +1,7 @@
 //! What a manifest or a tool requires, as it was written.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::CompileError;
 
@@ -59,37 +60,28 @@ pub struct ShellRequirement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
+    deny_unknown_fields,
     expecting = "an argument is a string, {\"wildcard\": true} or {\"prefix\": \"…\"}"
 )]
 pub enum ArgPattern {
     /// This argument.
     Exact(String),
-    /// Any one argument.
-    Wildcard(Wildcard),
-    /// An argument that begins so.
-    Prefix(Prefix),
-}
-
-/// `{"wildcard": true}`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Wildcard {
-    /// Always true.
-    pub wildcard: bool,
-}
-
-/// `{"prefix": "--depth="}`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Prefix {
-    /// How the argument begins.
-    pub prefix: String,
+    /// `{"wildcard": true}`: any one argument.
+    Wildcard {
+        /// Always true.
+        wildcard: bool,
+    },
+    /// `{"prefix": "--depth="}`
+    Prefix {
+        /// How the argument begins.
+        prefix: String,
+    },
 }
 
 impl RequirementSet {
     /// Reads a set from JSON. Fields that do not exist are errors: a misspelt one would grant
     /// nothing, silently.
-    pub fn parse(origin: &str, value: &serde_json::Value) -> Result<Self, CompileError> {
+    pub fn parse(origin: &str, value: &Value) -> Result<Self, CompileError> {
         let refused = |place: String, problem: String| CompileError {
             origin: origin.to_owned(),
             place,
@@ -111,7 +103,7 @@ impl RequirementSet {
                 return Err(refused(format!("shell[{index}].cmd"), problem.to_owned()));
             }
             for (position, arg) in requirement.args.iter().flatten().enumerate() {
-                if *arg == ArgPattern::Wildcard(Wildcard { wildcard: false }) {
+                if *arg == (ArgPattern::Wildcard { wildcard: false }) {
                     let problem = "`wildcard` can only be true; leave the argument out instead";
                     let place = format!("shell[{index}].args[{position}]");
                     return Err(refused(place, problem.to_owned()));
@@ -128,29 +120,29 @@ impl RequirementSet {
     }
 }
 
-/// Where a list stands in the place of an object: the fields of one would be read from it in order.
-fn not_an_object(value: &serde_json::Value) -> Option<String> {
-    let wrong = |value: &serde_json::Value| !value.is_object() && !value.is_null();
+/// The place of a list, or another value, where an object is expected: serde would read the fields of
+/// an object from a list, in their order.
+fn not_an_object(value: &Value) -> Option<String> {
     if !value.is_object() {
         return Some("the set itself".to_owned());
     }
-    for name in ["fs", "net"] {
-        if value.get(name).is_some_and(wrong) {
-            return Some(name.to_owned());
-        }
+    let is_other = |name: &str| value.get(name).is_some_and(|it| !it.is_object() && !it.is_null());
+    if let Some(name) = ["fs", "net"].into_iter().find(|name| is_other(name)) {
+        return Some(name.to_owned());
     }
-    let list = |value: Option<&serde_json::Value>| {
-        value.and_then(serde_json::Value::as_array).cloned().unwrap_or_default()
-    };
-    for (index, requirement) in list(value.get("shell")).iter().enumerate() {
+    for (index, requirement) in list(value, "shell") {
         if !requirement.is_object() {
             return Some(format!("shell[{index}]"));
         }
-        for (position, arg) in list(requirement.get("args")).iter().enumerate() {
+        for (position, arg) in list(requirement, "args") {
             if !arg.is_object() && !arg.is_string() {
                 return Some(format!("shell[{index}].args[{position}]"));
             }
         }
     }
     None
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = (usize, &'v Value)> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten().enumerate()
 }

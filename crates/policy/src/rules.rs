@@ -1,13 +1,12 @@
 //! Permission rules: allow, deny, ask.
 //!
-//! A call comes down to subjects, one for each capability and resource, and each is decided by
-//! itself; the strictest decision counts. For one subject the most specific rule wins, whatever the
-//! order. A deny of the manifest is final: only the manifest itself can make exceptions from it.
+//! A call has subjects, one for each capability and resource, and each is decided by itself. The most
+//! specific rule wins, whatever the order. A deny of the manifest is final: only the manifest itself
+//! can make exceptions from it.
 
-mod command_pattern;
 mod pattern;
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::path::Path;
 
 use pattern::Pattern;
@@ -99,31 +98,6 @@ pub struct Decided {
     pub restricted: Option<String>,
 }
 
-/// What was decided about a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    /// The strictest of all.
-    pub action: Action,
-    /// The index in `decided` of the one that decided.
-    pub decisive: usize,
-    /// One for each subject; a command line has one for each of its commands.
-    pub decided: Vec<Decided>,
-}
-
-impl Verdict {
-    /// Whether any rule matched anything.
-    #[must_use]
-    pub fn is_matched(&self) -> bool {
-        self.decided.iter().any(|decided| decided.ruling.rule.is_some())
-    }
-
-    /// Whether rules that a user recorded allow all of it.
-    #[must_use]
-    pub fn is_allowed_by_user(&self) -> bool {
-        !self.decided.is_empty() && self.decided.iter().all(|decided| decided.ruling.user_allows)
-    }
-}
-
 /// Rules, compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Rules(Vec<Compiled>);
@@ -136,30 +110,17 @@ struct Compiled {
     source: Source,
 }
 
-/// A rule that matches, with all that decides between it and others.
-#[derive(Debug, Clone, Copy)]
+/// A rule that matches. The greatest one decides, by its fields in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    index: usize,
     specificity: Specificity,
     /// Of the permission: the tool is more specific than the capability, and that than `*`.
     named: u8,
-    action: Action,
+    is_deny: bool,
     source: Source,
-}
-
-impl Candidate {
-    /// The greater one wins.
-    fn compare(&self, other: &Self) -> Ordering {
-        let deny = |candidate: &Self| candidate.action == Action::Deny;
-        self.specificity
-            .cmp(&other.specificity)
-            .then(self.named.cmp(&other.named))
-            .then(deny(self).cmp(&deny(other)))
-            .then(self.source.cmp(&other.source))
-            .then(self.action.cmp(&other.action))
-            // Of two equal rules the first is named.
-            .then(other.index.cmp(&self.index))
-    }
+    action: Action,
+    /// Of two equal rules the first is named.
+    index: Reverse<usize>,
 }
 
 impl Rules {
@@ -183,64 +144,41 @@ impl Rules {
         compiled.collect::<Result<_, _>>().map(Self)
     }
 
-    /// How many there are.
+    /// Decides about a call of `tool`: one decision for each subject, and for each command of a
+    /// command line. A subject that no rule matches is asked about.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Decides about a call of `tool`. What no rule matches is asked about, and so is a call without
-    /// subjects: whether a tool without capabilities needs a rule is the caller's to say.
-    #[must_use]
-    pub fn evaluate(&self, tool: &str, subjects: &[Subject<'_>]) -> Verdict {
-        let mut decided = Vec::new();
-        for subject in subjects {
-            match subject.resource {
+    pub fn evaluate(&self, tool: &str, subjects: &[Subject<'_>]) -> Vec<Decided> {
+        let mut decisions = Vec::new();
+        for Subject { capability, resource } in subjects {
+            let mut decide = |thing| decisions.push(self.decide(tool, capability, thing));
+            match *resource {
                 Resource::Command(line, dialect) => {
                     let line = shell::parse_once(line, dialect);
-                    for command in &line.commands {
-                        decided.push(self.decide(
-                            tool,
-                            subject.capability,
-                            Thing::Command(command),
-                        ));
-                    }
+                    line.commands.iter().map(Thing::Command).for_each(&mut decide);
                     if line.commands.is_empty() {
-                        decided.push(self.decide(tool, subject.capability, Thing::Text("")));
+                        decide(Thing::Text(""));
                     }
                 }
-                Resource::Path(path) => {
-                    decided.push(self.decide(tool, subject.capability, Thing::Path(path)));
-                }
+                Resource::Path(path) => decide(Thing::Path(path)),
                 Resource::Host(text) => {
-                    let host = Host::parse(text);
-                    let thing = host.as_ref().map_or(Thing::Text(text), Thing::Host);
-                    decided.push(self.decide(tool, subject.capability, thing));
+                    decide(Host::parse(text).as_ref().map_or(Thing::Text(text), Thing::Host));
                 }
-                Resource::Text(text) => {
-                    decided.push(self.decide(tool, subject.capability, Thing::Text(text)));
-                }
+                Resource::Text(text) => decide(Thing::Text(text)),
             }
         }
-        let strictest = decided
-            .iter()
-            .enumerate()
-            .max_by_key(|(index, decided)| (decided.ruling.action, std::cmp::Reverse(*index)));
-        let (decisive, action) =
-            strictest.map_or((0, Action::Ask), |(index, decided)| (index, decided.ruling.action));
-        Verdict { action, decisive, decided }
+        decisions
     }
 
     /// Decides about one file: what a search asks about each file that it meets.
     #[must_use]
     pub fn about_path(&self, tool: &str, capability: &str, path: &Path) -> Ruling {
         self.rule_on(tool, capability, Thing::Path(path))
+    }
+
+    /// Whether a rule is about the tool by its name.
+    #[must_use]
+    pub fn mention(&self, tool: &str) -> bool {
+        self.0.iter().any(|rule| rule.permission == tool)
     }
 
     fn decide(&self, tool: &str, capability: &str, thing: Thing<'_>) -> Decided {
@@ -263,18 +201,16 @@ impl Rules {
             };
             let Some(specificity) = rule.pattern.matches(thing, rule.action) else { continue };
             let Compiled { action, source, .. } = *rule;
-            let candidate = Candidate { index, specificity, named, action, source };
+            let (is_deny, index) = (action == Action::Deny, Reverse(index));
+            let candidate = Candidate { specificity, named, is_deny, source, action, index };
             let best = if source == Source::Manifest { &mut manifest } else { &mut user };
-            if best.is_none_or(|best| best.compare(&candidate).is_lt()) {
-                *best = Some(candidate);
-            }
+            *best = (*best).max(Some(candidate));
         }
-        let denied = manifest.filter(|winner| winner.action == Action::Deny);
-        let either = manifest.into_iter().chain(user).max_by(Candidate::compare);
-        let winner = denied.or(either);
+        let denied = manifest.filter(|winner| winner.is_deny);
+        let winner = denied.or(manifest.max(user));
         Ruling {
             action: winner.map_or(Action::Ask, |winner| winner.action),
-            rule: winner.map(|winner| winner.index),
+            rule: winner.map(|winner| winner.index.0),
             is_final: denied.is_some(),
             user_allows: denied.is_none()
                 && user.is_some_and(|winner| winner.action == Action::Allow),

@@ -17,7 +17,6 @@ mod cursor;
 mod expansions;
 mod grammar;
 mod limits;
-mod recent;
 mod simple;
 mod suggest;
 mod syntax;
@@ -25,22 +24,22 @@ mod walk;
 mod words;
 mod wrappers;
 
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 pub use bash_only::{BashOnly, bash_only};
 pub use limits::LINE_LIMIT;
 use limits::{MAX_LINE_BYTES, MAX_LINE_DEPTH, MAX_LINES, Steps, TOO_DEEP};
-pub use recent::parse_once;
 pub use suggest::suggest;
 pub use syntax::Dialect;
 use syntax::Script;
 use walk::Collected;
-pub use words::quote;
-use wrappers::Inside;
+use wrappers::NestedLine;
 
 use crate::error::quoted;
 
-/// What stands in front of a command and is none.
+/// Words that can precede the name of a command.
 const KEYWORDS: [&str; 12] =
     ["if", "then", "elif", "else", "while", "until", "do", "!", "time", "coproc", "function", "in"];
 
@@ -79,39 +78,60 @@ pub struct CommandLine {
     pub unparseable: Option<String>,
 }
 
-/// Takes a command line apart, for a shell that may be bash or a plain one. Never fails: what cannot
-/// be parsed is one restricted command.
+/// Takes a command line apart, for a shell of this dialect, or for one that may be bash or a plain
+/// one. Never fails: what cannot be parsed is one restricted command.
 #[must_use]
-pub fn parse(line: &str) -> CommandLine {
-    Found::default().all(line)
+pub fn parse(line: &str, dialect: Option<Dialect>) -> CommandLine {
+    Analysis { dialect, ..Analysis::default() }.all(line)
 }
 
-/// The same for a shell of which it is known how it reads.
+/// How many lines each thread caches: calls run in parallel.
+const MAX_RECENT: usize = 4;
+
+/// A line that was parsed, for a dialect.
+type Recent = (String, Option<Dialect>, Rc<CommandLine>);
+
+thread_local! {
+    static RECENT: RefCell<Vec<Recent>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As [`parse`], and caches the last lines: one call asks several times what its line would run, for
+/// its capabilities, its rules, its watchdog and its prompt.
 #[must_use]
-pub fn parse_as(line: &str, dialect: Dialect) -> CommandLine {
-    Found { dialect: Some(dialect), ..Found::default() }.all(line)
+pub fn parse_once(line: &str, dialect: Option<Dialect>) -> Rc<CommandLine> {
+    RECENT.with_borrow_mut(|recent| {
+        if let Some((.., parsed)) = recent.iter().find(|(of, by, _)| *by == dialect && of == line) {
+            return Rc::clone(parsed);
+        }
+        let parsed = Rc::new(parse(line, dialect));
+        if recent.len() >= MAX_RECENT {
+            recent.remove(0);
+        }
+        recent.push((line.to_owned(), dialect, Rc::clone(&parsed)));
+        parsed
+    })
 }
 
 fn is_comment(line: &str) -> bool {
     line.lines().all(|line| line.trim_start().is_empty() || line.trim_start().starts_with('#'))
 }
 
-/// What has been found so far.
+/// What a line comes to, as far as it has been read.
 #[derive(Debug, Default)]
-struct Found {
+struct Analysis {
     /// The shell that reads the line, if it is known.
     dialect: Option<Dialect>,
     commands: Collected,
     unparseable: Option<String>,
     /// Lines looked into, the one at hand and those inside it.
-    lines: HashSet<Inside>,
+    lines: HashSet<NestedLine>,
     line_bytes: usize,
     steps: Steps,
 }
 
-impl Found {
+impl Analysis {
     fn all(mut self, line: &str) -> CommandLine {
-        self.inside(Inside::Here(line.to_owned()), 0);
+        self.inside(NestedLine::SameShell(line.to_owned()), 0);
         if self.commands.is_empty() && !line.trim().is_empty() && !is_comment(line) {
             // `>file` and the like are commands too; this is none of those.
             self.whole(line, "is no command");
@@ -126,13 +146,13 @@ impl Found {
     }
 
     /// A line, at the top or inside a command.
-    fn inside(&mut self, inside: Inside, depth: usize) {
+    fn inside(&mut self, inside: NestedLine, depth: usize) {
         if self.commands.is_full || self.lines.contains(&inside) {
             return;
         }
         let text = inside.text().to_owned();
-        let dialect = if matches!(inside, Inside::Elsewhere(_)) { None } else { self.dialect };
-        let expands = matches!(inside, Inside::Expanded(_));
+        let dialect = if matches!(inside, NestedLine::OtherShell(_)) { None } else { self.dialect };
+        let expands = matches!(inside, NestedLine::Expanded(_));
         self.line_bytes += text.len();
         self.lines.insert(inside);
         let is_much = depth > 0 && self.line_bytes > MAX_LINE_BYTES;
@@ -163,12 +183,12 @@ impl Found {
     fn collect(&mut self, scripts: &[Option<Script<'_>>], depth: usize) {
         let mut lines = Vec::new();
         for script in scripts.iter().flatten() {
-            let besides = walk::collect(script, &mut self.commands);
-            for (text, reason) in besides.unclear {
+            let nested = walk::collect(script, &mut self.commands);
+            for (text, reason) in nested.unclear {
                 self.whole(&text, &reason);
             }
-            lines.extend(script.lines.iter().map(|line| Inside::Here(line.clone().into_owned())));
-            lines.extend(besides.lines);
+            lines.extend(script.lines.iter().map(|line| NestedLine::SameShell(line.to_string())));
+            lines.extend(nested.lines);
         }
         for line in lines {
             self.inside(line, depth + 1);
@@ -206,7 +226,7 @@ impl Found {
     }
 }
 
-/// What no line may hold.
+/// Refuses lines that are too long, and characters that shells treat differently.
 fn check(line: &str) -> Result<(), String> {
     if line.len() > LINE_LIMIT {
         return Err(format!("it is longer than {LINE_LIMIT} bytes"));

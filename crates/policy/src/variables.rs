@@ -1,6 +1,7 @@
 //! Variables, and how a pattern's text comes down to patterns without variables and braces.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Problem, quoted};
@@ -16,7 +17,9 @@ pub struct Variables {
     pub user_data: Vec<PathBuf>,
 }
 
-/// The system follows as many links.
+/// The names of the variables.
+pub(crate) const NAMES: [&str; 3] = ["workspace", "ad-hoc", "user-data"];
+/// Linux follows this many links.
 const MAX_LINKS: usize = 40;
 /// The most patterns that the braces of one may expand to.
 const MAX_PATTERNS: usize = 1024;
@@ -79,10 +82,10 @@ impl Variables {
 /// Follows links in that part of a path which exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
-        if let Ok(found) = std::fs::canonicalize(ancestor) {
+        if let Ok(resolved) = std::fs::canonicalize(ancestor) {
             return match path.strip_prefix(ancestor) {
-                Ok(rest) if !rest.as_os_str().is_empty() => found.join(rest),
-                _ => found,
+                Ok(rest) if !rest.as_os_str().is_empty() => resolved.join(rest),
+                _ => resolved,
             };
         }
     }
@@ -104,10 +107,9 @@ pub(crate) enum Base<'v> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Anchored<'v> {
     pub(crate) base: Base<'v>,
-    /// What is left, without a slash in front, and without braces: one text for each alternative.
+    /// What is left, without a slash in front, and without braces: one text for each alternative. A
+    /// variable alone stands for everything below its directories.
     pub(crate) rest: Vec<String>,
-    /// Nothing was left: the pattern is a variable and nothing else.
-    pub(crate) is_variable_alone: bool,
 }
 
 /// Takes a path pattern apart. Unknown variables are errors here and not when a call is made.
@@ -139,11 +141,12 @@ pub(crate) fn anchor<'v>(text: &str, variables: &'v Variables) -> Result<Anchore
         None => (Base::Workspace, text),
     };
     let is_variable_alone = rest.trim_matches('/').is_empty() && base != Base::Absolute;
-    let mut patterns = Vec::new();
-    for alternative in alternatives(rest)? {
-        patterns.push(clean(&alternative)?);
-    }
-    Ok(Anchored { base, rest: patterns, is_variable_alone })
+    let rest = if is_variable_alone {
+        vec!["**".to_owned()]
+    } else {
+        alternatives(rest)?.iter().map(|pattern| clean(pattern)).collect::<Result<_, _>>()?
+    };
+    Ok(Anchored { base, rest })
 }
 
 fn unknown(name: &str) -> Problem {
@@ -154,7 +157,7 @@ fn unknown(name: &str) -> Problem {
 }
 
 /// `{name}` at the beginning, and what follows it.
-fn leading_variable(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn leading_variable(text: &str) -> Option<(&str, &str)> {
     let (inside, rest) = text.strip_prefix('{')?.split_once('}')?;
     is_name(inside).then_some((inside, rest))
 }
@@ -189,92 +192,74 @@ pub(crate) fn alternatives(pattern: &str) -> Result<Vec<String>, Problem> {
             let message = format!("the braces come to more than {MAX_PATTERNS} patterns");
             return Err(Problem::new(message));
         }
-        let Some(at) = find_unescaped(&rest, '{') else {
+        let Some(at) = opening_brace(&rest) else {
             done.push(before + &rest);
             continue;
         };
-        let (front, behind) = rest.split_at(at);
-        let Some(end) = closing(behind) else {
+        let Some((inside, after)) = split_choices(&rest[at + 1..]) else {
             return Err(Problem::new("a `{` is not closed; write `\\{` for the character itself"));
         };
-        let inside = &behind[1..end];
-        let after = &behind[end + 1..];
+        let choices = match inside.as_slice() {
+            [only] => sequence(only)?,
+            several => several.iter().map(|choice| (*choice).to_owned()).collect(),
+        };
         // The last is pushed first, so that the order stays.
-        for choice in choices(inside)?.into_iter().rev() {
-            open.push((format!("{before}{front}"), format!("{choice}{after}")));
+        for choice in choices.into_iter().rev() {
+            open.push((format!("{before}{}", &rest[..at]), choice + after));
         }
     }
     Ok(done)
 }
 
-fn find_unescaped(text: &str, wanted: char) -> Option<usize> {
+/// Where the first brace opens.
+fn opening_brace(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, c)| {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' {
-            escaped = true;
-        } else if c == wanted {
+        if c == '{' && !escaped {
             return Some(at);
         }
+        escaped = c == '\\' && !escaped;
         None
     })
 }
 
-/// Where the brace at the beginning of `text` closes.
-fn closing(text: &str) -> Option<usize> {
+/// What stands between two braces, split at its commas, and what follows; `text` begins behind the
+/// first brace.
+fn split_choices(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (mut choices, mut start) = (Vec::new(), 0);
     let (mut depth, mut escaped) = (0usize, false);
     for (at, c) in text.char_indices() {
         match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
+            _ if escaped => {}
             '{' => depth += 1,
-            '}' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at);
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                choices.push(&text[start..at]);
+                start = at + 1;
+                if c == '}' {
+                    return Some((choices, &text[start..]));
                 }
             }
             _ => {}
         }
+        escaped = c == '\\' && !escaped;
     }
     None
 }
 
-/// What stands between two braces, apart. Text without a comma and without `..` is no alternation.
-fn choices(inside: &str) -> Result<Vec<String>, Problem> {
-    let mut parts = vec![String::new()];
-    let (mut depth, mut escaped) = (0usize, false);
-    for c in inside.chars() {
-        match c {
-            ',' if depth == 0 && !escaped => {
-                parts.push(String::new());
-                continue;
-            }
-            '{' if !escaped => depth += 1,
-            '}' if !escaped => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        escaped = c == '\\' && !escaped;
-        if let Some(last) = parts.last_mut() {
-            last.push(c);
-        }
-    }
-    if parts.len() > 1 {
-        return Ok(parts);
-    }
+/// What stands for several texts without a comma: `1..3`, `a..c`.
+fn sequence(inside: &str) -> Result<Vec<String>, Problem> {
     if let Some((from, to)) = inside.split_once("..") {
         return range(from, to).ok_or_else(|| {
             let message = format!("{} is no range of numbers or letters", quoted(inside));
             Problem::new(message)
         });
     }
+    if NAMES.contains(&inside) {
+        let message = format!("`{{{inside}}}` can only stand at the beginning of a pattern");
+        return Err(Problem::new(message));
+    }
     if is_name(inside) {
-        let known = matches!(inside, "workspace" | "ad-hoc" | "user-data");
-        if known {
-            let message = format!("`{{{inside}}}` can only stand at the beginning of a pattern");
-            return Err(Problem::new(message));
-        }
         return Err(unknown(inside));
     }
     let message = format!(
@@ -285,24 +270,23 @@ fn choices(inside: &str) -> Result<Vec<String>, Problem> {
 
 fn range(from: &str, to: &str) -> Option<Vec<String>> {
     if let (Ok(from), Ok(to)) = (from.parse::<i32>(), to.parse::<i32>()) {
-        let count = i64::from(to).abs_diff(i64::from(from));
-        if count >= MAX_PATTERNS as u64 {
-            return None;
-        }
-        return Some(if from <= to {
-            (from..=to).map(|n| n.to_string()).collect()
-        } else {
-            (to..=from).rev().map(|n| n.to_string()).collect()
-        });
+        return ((from.abs_diff(to) as usize) < MAX_PATTERNS).then(|| values(from, to));
     }
-    let letter = |text: &str| {
-        let mut letters = text.chars();
-        letters.next().filter(|c| c.is_ascii_alphabetic() && letters.next().is_none())
+    let letter = |text: &str| match text.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Some(char::from(*letter)),
+        _ => None,
     };
-    let (from, to) = (letter(from)?, letter(to)?);
-    Some(if from <= to {
-        (from..=to).map(String::from).collect()
+    Some(values(letter(from)?, letter(to)?))
+}
+
+/// All values from one to the other, upwards or downwards.
+fn values<T: PartialOrd + ToString>(from: T, to: T) -> Vec<String>
+where
+    RangeInclusive<T>: DoubleEndedIterator<Item = T>,
+{
+    if from <= to {
+        (from..=to).map(|value| value.to_string()).collect()
     } else {
-        (to..=from).rev().map(String::from).collect()
-    })
+        (to..=from).rev().map(|value| value.to_string()).collect()
+    }
 }

@@ -5,12 +5,13 @@
 pub(crate) enum Part {
     /// Any number of any characters.
     Any,
-    /// One character.
     One,
-    /// This one.
     Exactly(char),
     /// One of these, or one that is not among them.
-    Class { negated: bool, ranges: Vec<(char, char)> },
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 impl Part {
@@ -18,49 +19,62 @@ impl Part {
         matches!(self, Self::Exactly(_))
     }
 
-    fn takes(&self, given: Option<char>) -> bool {
+    fn takes(&self, character: Option<char>) -> bool {
         match self {
             Self::Any | Self::One => true,
-            Self::Exactly(character) => given == Some(*character),
+            Self::Exactly(own) => character == Some(*own),
             Self::Class { negated, ranges } => {
                 let is_in = |c: char| ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
-                given.is_some_and(is_in) != *negated
+                character.is_some_and(is_in) != *negated
             }
         }
     }
 }
 
 /// Whether the whole text matches. `None` stands for a byte that is part of no character.
+pub(crate) fn matches_text(
+    parts: &[Part],
+    text: impl Iterator<Item = Option<char>> + Clone,
+) -> bool {
+    matches(parts, text, |part| *part == Part::Any, Part::takes)
+}
+
+/// Whether all `items` match: the characters of a text, or the names of a path.
 ///
-/// Goes back to the last `*` only, which takes no more than the product of both lengths.
-pub(crate) fn matches(parts: &[Part], text: impl Iterator<Item = Option<char>> + Clone) -> bool {
-    let (mut at, mut rest) = (0, text);
-    let mut star = None;
+/// Goes back to the last wildcard only, which takes no more steps than the product of both lengths.
+pub(crate) fn matches<P, T: Copy>(
+    parts: &[P],
+    items: impl Iterator<Item = T> + Clone,
+    is_any: impl Fn(&P) -> bool,
+    takes: impl Fn(&P, T) -> bool,
+) -> bool {
+    let (mut at, mut rest) = (0, items);
+    let mut retry = None;
     loop {
-        match parts.get(at) {
-            Some(Part::Any) => {
-                star = Some((at, rest.clone()));
+        let part = parts.get(at);
+        if part.is_some_and(&is_any) {
+            at += 1;
+            if at == parts.len() {
+                return true;
+            }
+            retry = Some((at, rest.clone()));
+            continue;
+        }
+        let mut ahead = rest.clone();
+        match (part, ahead.next()) {
+            (None, None) => return true,
+            (Some(part), Some(item)) if takes(part, item) => {
+                rest = ahead;
                 at += 1;
                 continue;
             }
-            part => {
-                let mut ahead = rest.clone();
-                match (part, ahead.next()) {
-                    (None, None) => return true,
-                    (Some(part), Some(next)) if part.takes(next) => {
-                        rest = ahead;
-                        at += 1;
-                        continue;
-                    }
-                    _ => {}
-                }
-            }
+            _ => {}
         }
-        let Some((before, from)) = &mut star else { return false };
+        let Some((after, from)) = &mut retry else { return false };
         if from.next().is_none() {
             return false;
         }
-        at = *before + 1;
+        at = *after;
         rest = from.clone();
     }
 }

@@ -25,7 +25,7 @@ fn rules() -> Rules {
 
 fn is_allowed(rules: &Rules, line: &str, dialect: Option<Dialect>) -> bool {
     let subject = Subject { capability: "shell.run", resource: Resource::Command(line, dialect) };
-    rules.evaluate("bash", &[subject]).action == Action::Allow
+    rules.evaluate("bash", &[subject]).iter().all(|one| one.ruling.action == Action::Allow)
 }
 
 #[test]

@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use shell_scene::Scene;
-use toolwright_policy::shell::{CommandLine, Dialect, parse, parse_as};
+use toolwright_policy::shell::{CommandLine, Dialect, parse};
 
 const PROGRAMS: [&str; 3] = ["aa", "bb", "evil"];
 
 /// Calls that a line makes although it says that it makes only others.
 fn undisclosed_by(scene: &Scene, line: &str) -> Vec<Vec<String>> {
     let calls = scene.shells.iter().flat_map(|shell| scene.calls(shell, line)).collect();
-    undisclosed(&parse(line), &calls)
+    undisclosed(&parse(line, None), &calls)
 }
 
 fn undisclosed(parsed: &CommandLine, calls: &HashSet<Vec<String>>) -> Vec<Vec<String>> {
@@ -47,7 +47,7 @@ fn unnamed(parsed: &CommandLine, calls: &HashSet<Vec<String>>) -> Vec<String> {
 }
 
 #[test]
-fn r40_nothing_runs_undisclosed() {
+fn nothing_runs_undisclosed() {
     let scene = Scene::new("real-shells-known", &PROGRAMS);
     for line in [
         "aa <&-evil",
@@ -177,7 +177,7 @@ fn cases() -> u32 {
 }
 
 #[test]
-fn r40_no_line_runs_what_it_does_not_say() {
+fn no_line_runs_what_it_does_not_say() {
     let scene = Scene::new("real-shells-random", &PROGRAMS);
     let config =
         ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
@@ -212,12 +212,12 @@ fn nested_lines() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn r40_no_shell_runs_what_its_dialect_does_not_say() {
+fn no_shell_runs_what_its_dialect_does_not_say() {
     let scene = Scene::new("real-shells-dialects", &PROGRAMS);
     let config =
         ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases() / 4) };
     proptest!(config, |(line in prop_oneof![lines(), nested_lines()])| {
-        let parsed = parse(&line);
+        let parsed = parse(&line, None);
         for shell in &scene.shells {
             let calls = scene.calls(shell, &line);
             let said = (shell.display(), &line);
@@ -232,7 +232,7 @@ fn r40_no_shell_runs_what_its_dialect_does_not_say() {
                 Some("/bin/dash") => Dialect::Posix,
                 _ => continue,
             };
-            let parsed = parse_as(&line, dialect);
+            let parsed = parse(&line, Some(dialect));
             prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", said);
         }
     });

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use crate::Identity;
 use crate::identity::is_running;
@@ -18,25 +19,51 @@ pub struct ShortId {
     pub start: u64,
 }
 
+static CURRENT: OnceLock<ShortId> = OnceLock::new();
+
 impl ShortId {
     /// This process.
     #[must_use]
     pub fn current() -> Self {
-        static CURRENT: OnceLock<ShortId> = OnceLock::new();
         *CURRENT.get_or_init(|| {
             let current = Identity::current();
             Self { realm: realm(&current), pid: current.pid, start: current.start }
         })
     }
 
+    /// Has this process named by its boot from now on, for one that lives in a pid namespace of its own
+    /// and leaves files that processes outside have to judge. They do it by a lock that this process
+    /// holds: see [`ShortId::is_judged_by_locks`]. Without effect once [`ShortId::current`] was called,
+    /// and where the boot is unknown.
+    pub fn use_locks() {
+        let Some(realm) = realm_of_locks() else { return };
+        CURRENT.get_or_init(|| {
+            let current = Identity::current();
+            // Two namespaces may have processes of the same pid that began at the same moment.
+            let mut hasher = DefaultHasher::new();
+            (&current.namespace, current.start, SystemTime::now()).hash(&mut hasher);
+            Self { realm, pid: current.pid, start: hasher.finish() }
+        });
+    }
+
+    /// Whether a lock that the process holds tells that it runs, and not its pid. The process is of the
+    /// boot of this one, so both see the same locks.
+    #[must_use]
+    pub fn is_judged_by_locks(&self) -> bool {
+        realm_of_locks() == Some(self.realm)
+    }
+
     /// Whether the process still runs; `None` where that cannot be known from here.
     #[must_use]
     pub fn is_running(&self) -> Option<bool> {
         let current = Self::current();
-        if self.realm != current.realm {
+        if *self == current {
+            return Some(true);
+        }
+        if self.realm != current.realm || self.is_judged_by_locks() {
             return None;
         }
-        if *self == current { Some(true) } else { is_running(self.pid, self.start) }
+        is_running(self.pid, self.start)
     }
 
     /// Reads an id from the beginning of a name, up to the hyphen after it.
@@ -64,13 +91,24 @@ impl Display for ShortId {
     }
 }
 
+/// The realm of all processes of this boot that are judged by locks.
+fn realm_of_locks() -> Option<u64> {
+    static REALM: OnceLock<Option<u64>> = OnceLock::new();
+    *REALM.get_or_init(|| {
+        let Identity { boot, .. } = Identity::current();
+        let mut hasher = DefaultHasher::new();
+        ("locks", &boot).hash(&mut hasher);
+        (!boot.is_empty()).then(|| hasher.finish())
+    })
+}
+
 fn realm(current: &Identity) -> u64 {
     let Identity { machine, boot, namespace, .. } = current;
     let mut hasher = DefaultHasher::new();
     if cfg!(target_os = "linux") && (boot.is_empty() || namespace.is_empty()) {
         // Another container could have the same hash, and its processes would look dead from here. This
         // process gets a realm of its own instead, so that others judge its files by their age alone.
-        (std::process::id(), std::time::SystemTime::now()).hash(&mut hasher);
+        (std::process::id(), SystemTime::now()).hash(&mut hasher);
     }
     // Without a boot id, the machine's name is the best there is.
     (boot, namespace, boot.is_empty().then_some(machine)).hash(&mut hasher);
@@ -91,6 +129,8 @@ mod tests {
         assert_eq!(later.is_running(), Some(false), "same pid, other start");
         let elsewhere = ShortId { realm: current.realm ^ 1, ..current };
         assert_eq!(elsewhere.is_running(), None, "another container cannot be judged from here");
+        let locking = ShortId { realm: realm_of_locks().unwrap_or_default(), ..current };
+        assert_eq!((locking.is_running(), current.is_judged_by_locks()), (None, false));
     }
 
     proptest! {

@@ -4,6 +4,8 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
 /// A flag in memory that a supervisor shares with one worker. A command cannot reach it: executing a
 /// program replaces the memory of the process.
 ///
@@ -14,20 +16,11 @@ pub(crate) struct Activity(NonNull<AtomicBool>);
 
 impl Activity {
     pub(crate) fn new() -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping, which nothing else refers to.
         let start = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                size_of::<AtomicBool>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
+            mmap_anonymous(ptr::null_mut(), size_of::<AtomicBool>(), access, MapFlags::SHARED)?
         };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
         NonNull::new(start.cast()).map(Self).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
@@ -49,6 +42,6 @@ impl Activity {
 impl Drop for Activity {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's own, and no reference to it outlives the value.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), size_of::<AtomicBool>()) };
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<AtomicBool>()) };
     }
 }

@@ -11,7 +11,6 @@ use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use crate::activity::Activity;
 use crate::limits;
 
-/// A worker, as its supervisor knows it.
 pub(crate) struct Child {
     pub(crate) pid: i32,
     /// Its control group, which is removed when the worker has ended.
@@ -19,7 +18,6 @@ pub(crate) struct Child {
     pub(crate) activity: Activity,
 }
 
-/// The workers of a supervisor.
 pub(crate) struct Children {
     workers: HashMap<i32, Child>,
     /// The control groups of workers that ended before the processes they had started.
@@ -72,7 +70,6 @@ impl Children {
         }
     }
 
-    /// Kills the workers.
     pub(crate) fn kill(&self) {
         for worker in self.workers.keys().filter_map(|worker| Pid::from_raw(*worker)) {
             let _ = kill_process(worker, Signal::KILL);

@@ -9,8 +9,10 @@ use crate::broker::Broker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
-use toolwright_sandbox::wire::{Inbox, Progress};
+use toolwright_sandbox::kept::Usage;
+use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, Reply, read_request_frame, send};
 
+use crate::observe::{InputFile, Observation, connect};
 use crate::signals::forget_signals;
 use crate::worker::Worker;
 
@@ -26,40 +28,78 @@ pub(crate) struct Command<'w> {
     kills: bool,
     /// How many others than the leader have been.
     killed: u32,
+    used: Usage,
     broker: Option<Broker>,
+    input: Option<InputFile>,
+    observation: Observation,
 }
 
-/// What ended the wait for a command.
+/// How a command ended of which nothing is left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    pub(crate) status: c_int,
+    /// How many of its other processes were killed.
+    pub(crate) killed: u32,
+    pub(crate) usage: Usage,
+    /// Whether the worker still looked at it.
+    pub(crate) was_watched: bool,
+}
+
 pub(crate) enum Event {
     /// The leader has ended, and perhaps every other process of the command too.
-    Exited { status: c_int, is_all_gone: bool },
-    /// The host asks for the end of the command.
+    Exited {
+        status: c_int,
+        is_all_gone: bool,
+    },
     Kill,
-    /// The host is gone.
     HostGone,
 }
 
 impl<'w> Command<'w> {
-    /// That has been started as `leader`.
-    pub(crate) fn new(worker: &'w Worker, leader: Pid) -> Self {
+    pub(crate) fn new(worker: &'w Worker, leader: Pid, input: Option<InputFile>) -> Self {
         let channel = worker.brokered.as_ref().map(|brokered| &brokered.channel);
         let broker = channel.and_then(|channel| channel.take().unwrap_or_default());
-        Self { worker, leader, status: None, kills: false, killed: 0, broker }
+        Self {
+            worker,
+            leader,
+            status: None,
+            kills: false,
+            killed: 0,
+            used: Usage::default(),
+            broker,
+            input,
+            observation: Observation::default(),
+        }
     }
 
     /// Waits until the leader ends or the host sends a message, and collects orphans meanwhile.
     pub(crate) fn wait_for_event(&mut self, inbox: &mut Inbox) -> io::Result<Event> {
         loop {
             // It may have come in one piece with what started the command.
-            if inbox.take().map_err(io::Error::other)?.is_some() {
-                return Ok(Event::Kill);
+            while let Some(content) = inbox.take().map_err(io::Error::other)? {
+                match read_request_frame(&content).map_err(io::Error::other)? {
+                    HostMessage::Signal(signal) => self.signal(signal),
+                    HostMessage::Watch(watched) => {
+                        self.observation.watch(watched);
+                        self.worker
+                            .scheduling
+                            .attend(self.observation.interval(&self.worker.sockets).is_some());
+                        self.look(inbox)?;
+                    }
+                    HostMessage::Connect(port) => self.connect(port, inbox)?,
+                    HostMessage::Kill | HostMessage::Run(_) => return Ok(Event::Kill),
+                }
             }
             let mut fds = vec![
                 PollFd::new(&self.worker.children, PollFlags::IN),
                 PollFd::new(&*inbox, PollFlags::IN),
             ];
             fds.extend(self.broker.as_ref().map(|broker| PollFd::new(broker, PollFlags::IN)));
-            match poll(&mut fds, None) {
+            match poll(&mut fds, self.observation.interval(&self.worker.sockets).as_ref()) {
+                Ok(0) => {
+                    self.look(inbox)?;
+                    continue;
+                }
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -81,15 +121,8 @@ impl<'w> Command<'w> {
                     return Ok(Event::Exited { status, is_all_gone });
                 }
             }
-            if host {
-                match inbox.fill(false)? {
-                    Progress::Nothing => {}
-                    Progress::Closed => return Ok(Event::HostGone),
-                    // While a command runs, the host sends nothing but the request to kill it.
-                    Progress::More => {
-                        return Ok(inbox.wait()?.map_or(Event::HostGone, |_| Event::Kill));
-                    }
-                }
+            if host && inbox.fill(false)? == Progress::Closed {
+                return Ok(Event::HostGone);
             }
         }
     }
@@ -108,7 +141,7 @@ impl<'w> Command<'w> {
 
     /// Kills and collects the remaining processes. Returns how the leader ended, and how many
     /// others were killed.
-    pub(crate) fn end(mut self) -> (c_int, u32) {
+    pub(crate) fn end(mut self) -> Ending {
         let started = Instant::now();
         loop {
             // There is a child, so its group still has its number: killing it hits no stranger.
@@ -127,7 +160,33 @@ impl<'w> Command<'w> {
                 forget_signals(&self.worker.children);
             }
         }
-        (self.status.unwrap_or(libc::SIGKILL), self.killed)
+        self.ending(self.status.unwrap_or(libc::SIGKILL))
+    }
+
+    /// The end of a command that has no process left.
+    pub(crate) fn ending(&self, status: c_int) -> Ending {
+        let was_watched = self.observation.interval(&self.worker.sockets).is_some();
+        Ending { status, killed: self.killed, usage: self.used, was_watched }
+    }
+
+    fn look(&mut self, inbox: &Inbox) -> io::Result<()> {
+        let place = (&self.worker.sockets, self.worker.alone);
+        self.observation.look(self.leader, place, self.input, inbox)
+    }
+
+    fn connect(&self, port: u16, inbox: &Inbox) -> io::Result<()> {
+        let connected = connect(port, &self.worker.sockets, self.worker.alone);
+        let error = connected.as_ref().err().map(|error| error.raw_os_error());
+        let beside: Vec<_> = connected.iter().map(AsFd::as_fd).collect();
+        send(inbox, &Reply::Connected(error).frame(), &beside)
+    }
+
+    /// The group of a leader that was not collected still has its number.
+    fn signal(&self, signal: c_int) {
+        if self.status.is_none() {
+            // SAFETY: a system call on no memory.
+            unsafe { libc::kill(-self.leader.as_raw_pid(), signal) };
+        }
     }
 
     /// An error means that no process is left.
@@ -140,14 +199,26 @@ impl<'w> Command<'w> {
         }
     }
 
+    fn add_usage(&mut self, used: &libc::rusage) {
+        self.used.user_us += microseconds(used.ru_utime);
+        self.used.system_us += microseconds(used.ru_stime);
+        let peak = u64::try_from(used.ru_maxrss).unwrap_or(0) << 10;
+        self.used.peak_bytes = self.used.peak_bytes.max(peak);
+    }
+
     fn collect(&mut self, options: c_int) -> Collected {
         let mut status = 0;
-        // SAFETY: writes to a local.
-        let pid = unsafe { libc::waitpid(-1, &raw mut status, options | libc::__WALL) };
+        // SAFETY: zeros are a valid value, and the call writes to locals.
+        let (pid, used) = unsafe {
+            let mut used: libc::rusage = std::mem::zeroed();
+            let pid = libc::wait4(-1, &raw mut status, options | libc::__WALL, &raw mut used);
+            (pid, used)
+        };
         match pid {
             0 => Collected::NoneYet,
             -1 => Collected::NoChild,
             pid => {
+                self.add_usage(&used);
                 if pid == self.leader.as_raw_pid() && self.status.is_none() {
                     self.status = Some(status);
                 } else if self.kills && is_killed(status) {
@@ -157,6 +228,10 @@ impl<'w> Command<'w> {
             }
         }
     }
+}
+
+fn microseconds(time: libc::timeval) -> u64 {
+    u64::try_from(time.tv_sec * 1_000_000 + time.tv_usec).unwrap_or(0)
 }
 
 fn is_killed(status: c_int) -> bool {

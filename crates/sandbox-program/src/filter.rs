@@ -69,24 +69,21 @@ pub struct FilterPlan {
 /// A filter as the kernel takes it.
 pub type Program = Vec<sock_filter>;
 
-/// Why there is no filter.
+/// A mistake in the rules: a branch is longer than the 255 instructions it can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum FilterError {
-    /// A mistake in the rules: a branch is longer than the 255 instructions it can be.
-    #[error("the system call filter has become too long for its branches")]
-    BranchTooLong,
-}
+#[error("the system call filter has become too long for its branches")]
+pub struct FilterTooLong;
 
 /// The filter of a worker and the commands it runs.
 ///
 /// With [`Network::HostLoopback`] it leaves open what the worker needs to make connections for its
 /// commands; [`crate::broker::program`] closes it in the command's child, and without that the
 /// loopback of the host would be the whole network.
-pub fn worker_filter(plan: &FilterPlan) -> Result<Program, FilterError> {
+pub fn worker_filter(plan: &FilterPlan) -> Result<Program, FilterTooLong> {
     worker_filter_on(Architecture::OURS, *plan)
 }
 
-fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, FilterError> {
+fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, FilterTooLong> {
     let mut asm = Assembler::default();
     let mut rules = Rules::new(arch);
     for &(call, errno) in calls::REFUSED {
@@ -103,33 +100,37 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         }
     }
     if !plan.own_pids {
-        rules.add(calls::KILL, arguments::kill(&mut asm)?);
+        rules.add(calls::KILL, arguments::kill(&mut asm));
     }
-    let on_process = arguments::on_process(&mut asm, plan.own_pids)?;
-    rules.add(calls::PRLIMIT64, arguments::prlimit(&mut asm, on_process)?);
-    rules.add(calls::SETRLIMIT, arguments::setrlimit(&mut asm)?);
-    rules.add(calls::FCNTL, arguments::fcntl(&mut asm)?);
+    let on_process = arguments::on_process(&mut asm, plan.own_pids);
+    rules.add(calls::PRLIMIT64, arguments::prlimit(&mut asm, on_process));
+    rules.add(calls::SETRLIMIT, arguments::setrlimit(&mut asm));
+    rules.add(calls::FCNTL, arguments::fcntl(&mut asm));
     if plan.own_pids {
         for &call in calls::SCHEDULING {
             rules.add(call, on_process);
         }
     }
-    rules.add(calls::SETPRIORITY, arguments::setpriority(&mut asm, plan.own_pids)?);
-    rules.add(calls::IOPRIO_SET, arguments::ioprio_set(&mut asm, plan.own_pids)?);
+    for (call, user) in [
+        (calls::SETPRIORITY, arguments::PRIO_USER),
+        (calls::IOPRIO_SET, arguments::IOPRIO_WHO_USER),
+    ] {
+        rules.add(call, arguments::priority(&mut asm, user, plan.own_pids));
+    }
     if plan.files == Files::Confined {
         for &(call, argument) in calls::MODES {
-            rules.add(call, arguments::mode(&mut asm, argument)?);
+            rules.add(call, arguments::mode(&mut asm, argument));
         }
         for &(call, argument) in calls::OPENS {
-            rules.add(call, arguments::open(&mut asm, argument)?);
+            rules.add(call, arguments::open(&mut asm, argument));
         }
         rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
     }
-    rules.add(calls::IOCTL, arguments::ioctl(&mut asm)?);
-    rules.add(calls::CLONE, arguments::clone(&mut asm)?);
-    rules.add(calls::UNSHARE, arguments::unshare(&mut asm)?);
-    rules.add(calls::SOCKETPAIR, sockets::socketpair(&mut asm, plan)?);
-    rules.add(calls::SOCKET, sockets::socket(&mut asm, plan)?);
+    rules.add(calls::IOCTL, arguments::ioctl(&mut asm));
+    rules.add(calls::CLONE, arguments::clone(&mut asm));
+    rules.add(calls::UNSHARE, arguments::unshare(&mut asm));
+    rules.add(calls::SOCKETPAIR, sockets::socketpair(&mut asm, plan));
+    rules.add(calls::SOCKET, sockets::socket(&mut asm, plan));
     rules.finish(asm)
 }
 
@@ -137,19 +138,19 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
 /// report success, so that no process leaves the group it is killed with. Installed by the command's
 /// child after it has begun its group. It relies on [`worker_filter`] for other architectures, because it is
 /// installed for each command and every instruction costs.
-pub fn pin_filter() -> Result<Program, FilterError> {
+pub fn pin_filter() -> Result<Program, FilterTooLong> {
     pin_filter_on(Architecture::OURS)
 }
 
-fn pin_filter_on(arch: Architecture) -> Result<Program, FilterError> {
+fn pin_filter_on(arch: Architecture) -> Result<Program, FilterTooLong> {
     let mut asm = Assembler::default();
     // An error of number 0 is a result of 0.
     let (allow, nothing) = (asm.allow(), asm.refuse(0));
     let pinned: Vec<_> =
         [calls::SETSID, calls::SETPGID].into_iter().filter_map(|call| call.number(arch)).collect();
-    let number = asm.any_of(&pinned, nothing, allow)?;
+    let number = asm.any_of(&pinned, nothing, allow);
     asm.load(assembler::NUMBER, number);
-    Ok(asm.finish())
+    asm.finish()
 }
 
 /// Installs a filter in the calling thread, and in what it starts from now on. Needs
@@ -196,7 +197,7 @@ impl Rules {
     }
 
     /// Neighbours with the same answer become one range; then comes what every program begins with.
-    pub(crate) fn finish(mut self, mut asm: Assembler) -> Result<Program, FilterError> {
+    pub(crate) fn finish(mut self, mut asm: Assembler) -> Result<Program, FilterTooLong> {
         self.exceptions.sort_by_key(|exception| exception.first);
         self.exceptions.dedup_by(|next, range| {
             let joins = next.first == range.last + 1 && next.to == range.to;
@@ -206,14 +207,14 @@ impl Rules {
             joins
         });
         let allow = asm.allow();
-        let known = asm.search(&self.exceptions, 0, allow)?;
+        let known = asm.search(&self.exceptions, 0, allow);
         // The numbers of x32 have bit 30, so they are among the unknown ones.
         let unknown = asm.refuse(libc::ENOSYS);
-        let bounded = asm.branch(Test::AtLeast, calls::FIRST_UNKNOWN, unknown, known)?;
+        let bounded = asm.branch(Test::AtLeast, calls::FIRST_UNKNOWN, unknown, known);
         let number = asm.load(assembler::NUMBER, bounded);
         let kill = asm.kill();
-        let native = asm.branch(Test::Equal, self.arch.audit_number(), number, kill)?;
+        let native = asm.branch(Test::Equal, self.arch.audit_number(), number, kill);
         asm.load(assembler::ARCHITECTURE, native);
-        Ok(asm.finish())
+        asm.finish()
     }
 }

@@ -19,6 +19,11 @@
 //! * The process of the next command is made before the command is known (`prefork`): it has given up
 //!   its capabilities and entered Landlock and the filter, and has only to execute the program.
 //!
+//! # A second name
+//!
+//! Started as `apply_patch`, the program applies a patch and is nothing more: [`apply_patch`]. Commands
+//! find it under that name in a directory of their small `/dev`.
+//!
 //! # Layers
 //!
 //! | module | layer | who enters it |
@@ -46,10 +51,13 @@ mod activity;
 pub mod broker;
 mod children;
 mod command;
+mod errno;
 pub mod filter;
 pub mod limits;
 pub mod mounts;
 pub mod namespaces;
+mod observe;
+mod patch_command;
 mod prefork;
 pub mod rules;
 mod scheduling;
@@ -57,6 +65,8 @@ mod signals;
 mod start;
 mod supervisor;
 mod temporary;
+mod terminal;
 mod worker;
 
+pub use patch_command::apply_patch;
 pub use supervisor::supervise;

@@ -12,6 +12,7 @@ mod layout;
 mod placeholder;
 mod placement;
 mod proc;
+mod programs;
 mod protection;
 mod renewal;
 mod scratch;
@@ -26,6 +27,7 @@ use layout::Layout;
 use placeholder::Placeholder;
 use placement::Placement;
 pub use proc::{close_proc, worker_proc};
+use programs::Programs;
 use renewal::Renewal;
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -40,6 +42,7 @@ use toolwright_sandbox::plan::Plan;
 pub struct Tree {
     placeholders: Vec<Placeholder>,
     renewal: Option<Renewal>,
+    programs: Option<Programs>,
 }
 
 impl Tree {
@@ -47,6 +50,13 @@ impl Tree {
     #[must_use]
     pub fn is_visible(&self) -> bool {
         self.placeholders.iter().any(Placeholder::is_visible)
+    }
+
+    /// Puts our own programs in their place. Without them a command has no program of that name.
+    pub fn make_programs(&self) {
+        if let Some(programs) = &self.programs {
+            let _ = programs.fill();
+        }
     }
 
     /// Removes what stood for absent protected paths, unless another supervisor needs it or it is in
@@ -61,12 +71,8 @@ impl Tree {
 /// Builds the tree in the mount namespace of this process. After a failure that namespace is
 /// neither the host's nor the plan's, and the process must end.
 pub fn build(plan: &Plan) -> Result<Tree, MountError> {
-    // The modes given here are meant.
-    let mask = umask(Mode::empty());
     let mut tree = Tree::default();
-    let built = build_in_place(plan, &mut tree);
-    umask(mask);
-    if let Err(error) = built {
+    if let Err(error) = without_umask(|| build_in_place(plan, &mut tree)) {
         tree.remove_placeholders();
         return Err(error);
     }
@@ -92,13 +98,22 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    let scratch = placement.place(&layout, plan, &mut tree.placeholders)?;
+    let (scratch, programs) = placement.place(&layout, plan, &mut tree.placeholders)?;
+    tree.programs = programs;
     proc::mask()?;
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;
     // Without it, what loses its cover stays open until the next command.
     tree.renewal = Renewal::begin(layout, scratch).ok();
     Ok(())
+}
+
+/// What is made meanwhile has the modes that are given.
+fn without_umask<T>(make: impl FnOnce() -> T) -> T {
+    let mask = umask(Mode::empty());
+    let result = make();
+    umask(mask);
+    result
 }
 
 /// Mounts of this namespace stay in it, and those of the host stay out.

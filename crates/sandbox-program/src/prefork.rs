@@ -10,13 +10,19 @@ use std::{io, ptr};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, retry_on_intr};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use toolwright_sandbox::step::FailedStep;
-use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, read_request_frame};
+use toolwright_sandbox::wire::{
+    HostMessage, Inbox, Progress, Reply, Request, read_request_frame, send,
+};
 
 use crate::command::wait_for;
-use crate::start::{Start, confine, execute, last_errno};
+use crate::errno;
+use crate::observe::InputFile;
+use crate::start::{Start, confine, execute};
+use crate::terminal::Terminal;
 use crate::worker::Worker;
 
 /// Where the process runs until it executes the program.
@@ -26,33 +32,27 @@ const STACK: usize = 256 << 10;
 
 impl Stack {
     pub(crate) fn new() -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::STACK;
         // SAFETY: a new mapping that nothing else knows of.
-        let start = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                STACK,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(start)) }
+        Ok(Self(unsafe { mmap_anonymous(ptr::null_mut(), STACK, access, flags)? }))
     }
 }
 
-/// What has become of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForkOutcome {
-    /// The command, which runs.
-    Command(Pid),
+    Command {
+        leader: Pid,
+        /// Whether the host keeps it running.
+        is_kept: bool,
+        input: Option<InputFile>,
+    },
     /// Nothing: this failed.
     Failed(FailedStep, i32),
     /// There was no process for a command, and none was asked for. It may be tried again.
     Retry,
     /// No command was asked for within the time to wait.
     Idle,
-    /// The host is gone.
     HostGone,
     /// The tree no longer matches the plan.
     Stale,
@@ -76,12 +76,13 @@ struct Shared<'w> {
 enum Stage {
     /// It waits for a command, or the request was malformed.
     Waiting,
-    Executing,
-    /// It ends, because of this.
+    Executing {
+        is_kept: bool,
+        input: Option<InputFile>,
+    },
     Over(ForkOutcome),
 }
 
-/// Waits for a command to be asked for and starts it.
 pub(crate) fn wait_for_command(
     worker: &Worker,
     inbox: &mut Inbox,
@@ -116,13 +117,13 @@ pub(crate) fn wait_for_command(
     // SAFETY: a local. The process, which has written to it, has it no longer.
     let stage = unsafe { (&raw const shared.stage).read_volatile() };
     drop(expendable);
-    if stage == Stage::Executing {
-        return Ok(ForkOutcome::Command(pid));
+    if let Stage::Executing { is_kept, input } = stage {
+        return Ok(ForkOutcome::Command { leader: pid, is_kept, input });
     }
     let _ = waitpid(Some(pid), WaitOptions::empty());
     match stage {
         Stage::Over(outcome) => Ok(outcome),
-        Stage::Waiting | Stage::Executing => Err(io::ErrorKind::BrokenPipe.into()),
+        Stage::Waiting | Stage::Executing { .. } => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
 
@@ -138,8 +139,10 @@ fn make_process(shared: &mut Shared<'_>) -> Result<(Pid, OwnedFd), i32> {
         let top = shared.worker.stack.0.byte_add(STACK);
         libc::clone(in_process, top, flags, ptr::from_mut(shared).cast())
     };
-    let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten().ok_or_else(last_errno)?;
-    Ok((pid, executing))
+    match Pid::from_raw(pid.max(0)) {
+        Some(pid) => Ok((pid, executing)),
+        None => Err(errno::last().raw_os_error()),
+    }
 }
 
 /// Takes the request that cannot be met.
@@ -181,7 +184,7 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
             match read_request_frame(&shared.content).map_err(io::Error::other)? {
                 HostMessage::Run(frame) => break frame,
                 // It came too late for the command before this.
-                HostMessage::Kill => continue,
+                _ => continue,
             }
         }
         if !wait_for(shared.inbox.as_fd(), shared.idle_ms.into())? {
@@ -191,8 +194,10 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
             return Ok(ForkOutcome::HostGone);
         }
     };
-    let stdout = shared.inbox.take_descriptor();
-    let stderr = shared.inbox.take_descriptor().filter(|_| frame.request.stderr_apart);
+    let Request { stderr_apart, has_input, is_kept, terminal, .. } = frame.request;
+    let mut pipe = |is_there: bool| is_there.then(|| shared.inbox.take_descriptor()).flatten();
+    let (stdout, stderr) = (pipe(terminal.is_none()), pipe(stderr_apart));
+    let mut stdin = pipe(has_input);
     // Descriptors are not shared: their numbers mean something else to the worker.
     while shared.inbox.take_descriptor().is_some() {}
     if let Err((step, errno)) = confined {
@@ -203,6 +208,20 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
     if worker.is_stale()? {
         return Ok(ForkOutcome::Stale);
     }
+    let stdout = if let Some(size) = terminal {
+        let opened = Terminal::open(size);
+        let Terminal { host_end, own_end } = match opened {
+            Ok(terminal) => terminal,
+            Err(errno) => {
+                return Ok(ForkOutcome::Failed(FailedStep::Terminal, errno.raw_os_error()));
+            }
+        };
+        send(&*shared.inbox, &Reply::Terminal.frame(), &[host_end.as_fd()])?;
+        stdin = Some(own_end.try_clone()?);
+        Some(own_end)
+    } else {
+        stdout
+    };
     let Some(stdout) = stdout else {
         return Ok(ForkOutcome::Failed(FailedStep::Other, libc::EINVAL));
     };
@@ -229,13 +248,17 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
         program: frame.request.program.as_ptr().cast(),
         arguments: words.as_ptr(),
         variables: words[frame.arguments + 1..].as_ptr(),
+        stdin: stdin.as_ref().map(AsFd::as_fd),
+        has_terminal: terminal.is_some(),
         stdout: stdout.as_fd(),
         stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
         executed,
     };
+    let input = stdin.as_ref().filter(|_| is_kept);
+    let input = input.map(|file| InputFile::of(file.as_fd(), terminal.is_some())).transpose()?;
     // SAFETY: the pointer is to a field that only this process uses now. The worker reads it once
     // this process can no longer write to it.
-    unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing) };
+    unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing { is_kept, input }) };
     let (step, errno) = execute(worker, &start);
     Ok(ForkOutcome::Failed(step, errno))
 }

@@ -154,7 +154,7 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
         }
     }
     let flags = system::flags(abi);
-    let found = probe::restricted(fd.as_fd(), flags)?;
+    let trial = probe::restricted(fd.as_fd(), flags)?;
 
     let layer = |asked: bool, handled: u64, held: Option<bool>| match (asked, handled, held) {
         (false, ..) => Layer::Unused,
@@ -166,11 +166,11 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
         fd: Some(fd),
         flags,
         abi,
-        files: layer(confined, handled.files, found.confines_writes),
+        files: layer(confined, handled.files, trial.confines_writes),
         closed: closed(plan, ground, &read),
         protected: protected(plan, ground),
-        scope: layer(true, handled.scopes, found.confines_signals),
-        tcp: layer(no_tcp(plan, ground), handled.ports, found.refuses_tcp),
+        scope: layer(true, handled.scopes, trial.confines_signals),
+        tcp: layer(no_tcp(plan, ground), handled.ports, trial.refuses_tcp),
         left_out: read.left_out,
     })
 }
@@ -231,16 +231,16 @@ fn protected(plan: &Plan, ground: Ground<'_>) -> Layer {
 /// No link is followed. The plan has none, so a command has put it there, and would choose what is
 /// granted. A directory other than the granted one is refused too.
 fn grant_at(ruleset: &OwnedFd, path: &Path, rights: u64, plan: &Plan) -> io::Result<bool> {
-    let found = match open(path) {
-        Ok(found) => found,
+    let opened = match open(path) {
+        Ok(opened) => opened,
         Err(error) => return Ok(error == Errno::NOENT),
     };
-    if !plan.is_granted(path, &FileIdentity::of(&found)?) {
+    if !plan.is_granted(path, &FileIdentity::of(&opened)?) {
         return Ok(false);
     }
-    match system::grant(ruleset.as_fd(), &found, rights) {
+    match system::grant(ruleset.as_fd(), &opened, rights) {
         // Not a directory.
-        Err(Errno::INVAL) => system::grant(ruleset.as_fd(), &found, rights & system::OF_FILES)?,
+        Err(Errno::INVAL) => system::grant(ruleset.as_fd(), &opened, rights & system::OF_FILES)?,
         other => other?,
     }
     Ok(true)
@@ -256,10 +256,10 @@ fn open(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::NOFOLLOW;
     let start = openat(CWD, "/", flags, Mode::empty())?;
     // A link on the way is opened as itself, and contains nothing.
-    let found = path
+    let opened = path
         .components()
         .skip(1)
         .try_fold(start, |at, name| openat(at, name.as_os_str(), flags, Mode::empty()))?;
-    let kind = FileType::from_raw_mode(fstat(&found)?.st_mode);
-    if kind == FileType::Symlink { Err(Errno::LOOP) } else { Ok(found) }
+    let kind = FileType::from_raw_mode(fstat(&opened)?.st_mode);
+    if kind == FileType::Symlink { Err(Errno::LOOP) } else { Ok(opened) }
 }

@@ -15,6 +15,13 @@ impl Scheduling {
         Self(usual && set(libc::SCHED_BATCH).is_ok())
     }
 
+    /// Schedules the worker as commands are while it looks at one: what it finds has to be known at once.
+    pub(crate) fn attend(self, is_watching: bool) {
+        if self.0 {
+            let _ = set(if is_watching { libc::SCHED_OTHER } else { libc::SCHED_BATCH });
+        }
+    }
+
     /// Schedules the calling process, which becomes the command, as the host is.
     pub(crate) fn apply_in_child(self) -> io::Result<()> {
         if self.0 { set(libc::SCHED_OTHER) } else { Ok(()) }

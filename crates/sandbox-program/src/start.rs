@@ -6,19 +6,23 @@ use std::ffi::{c_char, c_int};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::{io, ptr};
 
-use crate::broker::install_in_child;
-use crate::filter;
+use rustix::io::Errno;
 use toolwright_sandbox::step::FailedStep;
 
+use crate::broker::install_in_child;
 use crate::worker::Worker;
+use crate::{errno, filter};
 
-/// The arguments of one start.
 pub(crate) struct Start<'a> {
     /// The directory below the root, which it does not lead out of.
     pub(crate) cwd: *const c_char,
     pub(crate) program: *const c_char,
     pub(crate) arguments: *const *const c_char,
     pub(crate) variables: *const *const c_char,
+    /// Without one, stdin is empty.
+    pub(crate) stdin: Option<BorrowedFd<'a>>,
+    /// Whether stdin is a terminal that is to be the command's.
+    pub(crate) has_terminal: bool,
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
     /// Is closed by the execution of the program, and not before.
@@ -29,7 +33,7 @@ type Failure = (FailedStep, i32);
 
 /// Confines the process as far as no knowledge of the command is needed.
 pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
-    let at = |step: FailedStep| move |error: io::Error| (step, errno_of(&error));
+    let at = |step: FailedStep| move |error: io::Error| (step, errno::of(&error).raw_os_error());
     // SAFETY: system calls on no memory but a literal.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -37,25 +41,17 @@ pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
         if rustix::process::getppid() != Some(worker.pid) {
             libc::_exit(127);
         }
-        // A group to be killed with, in the supervisor's session, which has no terminal. With a session of
-        // its own, each command would have as large a share of the processors as the host has.
-        libc::setpgid(0, 0);
         // The file is opened anew, because a command's settings for an open file would stay with
         // the worker's.
         let stdin = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if libc::dup2(stdin, 0) < 0 {
-            return Err((FailedStep::Other, last_errno()));
+            return Err((FailedStep::Other, errno::last().raw_os_error()));
         }
         libc::close(stdin);
     }
     worker.scheduling.apply_in_child().map_err(at(FailedStep::Other))?;
     worker.capabilities.apply_in_child().map_err(at(FailedStep::Capabilities))?;
-    worker.rules.restrict_self().map_err(at(FailedStep::Landlock))?;
-    if !worker.pin.is_empty() {
-        // Keeps the command in its process group, where nothing else holds it together.
-        filter::install(&worker.pin).map_err(at(FailedStep::Seccomp))?;
-    }
-    Ok(())
+    worker.rules.restrict_self().map_err(at(FailedStep::Landlock))
 }
 
 /// Comes back only if something failed.
@@ -63,40 +59,68 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
     // SAFETY: system calls on values that live until the program is executed.
     unsafe {
         if !enter(worker.root.as_raw_fd(), start.cwd) {
-            return (FailedStep::Directory, last_errno());
+            return (FailedStep::Directory, errno::last().raw_os_error());
         }
-        for (from, to) in [(start.stdout, 1), (start.stderr, 2)] {
-            if libc::dup2(from.as_raw_fd(), to) < 0 {
-                return (FailedStep::Other, last_errno());
+        let ends = [(start.stdin, 0), (Some(start.stdout), 1), (Some(start.stderr), 2)];
+        for (from, to) in ends {
+            if from.is_some_and(|from| libc::dup2(from.as_raw_fd(), to) < 0) {
+                return (FailedStep::Other, errno::last().raw_os_error());
             }
+        }
+        if let Err(failure) = begin_group(worker, start.has_terminal) {
+            return failure;
         }
         if let Some(brokered) = &worker.brokered
             && let Err(error) = install_in_child(&brokered.program, brokered.channel.child_end())
         {
-            return (FailedStep::Broker, errno_of(&error));
+            return (FailedStep::Broker, errno::of(&error).raw_os_error());
         }
         // Not sooner: nothing may be allocated from here on.
         if let Err(error) = worker.limits.apply_in_child() {
-            return (FailedStep::Limits, errno_of(&error));
+            return (FailedStep::Limits, errno::of(&error).raw_os_error());
         }
         // `execve` closes all of them too. Before Linux 5.9 that has to suffice.
         let kept = start.executed.as_raw_fd();
         for (first, last) in [(3, kept - 1), (kept + 1, c_int::MAX)] {
             if first <= last
                 && libc::syscall(libc::SYS_close_range, first, last, 0) != 0
-                && last_errno() != libc::ENOSYS
+                && errno::last() != Errno::NOSYS
             {
-                return (FailedStep::Other, last_errno());
+                return (FailedStep::Other, errno::last().raw_os_error());
             }
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::execve(start.program, start.arguments, start.variables);
-        let errno = last_errno();
+        let errno = errno::last().raw_os_error();
         let there = errno == libc::ENOENT && libc::access(start.program, libc::F_OK) == 0;
         (if there { FailedStep::Interpreter } else { FailedStep::Execute }, errno)
     }
+}
+
+/// Begins the process group that the command is killed with.
+///
+/// # Safety
+///
+/// A terminal must be open as stdin if the command has one.
+unsafe fn begin_group(worker: &Worker, has_terminal: bool) -> Result<(), Failure> {
+    // SAFETY: system calls on no memory.
+    unsafe {
+        if !has_terminal {
+            // In the supervisor's session, which has no terminal. With a session of its own, each command
+            // would have as large a share of the processors as the host has.
+            libc::setpgid(0, 0);
+        } else if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+            return Err((FailedStep::Terminal, errno::last().raw_os_error()));
+        }
+    }
+    if !worker.pin.is_empty() {
+        // Keeps the command in its process group, where nothing else holds it together.
+        filter::install(&worker.pin)
+            .map_err(|error| (FailedStep::Seccomp, errno::of(&error).raw_os_error()))?;
+    }
+    Ok(())
 }
 
 /// Makes `path` below `root` the working directory, one step at a time. The host has resolved
@@ -107,9 +131,9 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
 ///
 /// `path` must end with a NUL.
 unsafe fn enter(root: RawFd, mut path: *const c_char) -> bool {
-    const LONGEST: usize = 255;
+    const MAX_NAME_BYTES: usize = 255;
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    let mut step = [0; LONGEST + 1];
+    let mut step = [0; MAX_NAME_BYTES + 1];
     // SAFETY: the caller's promise; a step ends with the NUL that is left at the end of its buffer.
     unsafe {
         if libc::fchdir(root) != 0 {
@@ -118,7 +142,7 @@ unsafe fn enter(root: RawFd, mut path: *const c_char) -> bool {
         while *path != 0 {
             let mut length = 0;
             while *path != 0 && *path.cast::<u8>() != b'/' {
-                if length == LONGEST {
+                if length == MAX_NAME_BYTES {
                     *libc::__errno_location() = libc::ENAMETOOLONG;
                     return false;
                 }
@@ -138,13 +162,4 @@ unsafe fn enter(root: RawFd, mut path: *const c_char) -> bool {
         }
         true
     }
-}
-
-pub(crate) fn last_errno() -> i32 {
-    // SAFETY: the location belongs to this thread, or to the worker that sleeps.
-    unsafe { *libc::__errno_location() }
-}
-
-fn errno_of(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EINVAL)
 }

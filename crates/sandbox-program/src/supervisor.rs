@@ -11,7 +11,7 @@ use rustix::process::{Pid, getppid};
 use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
-use toolwright_sandbox::wire::{Inbox, Order, Progress, Reply, WORKER, read_order, send};
+use toolwright_sandbox::wire::{Inbox, Order, PROGRAMS, Progress, Reply, WORKER, read_order, send};
 
 use crate::activity::Activity;
 use crate::children::{Child, Children};
@@ -37,21 +37,16 @@ const SAVE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 const WORKER_GRACE: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// What stands around the workers.
 struct Environment {
     layers: Layers,
-    /// How long workers wait for their next command.
     idle_ms: u32,
-    /// Where workers get control groups.
     groups: limits::Groups,
-    /// The tree of files, if there is one of its own.
     tree: Option<mounts::Tree>,
     watch: Option<mounts::Watch>,
     /// The temporary directory where there is no such tree.
     temporary: Option<Temporary>,
     /// Since when a protected path is gone that was there.
     missing_since: Option<Instant>,
-    /// Why there can be no workers.
     failed: Option<Reply>,
 }
 
@@ -215,9 +210,10 @@ fn prepare(order: &Order, host: Option<Pid>) -> Environment {
         }
     }
     // Without it, commands have no temporary directory but the root.
-    let wanted = failed.is_none() && !layers.mount.holds();
-    let temporary =
-        (wanted && order.plan.files == Files::Confined).then(|| Temporary::make().ok()).flatten();
+    let needs_temporary = failed.is_none() && !layers.mount.holds();
+    let temporary = (needs_temporary && order.plan.files == Files::Confined)
+        .then(|| Temporary::make().ok())
+        .flatten();
     Environment { layers, idle_ms, groups, tree, watch, temporary, missing_since: None, failed }
 }
 
@@ -230,9 +226,17 @@ fn serve(
 ) -> io::Result<()> {
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
-            let Some(socket) = inbox.take_descriptor().filter(|_| message == WORKER) else {
+            let is_known = message == WORKER || message == PROGRAMS;
+            let Some(socket) = inbox.take_descriptor().filter(|_| is_known) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
+            if message == PROGRAMS {
+                if let Some(tree) = &environment.tree {
+                    tree.make_programs();
+                }
+                // Closing the socket is the answer.
+                continue;
+            }
             let is_stale = |watch: &mounts::Watch| watch.has_changed().unwrap_or(true);
             if let Some(failed) = &environment.failed {
                 let _ = send(&socket, &failed.frame(), &[]);

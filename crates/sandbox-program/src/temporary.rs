@@ -21,7 +21,6 @@ const SWEEP: Duration = Duration::from_millis(100);
 /// How often it is tried, should others remove it meanwhile.
 const TRIES: usize = 8;
 
-/// Removed when dropped.
 pub(crate) struct Temporary {
     pub(crate) path: PathBuf,
     _lock: File,
@@ -84,21 +83,18 @@ pub(crate) struct Variables {
     /// Values that are passed on as they are. Paths of the host below them do not exist for a
     /// command.
     private: &'static [&'static str],
-    /// The variable to add.
     added: Option<CString>,
 }
 
 const NAMES: [&[u8]; 3] = [b"TMPDIR=", b"TMP=", b"TEMP="];
 
 impl Variables {
-    /// For commands that can write below `writable`, and whose temporary directories are those of the
-    /// system, which are their own.
+    /// For commands whose tree of files has private directories where those of the system are.
     pub(crate) fn of_tree(writable: Vec<PathBuf>) -> Self {
         Self { writable, private: &["/tmp", "/var/tmp", "/dev/shm"], added: None }
     }
 
-    /// For commands that can write below `writable`, and have `directory` for their temporary files if
-    /// that is not where everybody looks.
+    /// For other commands, with `directory` for their temporary files.
     pub(crate) fn new(writable: Vec<PathBuf>, directory: Option<&Path>) -> Self {
         let added = directory
             .and_then(|path| CString::new([b"TMPDIR=", path.as_os_str().as_bytes()].concat()).ok());

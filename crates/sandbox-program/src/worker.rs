@@ -1,32 +1,30 @@
 //! A worker: one command at a time, in a process namespace of its own where there is one.
 
-use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use crate::filter::{self, FilterPlan};
-use crate::{broker, limits, mounts, namespaces, rules};
+use crate::{broker, errno, limits, mounts, namespaces, rules};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::layers::{Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Network};
 use toolwright_sandbox::step::FailedStep;
-use toolwright_sandbox::wire::{Inbox, Order, Reply, send};
+use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
 
 use crate::activity::Activity;
-use crate::command::{Command, Event};
+use crate::command::{Command, Ending, Event};
+use crate::observe::SocketList;
 use crate::prefork::{ForkOutcome, Stack, wait_for_command};
 use crate::scheduling::Scheduling;
 use crate::signals::child_signals;
 use crate::temporary::Variables;
 
-/// What keeps a worker from being one.
 type Failure = (FailedStep, io::Error);
 
 /// What all commands of a worker have in common.
 pub(crate) struct Worker {
     pub(crate) pid: Pid,
-    /// Set while a command runs.
     pub(crate) activity: Activity,
     /// Whether everything in this process namespace, but for the worker, is the command's.
     pub(crate) alone: bool,
@@ -37,29 +35,25 @@ pub(crate) struct Worker {
     pub(crate) rules: rules::Ruleset,
     pub(crate) limits: limits::Prepared,
     pub(crate) scheduling: Scheduling,
+    pub(crate) sockets: SocketList,
     pub(crate) capabilities: namespaces::RetainedCapabilities,
     pub(crate) pin: filter::Program,
     pub(crate) temporary: Variables,
     /// What makes connections to the host's loopback for a command, where the plan has that.
     pub(crate) brokered: Option<Brokered>,
-    /// Of the tree, where there is one of its own.
     watch: Option<mounts::Watch>,
 }
 
-/// The arguments of a new worker.
 pub(crate) struct WorkerSetup<'a> {
     pub(crate) order: &'a Order,
-    /// The control group to move to.
     pub(crate) group: &'a limits::Group,
     /// The tree of files, where there is one of its own.
     pub(crate) tree: Option<&'a mounts::Tree>,
     /// The temporary directory of commands, where the tree of files has none.
     pub(crate) temporary: Option<&'a Path>,
-    /// How long to wait for a command.
     pub(crate) idle_ms: u32,
 }
 
-/// Becomes a worker, and returns when it has to end.
 pub(crate) fn run_worker(
     setup: &WorkerSetup<'_>,
     activity: Activity,
@@ -78,7 +72,7 @@ pub(crate) fn run_worker(
             }
         }
         Err((step, error)) => {
-            let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
+            let errno = errno::of(&error).raw_os_error();
             let _ = send(&socket, &Reply::Failed(step, errno, error.to_string()).frame(), &[]);
         }
     }
@@ -140,6 +134,7 @@ impl Worker {
             .map_err(other)?;
         // Before the filter, which lets no process change the first one of a namespace.
         let scheduling = Scheduling::yielding();
+        let sockets = SocketList::open();
         let filter = filter::worker_filter(&FilterPlan {
             network: plan.network,
             files: plan.files,
@@ -150,14 +145,14 @@ impl Worker {
         .map_err(mistake)?;
         layers.seccomp = match filter::install(&filter) {
             Ok(()) => Layer::Holds,
-            Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+            Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
         let brokered = if plan.network == Network::HostLoopback {
             let program = broker::program().map_err(mistake)?;
             layers.broker = match broker::probe(&program) {
                 Ok(()) => Layer::Holds,
-                Err(error) => Layer::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+                Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
             };
             let channel = broker::Channel::new().map_err(at(FailedStep::Broker))?;
             Some(Brokered { channel, program })
@@ -190,6 +185,7 @@ impl Worker {
             rules,
             limits: prepared,
             scheduling,
+            sockets,
             capabilities,
             pin,
         })
@@ -206,11 +202,16 @@ impl Worker {
 
     /// Waits for one command and runs it. Returns `false` when the worker has to end.
     fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
-        let leader = match wait_for_command(self, inbox, idle_ms)? {
-            ForkOutcome::Command(leader) => leader,
+        let (leader, input) = match wait_for_command(self, inbox, idle_ms)? {
+            ForkOutcome::Command { leader, is_kept, input } => {
+                if is_kept {
+                    send(&*inbox, &Reply::Started.frame(), &[])?;
+                }
+                (leader, input)
+            }
             other => return self.report_no_command(inbox, other),
         };
-        let mut command = Command::new(self, leader);
+        let mut command = Command::new(self, leader, input);
         match command.wait_for_event(inbox)? {
             Event::Kill => {}
             Event::HostGone => {
@@ -218,25 +219,29 @@ impl Worker {
                 return Ok(false);
             }
             Event::Exited { status, is_all_gone: true } => {
-                return self.report_end(inbox, status, 0);
+                return self.report_end(inbox, command.ending(status));
             }
             Event::Exited { status, is_all_gone: false } => {
                 send(&*inbox, &Reply::Ended(status).frame(), &[])?;
                 // The host reads what late writers write, and then asks for the end.
-                if inbox.wait()?.is_none() {
+                if !wait_for_kill(inbox)? {
                     command.end();
                     return Ok(false);
                 }
             }
         }
-        let (status, killed) = command.end();
-        self.report_end(inbox, status, killed)
+        let ending = command.end();
+        self.report_end(inbox, ending)
     }
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
-    fn report_end(&self, inbox: &Inbox, status: c_int, killed: u32) -> io::Result<bool> {
+    fn report_end(&self, inbox: &Inbox, ending: Ending) -> io::Result<bool> {
+        let Ending { status, killed, usage, was_watched } = ending;
+        if was_watched {
+            self.scheduling.attend(false);
+        }
         self.activity.set(false);
-        send(inbox, &Reply::Done(status, killed).frame(), &[])?;
+        send(inbox, &Reply::Done(status, killed, usage).frame(), &[])?;
         Ok(true)
     }
 
@@ -251,14 +256,24 @@ impl Worker {
             ForkOutcome::Stale => (Reply::Stale, false),
             ForkOutcome::Idle => (Reply::Goodbye, false),
             ForkOutcome::Retry => return Ok(true),
-            ForkOutcome::HostGone | ForkOutcome::Command(_) => return Ok(false),
+            ForkOutcome::HostGone | ForkOutcome::Command { .. } => return Ok(false),
         };
         send(inbox, &reply.frame(), &[])?;
         Ok(continues)
     }
 }
 
-fn mistake(error: filter::FilterError) -> Failure {
+/// Waits until the host asks for the end. `false`: it is gone.
+fn wait_for_kill(inbox: &mut Inbox) -> io::Result<bool> {
+    while let Some(content) = inbox.wait()? {
+        if let HostMessage::Kill = read_request_frame(&content).map_err(io::Error::other)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn mistake(error: filter::FilterTooLong) -> Failure {
     (FailedStep::Seccomp, io::Error::other(error))
 }
 

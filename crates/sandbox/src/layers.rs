@@ -68,34 +68,15 @@ impl Layers {
         WITHOUT_MOUNTS.store(!self.mount.holds() && self.landlock.holds(), Ordering::Relaxed);
     }
 
-    /// All layers, in one fixed order.
-    #[must_use]
-    pub fn each(mut self) -> [Layer; 12] {
-        self.each_mut().map(|layer| *layer)
-    }
-
-    pub(crate) fn each_mut(&mut self) -> [&mut Layer; 12] {
-        [
-            &mut self.user,
-            &mut self.mount,
-            &mut self.pid,
-            &mut self.ipc,
-            &mut self.net,
-            &mut self.loopback,
-            &mut self.seccomp,
-            &mut self.landlock,
-            &mut self.scope,
-            &mut self.closed,
-            &mut self.protected,
-            &mut self.broker,
-        ]
-    }
-
     /// The error number of a layer that was refused only for want of a resource. Such a layer may
     /// hold the next time.
     #[must_use]
     pub fn shortage(self) -> Option<i32> {
-        self.each().into_iter().find_map(|layer| match layer {
+        let Self { user, mount, pid, ipc, net, loopback, .. } = self;
+        let Self { seccomp, landlock, scope, closed, protected, broker, .. } = self;
+        let spaces = [user, mount, pid, ipc, net, loopback];
+        let others = [seccomp, landlock, scope, closed, protected, broker];
+        spaces.into_iter().chain(others).find_map(|layer| match layer {
             Layer::Refused(errno) if is_shortage(errno) => Some(errno),
             _ => None,
         })

@@ -28,7 +28,7 @@
 //!     variables: &[],
 //!     sessions: None,
 //!     path: None,
-//! })?;
+//! });
 //! assert!(plan.protected.contains(&root.join(".git/config")));
 //! assert_eq!(plan.writable, [root]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -72,6 +72,7 @@
 //! * Nothing bounds how much of the disk or of the network a command uses.
 //! * A fault of the kernel is a way out.
 
+pub mod kept;
 pub mod layers;
 pub mod plan;
 pub mod policy;

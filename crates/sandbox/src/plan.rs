@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 
 pub use toolwright_fs::FileIdentity;
 
+/// The directory of our own programs, which only commands with a tree of their own have.
+pub const PROGRAMS: &str = "/dev/toolwright";
+/// The one that is in it: it applies patches.
+pub const APPLY_PATCH: &str = "apply_patch";
+
 /// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
 /// the private temporary directory, shared memory and message queues.
 ///
 /// All paths are absolute, without `.`, `..`, doubled slashes or a slash at the end, and without
 /// symbolic links at the time the plan was made.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub struct Plan {
     /// The directory commands work in.
     pub root: PathBuf,
@@ -53,22 +58,24 @@ impl Plan {
 }
 
 /// What of the network a command reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Network {
     /// All that the host reaches.
     Open,
     /// Nothing but a loopback interface that the commands of this plan have for themselves.
     PrivateLoopback,
     /// Nothing: there are no internet sockets.
+    #[default]
     Nothing,
     /// The loopback interface of the host, by a broker that makes the connections.
     HostLoopback,
 }
 
 /// Whether writes are confined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Files {
     /// Writes reach the writable directories, a private temporary directory and harmless devices.
+    #[default]
     Confined,
     /// Writes reach everything that the user may write, except protected paths. Closed paths stay
     /// closed.

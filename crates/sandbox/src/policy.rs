@@ -14,7 +14,10 @@ mod scope;
 mod sessions;
 pub mod stores;
 
-pub use grants::{Closed, Given, GrantError, Grants, Resolved, Way, refuse_led_out};
+pub use grants::{
+    ClosedNames, GrantError, GrantProblem, Grants, NamedGrant, RequestedPath, RequestedPaths,
+    Resolved, refuse_led_out,
+};
 pub use sessions::sessions_directory;
 
 /// The caller's options. Relative paths start at the root, `~/` at the home directory.
@@ -61,20 +64,9 @@ pub enum ReadScope {
     System,
 }
 
-/// An option that cannot be carried out.
-#[derive(Debug, thiserror::Error)]
-#[error("{option}: `{}` {problem}", path.display())]
-pub struct PolicyError {
-    /// The option's name.
-    pub option: &'static str,
-    /// The path that was given.
-    pub path: PathBuf,
-    /// The problem.
-    pub problem: String,
-}
-
 /// Resolves options as the file system is now.
-pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
+#[must_use]
+pub fn plan(options: &Options<'_>) -> Plan {
     let at = |path: &Path| absolute(path, options.root, options.home);
     let Resolved { writable, readable, closed: by_name, granted, .. } = options.resolved.clone();
     let (mut writable, mut readable) = (writable, readable);
@@ -120,7 +112,7 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         paths.sort_unstable();
         paths.dedup();
     }
-    Ok(Plan {
+    Plan {
         root: options.root.to_owned(),
         network: options.network,
         files: options.files,
@@ -130,12 +122,12 @@ pub fn plan(options: &Options<'_>) -> Result<Plan, PolicyError> {
         protected,
         granted,
         limits: options.limits,
-    })
+    }
 }
 
 /// The credential stores of a user, and which of them the caller opens.
 struct Stores {
-    found: Arc<stores::Found>,
+    located: Arc<stores::Located>,
     /// As they are written: a link among them that leads to a store does not name it.
     named: Vec<PathBuf>,
 }
@@ -144,16 +136,16 @@ impl Stores {
     fn find(options: &Options<'_>) -> Self {
         let mut homes: Vec<&Path> = options.home.into_iter().chain(options.other_home).collect();
         homes.dedup();
-        let found = stores::find(&homes, options.variables);
+        let located = stores::find(&homes, options.variables);
         let at = |path: &PathBuf| absolute(path, options.root, options.home);
         let named = options.readable.iter().chain(options.writable_roots).map(at);
-        Self { found, named: named.chain([options.root.to_owned()]).collect() }
+        Self { located, named: named.chain([options.root.to_owned()]).collect() }
     }
 
     /// A store is opened by what names it, and not by what holds it.
     fn closed(&self) -> impl Iterator<Item = PathBuf> {
         let is_named = |path: &PathBuf| self.named.contains(path);
-        let closed = self.found.there.iter();
+        let closed = self.located.there.iter();
         closed
             .filter(move |store| !is_named(&store.named) && !is_named(&store.real))
             .map(|store| store.real.clone())
@@ -161,7 +153,7 @@ impl Stores {
 
     /// Whether a path leads into a store by a link, which a command may have made.
     fn are_reached_unnamed(&self, written: &Path, real: &Path) -> bool {
-        self.found.there.iter().any(|store| {
+        self.located.there.iter().any(|store| {
             let is_named = written.starts_with(&store.named) || written.starts_with(&store.real);
             real.starts_with(&store.real) && !is_named
         })
@@ -169,7 +161,7 @@ impl Stores {
 
     /// Where something could be put that is obeyed later.
     fn absent(&self) -> impl Iterator<Item = PathBuf> {
-        self.found.absent.iter().filter(|path| !self.named.contains(path)).cloned()
+        self.located.absent.iter().filter(|path| !self.named.contains(path)).cloned()
     }
 }
 
@@ -206,16 +198,16 @@ fn resolved(path: &Path, root: &Path) -> PathBuf {
         let mut at = root.to_owned();
         let has_link = below.components().any(|part| {
             at.push(part);
-            at.symlink_metadata().is_ok_and(|found| found.is_symlink())
+            at.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
         });
         if !has_link {
             return path.to_owned();
         }
     }
     for ancestor in path.ancestors() {
-        if let Ok(found) = fs::canonicalize(ancestor) {
+        if let Ok(real_path) = fs::canonicalize(ancestor) {
             let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+            return if rest.as_os_str().is_empty() { real_path } else { real_path.join(rest) };
         }
     }
     path.to_owned()

@@ -25,35 +25,8 @@ pub enum FailedStep {
     Interpreter,
     /// A granted path is another file than it was.
     Granted,
+    /// The command could not be given a terminal.
+    Terminal,
     /// Anything else.
     Other,
-}
-
-const STEPS: [FailedStep; 12] = [
-    FailedStep::Mounts,
-    FailedStep::Fork,
-    FailedStep::Capabilities,
-    FailedStep::Seccomp,
-    FailedStep::Landlock,
-    FailedStep::Limits,
-    FailedStep::Broker,
-    FailedStep::Directory,
-    FailedStep::Execute,
-    FailedStep::Interpreter,
-    FailedStep::Granted,
-    FailedStep::Other,
-];
-
-impl FailedStep {
-    /// Its number, for memory shared with a child that can allocate nothing.
-    #[must_use]
-    pub fn number(self) -> u8 {
-        STEPS.iter().position(|step| *step == self).unwrap_or_default().try_into().unwrap_or(11)
-    }
-
-    /// The step of that number.
-    #[must_use]
-    pub fn from_number(number: u8) -> Self {
-        STEPS.get(usize::from(number)).copied().unwrap_or(Self::Other)
-    }
 }

@@ -5,15 +5,18 @@
 //! content. A command reaches none of these sockets, and still nothing here trusts what it reads: a
 //! reader never looks past the end.
 
+mod codec;
 mod frames;
 mod message;
-mod plan;
-mod reader;
+mod order;
+mod reply;
 
+pub use codec::Malformed;
 pub use frames::{Inbox, Progress, send};
 pub use message::{
-    FRAME_HEADER, HostMessage, Reply, Request, RequestFrame, WORKER, frame_length, kill_frame,
-    plain_frame, read_request_frame, run_frame,
+    FRAME_HEADER, HostMessage, PROGRAMS, Request, RequestFrame, WORKER, connect_frame,
+    frame_length, kill_frame, plain_frame, read_request_frame, run_frame, signal_frame,
+    watch_frame,
 };
-pub use plan::{Order, read_order, write_order};
-pub use reader::Malformed;
+pub use order::{Order, read_order, write_order};
+pub use reply::Reply;

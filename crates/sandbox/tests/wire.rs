@@ -13,12 +13,14 @@ use std::path::PathBuf;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use toolwright_sandbox::kept::{InputState, TerminalSize, Usage, Watched};
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    FRAME_HEADER, HostMessage, Inbox, Order, Progress, Reply, Request, kill_frame, plain_frame,
-    read_order, read_request_frame, run_frame, send, write_order,
+    FRAME_HEADER, HostMessage, Inbox, Order, Progress, Reply, Request, connect_frame, kill_frame,
+    plain_frame, read_order, read_request_frame, run_frame, send, signal_frame, watch_frame,
+    write_order,
 };
 
 fn path() -> impl Strategy<Value = PathBuf> {
@@ -83,13 +85,36 @@ fn replies() -> impl Strategy<Value = Reply> {
             ..Layers::default()
         },
     );
-    let step = (0..12u8).prop_map(FailedStep::from_number);
+    let step = prop::sample::select(vec![
+        FailedStep::Mounts,
+        FailedStep::Fork,
+        FailedStep::Capabilities,
+        FailedStep::Seccomp,
+        FailedStep::Landlock,
+        FailedStep::Limits,
+        FailedStep::Broker,
+        FailedStep::Directory,
+        FailedStep::Execute,
+        FailedStep::Interpreter,
+        FailedStep::Granted,
+        FailedStep::Terminal,
+        FailedStep::Other,
+    ]);
     prop_oneof![
         layers.prop_map(Reply::Ready),
         (step.clone(), any::<i32>(), ".{0,40}")
             .prop_map(|(step, errno, what)| Reply::Failed(step, errno, what)),
         any::<i32>().prop_map(Reply::Ended),
-        any::<(i32, u32)>().prop_map(|(status, killed)| Reply::Done(status, killed)),
+        (any::<(i32, u32)>(), any::<(u64, u64, u64)>()).prop_map(|((status, killed), used)| {
+            let (user_us, system_us, peak_bytes) = used;
+            Reply::Done(status, killed, Usage { user_us, system_us, peak_bytes })
+        }),
+        vec(any::<u16>(), 0..9).prop_map(Reply::Listening),
+        prop::sample::select(vec![InputState::Busy, InputState::Waiting, InputState::Unknown])
+            .prop_map(Reply::Input),
+        prop::option::of(any::<i32>()).prop_map(Reply::Connected),
+        Just(Reply::Started),
+        Just(Reply::Terminal),
         (step, any::<i32>()).prop_map(|(step, errno)| Reply::NotRun(step, errno)),
         Just(Reply::Stale),
         Just(Reply::Goodbye),
@@ -116,11 +141,14 @@ proptest! {
     fn requests_come_back(
         program in word(),
         cwd in word(),
-        stderr_apart in any::<bool>(),
+        (stderr_apart, has_input, is_kept) in any::<(bool, bool, bool)>(),
+        size in prop::option::of(any::<(u16, u16)>()),
         arguments in vec(word(), 1..6),
         variables in vec((word(), word()), 0..6),
     ) {
-        let request = Request { program: &program, cwd: &cwd, stderr_apart };
+        let terminal = size.map(|(columns, rows)| TerminalSize { columns, rows });
+        let (program_word, cwd_word) = (&program[..], &cwd[..]);
+        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_kept, terminal };
         let frame = run_frame(
             &request,
             arguments.iter().map(Vec::as_slice),
@@ -132,11 +160,21 @@ proptest! {
         let ended = |word: &[u8]| [word, b"\0"].concat();
         prop_assert_eq!(read.request.program, &ended(&program)[..]);
         prop_assert_eq!(read.request.cwd, &ended(&cwd)[..]);
-        prop_assert_eq!(read.request.stderr_apart, stderr_apart);
+        let Request { stderr_apart: one, has_input: two, is_kept: three, terminal: four, .. } = read.request;
+        prop_assert_eq!((one, two, three, four), (stderr_apart, has_input, is_kept, terminal));
         prop_assert_eq!((read.arguments, read.count), (arguments.len(), arguments.len() + variables.len()));
         let variables = variables.iter().map(|(name, value)| [name, &b"="[..], value].concat());
         let words: Vec<u8> = arguments.iter().cloned().chain(variables).flat_map(|word| ended(&word)).collect();
         prop_assert_eq!(read.words, &words[..]);
+    }
+
+    #[test]
+    fn other_messages_come_back(signal in any::<i32>(), port in any::<u16>(), (ports, input) in any::<(bool, bool)>()) {
+        let read = |frame: Vec<u8>| format!("{:?}", read_request_frame(&frame[FRAME_HEADER..]));
+        prop_assert_eq!(read(signal_frame(signal)), format!("Ok(Signal({signal}))"));
+        prop_assert_eq!(read(connect_frame(port)), format!("Ok(Connect({port}))"));
+        let watched = Watched { ports, input };
+        prop_assert_eq!(read(watch_frame(watched)), format!("Ok(Watch({watched:?}))"));
     }
 
     #[test]

@@ -4,15 +4,12 @@
 //! when the path, or a directory above it, is moved away and another takes its place.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::SystemTime;
 
-use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::plan::{FileIdentity, Plan};
 
-/// Which file a path is. Numbers are given out again, so the time it was made belongs to it, where
-/// the file system knows that.
-type Identity = Option<(u64, u64, Option<SystemTime>)>;
+/// Which file a path is, if there is one.
+type Identity = Option<FileIdentity>;
 
 /// Which files the paths of a plan are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +32,8 @@ impl Identities {
     /// One path, which is another file in each version.
     #[cfg(test)]
     pub(super) fn of_version(version: u64) -> Self {
-        Self { granted: vec![Some((0, version, None))], protected: Vec::new() }
+        let file = FileIdentity { device: 0, inode: version, born: None };
+        Self { granted: vec![Some(file)], protected: Vec::new() }
     }
 
     /// Whether the paths that a supervisor only looks at are the same.
@@ -45,6 +43,5 @@ impl Identities {
 }
 
 fn identity(path: &Path) -> Identity {
-    let found = fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino(), found.created().ok()))
+    fs::symlink_metadata(path).ok().map(|metadata| FileIdentity::from(&metadata))
 }

@@ -86,7 +86,7 @@ impl ConfinedLeader {
                 self.ended = Some(ExitStatus::from_raw(status));
                 Ok(CommandState::Ended)
             }
-            Some(Reply::Done(status, killed)) => {
+            Some(Reply::Done(status, killed, _)) => {
                 self.ended = Some(ExitStatus::from_raw(status));
                 self.killed = killed;
                 self.done = true;
@@ -101,7 +101,7 @@ impl ConfinedLeader {
                 self.lease.retire();
                 Ok(CommandState::NotRun(NotRun::Stale))
             }
-            Some(Reply::Ready(_) | Reply::Failed(..)) => Err(io::ErrorKind::InvalidData.into()),
+            Some(_) => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 
@@ -129,7 +129,7 @@ impl ConfinedLeader {
         send(self.lease.worker(), &kill_frame(), &[])?;
         loop {
             match self.lease.worker_mut().recv(KILL_TIMEOUT)? {
-                Some(Reply::Done(status, killed)) => {
+                Some(Reply::Done(status, killed, _)) => {
                     self.ended = Some(ExitStatus::from_raw(status));
                     self.killed = killed;
                     return Ok(true);

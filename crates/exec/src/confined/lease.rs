@@ -3,38 +3,35 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use toolwright_sandbox::layers::{Layers, is_shortage};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
+use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 
 use super::identity::Identities;
-use super::pool::{Host, MAX_TRIES, Pool, SupervisorHandle, acquire, order};
+use super::pool::{Acquired, Host, Pool, acquire, order};
 use super::supervisor::Supervisor;
-use super::worker::{MAX_START_TIME, NoWorker, Worker};
+use super::worker::{NoWorker, Worker};
 use super::{needed, pools};
 use crate::cancel::CancelSource;
 use crate::error::{ExecError, SpawnReason};
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Sandbox};
 
+/// How long putting our own programs in their place may take.
+const MAX_COPY_TIME: Duration = Duration::from_secs(2);
+
 /// A worker for one command.
 #[derive(Debug)]
 pub(crate) struct Lease {
     /// `None` once it has been released.
     worker: Option<Worker>,
-    origin: Origin,
-}
-
-#[derive(Debug)]
-enum Origin {
-    Pool(Arc<Pool>, u64),
-    /// It has a supervisor for itself, which ends with the command.
-    Isolated {
-        _supervisor: Supervisor,
-    },
+    /// That of the plan, or one that only this lease knows and that ends with it.
+    pool: Arc<Pool>,
+    generation: u64,
 }
 
 impl Lease {
@@ -48,22 +45,30 @@ impl Lease {
         self.worker.as_mut().expect("not released")
     }
 
+    /// Has our own programs put in their place, for a command that names one. Without them it has no
+    /// program of that name, and its hint says so.
+    pub(crate) fn make_programs(&self) {
+        let state = self.pool.lock();
+        let supervisor = state.supervisor().filter(|_| state.generation == self.generation);
+        let Some(Ok(done)) = supervisor.map(Supervisor::request_programs) else { return };
+        drop(state);
+        let limit = Timespec::try_from(MAX_COPY_TIME).ok();
+        let _ = retry_on_intr(|| poll(&mut [PollFd::new(&done, PollFlags::IN)], limit.as_ref()));
+    }
+
     /// Retires the supervisor of the worker.
     pub(crate) fn retire(&self) {
-        if let Origin::Pool(pool, generation) = &self.origin {
-            let mut state = pool.lock();
-            if state.generation == *generation {
-                state.retire();
-            }
+        let mut state = self.pool.lock();
+        if state.generation == self.generation {
+            state.retire();
         }
     }
 
     /// Gives the worker back to its pool, if its supervisor is still that of the pool.
     pub(crate) fn release(&mut self) {
-        let Origin::Pool(pool, generation) = &self.origin else { return };
         let Some(worker) = self.worker.take() else { return };
-        let mut state = pool.lock();
-        if state.generation == *generation {
+        let mut state = self.pool.lock();
+        if state.generation == self.generation {
             state.put_back(worker);
         }
     }
@@ -72,7 +77,6 @@ impl Lease {
 /// What enforces a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Enforcement {
-    /// These layers.
     Layers(Layers),
     /// Nothing: the sandbox program could not be run, for this reason.
     Unavailable(String),
@@ -80,13 +84,13 @@ pub(crate) enum Enforcement {
 
 /// Finds out what holds, by making a worker.
 pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
-    match pooled(plan, cancel, None) {
+    match lease(plan, false, cancel, None) {
         Ok(mut lease) => {
             let layers = lease.worker().layers;
             lease.release();
             Enforcement::Layers(layers)
         }
-        Err(reason) => Enforcement::Unavailable(describe(&reason)),
+        Err(reason) => Enforcement::Unavailable(reason.to_string()),
     }
 }
 
@@ -96,28 +100,18 @@ pub(crate) fn take_worker(
     request: &ExecRequest<'_>,
     deadline: Option<Instant>,
 ) -> Result<Lease, ExecError> {
-    let lease = if sandbox.isolated {
-        isolated(sandbox.plan, request.cancel, deadline)
-    } else {
-        pooled(sandbox.plan, request.cancel, deadline)
-    };
-    let not_started = |reason: SpawnReason, source: io::Error| ExecError::Spawn {
-        reason,
-        program: request.cmd.to_owned(),
-        cwd: request.cwd.to_owned(),
-        source,
-    };
-    match lease {
+    let plan = sandbox.plan;
+    match lease(plan, sandbox.isolated, request.cancel, deadline) {
         Ok(mut lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => {
                 let layers = &lease.worker().layers;
                 layers.note();
-                needed::tell_of_open_files(sandbox.plan, layers);
+                needed::tell_of_open_files(sandbox, layers);
                 Ok(lease)
             }
             Some(missing) => {
                 lease.release();
-                Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
+                Err(ExecError::unconfined(request, missing))
             }
         },
         Err(NoWorker::Cancelled) => Err(ExecError::cancelled_before(request)),
@@ -125,53 +119,41 @@ pub(crate) fn take_worker(
         Err(NoWorker::Failed(FailedStep::Granted, _, what)) => {
             Err(ExecError::GrantChanged { program: request.cmd.to_owned(), what })
         }
-        Err(_) if !sandbox.plan.root.is_dir() => {
-            Err(not_started(SpawnReason::BadCwd, Errno::NOENT.into()))
+        Err(_) if !plan.root.is_dir() => {
+            Err(ExecError::not_started(request, SpawnReason::BadCwd, Errno::NOENT.into()))
         }
         Err(reason) if reason.is_shortage() => {
-            Err(not_started(SpawnReason::Resources, io::Error::other(describe(&reason))))
+            let source = io::Error::other(reason.to_string());
+            Err(ExecError::not_started(request, SpawnReason::Resources, source))
         }
         Err(reason) => {
             let missing = match &reason {
                 NoWorker::Failed(step, _, what) => Missing::step(*step, what.clone()),
-                reason => Missing::program(describe(reason)),
+                reason => Missing::program(reason.to_string()),
             };
-            Err(ExecError::Unconfined { program: request.cmd.to_owned(), missing })
+            Err(ExecError::unconfined(request, missing))
         }
     }
 }
 
-fn describe(reason: &NoWorker) -> String {
-    match reason {
-        NoWorker::Failed(step, errno, what) => {
-            format!("{step:?}: {what} ({})", io::Error::from_raw_os_error(*errno))
-        }
-        NoWorker::Gone => "the sandbox program ended at once".to_owned(),
-        NoWorker::TooLong => format!("no answer within {} s", MAX_START_TIME.as_secs()),
-        NoWorker::Cancelled => "cancelled".to_owned(),
-        NoWorker::TimedOut => "timed out".to_owned(),
-        NoWorker::Io(error) => error.to_string(),
-    }
-}
-
-/// A worker of the pool of `plan`.
-fn pooled(
+fn lease(
     plan: &Plan,
+    is_isolated: bool,
     cancel: &dyn CancelSource,
     deadline: Option<Instant>,
 ) -> Result<Lease, NoWorker> {
-    let pool = pools::of(plan);
-    let acquired = acquire(&Call { plan, pool: &pool, cancel, deadline }, || pool.lock())?;
-    if acquired.is_new {
+    let pool = if is_isolated { Arc::default() } else { pools::of(plan) };
+    let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
+    let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
+    if is_new && !is_isolated {
         pools::enforce_share(&pool);
     }
-    let origin = Origin::Pool(pool, acquired.generation);
-    Ok(Lease { worker: Some(acquired.worker), origin })
+    Ok(Lease { worker: Some(worker), pool, generation })
 }
 
-/// One call for a worker.
 struct Call<'a> {
     plan: &'a Plan,
+    is_isolated: bool,
     pool: &'a Arc<Pool>,
     cancel: &'a dyn CancelSource,
     deadline: Option<Instant>,
@@ -189,7 +171,8 @@ impl Host<Supervisor> for Call<'_> {
     }
 
     fn identities(&self) -> Identities {
-        Identities::now(self.plan)
+        // A supervisor that was started for this call alone has bound the files of this call.
+        if self.is_isolated { Identities::default() } else { Identities::now(self.plan) }
     }
 
     fn has_root(&self) -> bool {
@@ -198,39 +181,5 @@ impl Host<Supervisor> for Call<'_> {
 
     fn make_room(&self, error: &io::Error) -> bool {
         pools::is_full(error) && pools::release()
-    }
-}
-
-/// A worker of a supervisor of its own.
-fn isolated(
-    plan: &Plan,
-    cancel: &dyn CancelSource,
-    deadline: Option<Instant>,
-) -> Result<Lease, NoWorker> {
-    let mut without_mounts = None;
-    let mut tries = MAX_TRIES;
-    loop {
-        let start = || Supervisor::start(&order(plan, without_mounts), || ());
-        let supervisor = pools::with_room(start).map_err(NoWorker::Io)?;
-        let asked = pools::with_room(|| supervisor.request_worker());
-        let socket = asked.map_err(NoWorker::Io)?;
-        match Worker::wait_for(socket, cancel, deadline) {
-            Ok(worker) => {
-                let origin = Origin::Isolated { _supervisor: supervisor };
-                return Ok(Lease { worker: Some(worker), origin });
-            }
-            Err(NoWorker::Failed(FailedStep::Mounts, errno, _))
-                if without_mounts.is_none() && !is_shortage(errno) && plan.root.is_dir() =>
-            {
-                without_mounts = Some(errno);
-            }
-            Err(NoWorker::Gone) if tries > 0 => tries -= 1,
-            Err(reason) => {
-                if matches!(reason, NoWorker::TooLong) {
-                    supervisor.kill();
-                }
-                return Err(reason);
-            }
-        }
     }
 }

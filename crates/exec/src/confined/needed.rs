@@ -3,11 +3,10 @@
 use std::io;
 
 use toolwright_sandbox::layers::{Layer, Layers};
-use toolwright_sandbox::plan::{Files, Network, Plan};
+use toolwright_sandbox::plan::{Files, Network};
 use toolwright_sandbox::report;
 
 use crate::missing::{Missing, Requirement};
-use crate::notice::Notice;
 use crate::request::Sandbox;
 
 /// The first layer that the command may not be run without and that does not hold.
@@ -40,9 +39,10 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
 }
 
 /// A host that has not required the layers would not learn of it otherwise.
-pub(crate) fn tell_of_open_files(plan: &Plan, layers: &Layers) {
-    if plan.files == Files::Confined && !layers.mount.holds() && !layers.landlock.holds() {
-        Notice::FilesAreOpen(&format!("Landlock: {}", reason(layers.landlock))).say_once();
+pub(crate) fn tell_of_open_files(sandbox: &Sandbox<'_>, layers: &Layers) {
+    let is_confined = sandbox.plan.files == Files::Confined;
+    if is_confined && !layers.mount.holds() && !layers.landlock.holds() {
+        (sandbox.on_open_files)(&format!("Landlock: {}", reason(layers.landlock)));
     }
 }
 

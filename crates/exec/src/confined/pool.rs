@@ -23,13 +23,11 @@ const IDLE_MS: u32 = if cfg!(test) { 500 } else { 30_000 };
 /// How many idle workers a plan keeps. More are made when they are needed.
 const MAX_IDLE: usize = 16;
 /// How often a worker is asked for again: an unused supervisor may leave at that moment.
-pub(super) const MAX_TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 
 /// A supervisor, as the pool uses it.
 pub(crate) trait SupervisorHandle {
-    /// The type of its workers.
     type Worker: WorkerHandle;
-    /// A worker that is being made.
     type Pending;
 
     /// Asks for a worker, without waiting for it.
@@ -98,7 +96,6 @@ impl<S: SupervisorHandle> Default for State<S> {
     }
 }
 
-/// A worker of a pool.
 #[derive(Debug)]
 pub(super) struct Acquired<W> {
     pub(super) worker: W,
@@ -241,6 +238,10 @@ impl<S: SupervisorHandle> State<S> {
             self.seen = now;
         }
         self.is_ready
+    }
+
+    pub(super) fn supervisor(&self) -> Option<&S> {
+        self.supervisor.as_ref()
     }
 
     /// Keeps a worker for the next command. Workers whose idle time is over have ended, and are

@@ -47,12 +47,15 @@ pub(super) fn of(plan: &Plan) -> Arc<Pool> {
     })
 }
 
+/// Of those that run nothing, if there is one: what runs shares its network with later commands of its plan.
 fn unused_for_longest(
     pools: &HashMap<Plan, Arc<Pool>>,
     is_meant: impl Fn(&Arc<Pool>) -> bool,
 ) -> Option<Plan> {
     let meant = pools.iter().filter(|(_, pool)| is_meant(pool));
-    meant.min_by_key(|(_, pool)| pool.lock().used).map(|(plan, _)| plan.clone())
+    // A command that runs has a lease, which refers to its pool.
+    let key = |pool: &Arc<Pool>| (Arc::strong_count(pool) > 1, pool.lock().used);
+    meant.min_by_key(|(_, pool)| key(pool)).map(|(plan, _)| plan.clone())
 }
 
 /// Retires the pool of a supervisor that has ended.
@@ -127,25 +130,18 @@ fn end_all_at_exit() {
     });
 }
 
-/// Retires a pool that others may still hold on to.
-fn retire(pool: &Pool) -> bool {
-    pool.lock().retire();
-    false
-}
-
 /// Gives back what waits, but for that of `pool`, until the rest is within its share. Called when there
 /// is a worker more, which takes milliseconds anyhow.
 pub(super) fn enforce_share(pool: &Arc<Pool>) {
-    let most = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
-    let Some(share) = most.map(|most| most / SHARE) else { return };
+    let max = getrlimit(Resource::Nofile).current.and_then(|max| usize::try_from(max).ok());
+    let Some(share) = max.map(|max| max / SHARE) else { return };
     with(|pools| {
-        let mut kept: usize = pools.values().map(|pool| pool.lock().descriptors()).sum();
-        while kept > share {
+        let mut open: usize = pools.values().map(|pool| pool.lock().descriptors()).sum();
+        while open > share {
             let others = |one: &Arc<Pool>| !Arc::ptr_eq(one, pool) && one.lock().descriptors() > 0;
             let Some(plan) = unused_for_longest(pools, others) else { return };
             let Some(unused) = pools.remove(&plan) else { return };
-            kept -= unused.lock().descriptors();
-            retire(&unused);
+            open -= unused.lock().release();
         }
     });
 }

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use toolwright_sandbox::wire::{Order, WORKER, plain_frame, send, write_order};
+use toolwright_sandbox::wire::{Order, PROGRAMS, WORKER, plain_frame, send, write_order};
 
 use super::pool::SupervisorHandle;
 use super::program;
@@ -55,6 +55,13 @@ impl Supervisor {
             });
         send(&ours, &plain_frame(&write_order(order)), &[])?;
         Ok(Self { socket: ours, process })
+    }
+
+    /// Asks for our own programs, and returns what closes when they are in their place.
+    pub(crate) fn request_programs(&self) -> io::Result<OwnedFd> {
+        let (ours, theirs) = pair()?;
+        send(&self.socket, &plain_frame(PROGRAMS), &[theirs.as_fd()])?;
+        Ok(ours)
     }
 
     /// Ends a supervisor without commands, and waits until it has removed its placeholders.

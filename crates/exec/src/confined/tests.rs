@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Files, Network, Plan};
 use toolwright_sandbox::wire::{Order, Reply};
 
 use super::lease::take_worker;
@@ -24,11 +24,7 @@ fn plan(root: PathBuf) -> Plan {
         root,
         network: Network::PrivateLoopback,
         files: Files::Confined,
-        closed: Vec::new(),
-        readable: Vec::new(),
-        protected: Vec::new(),
-        granted: Vec::new(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 
@@ -100,8 +96,13 @@ fn descriptors_come_back_when_workers_have_left() {
         let root = base.join(root.to_string());
         fs::create_dir(&root).expect("dir");
         let plan = plan(root.clone());
-        let sandbox =
-            Sandbox { plan: &plan, below: Path::new(""), required: false, isolated: false };
+        let sandbox = Sandbox {
+            plan: &plan,
+            below: Path::new(""),
+            required: false,
+            isolated: false,
+            on_open_files: |_| (),
+        };
         let request = ExecRequest { cwd: &root, ..ExecRequest::new("true", &[]) };
         let leases: Vec<_> =
             (0..16).map(|_| take_worker(&sandbox, &request, None).expect("a worker")).collect();

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 use toolwright_sandbox::layers::{Layers, is_shortage};
 use toolwright_sandbox::step::FailedStep;
-use toolwright_sandbox::wire::{Inbox, Progress, Reply};
+use toolwright_sandbox::wire::{Inbox, Malformed, Progress, Reply};
 
 use super::pool::WorkerHandle;
 use crate::cancel::CancelSource;
@@ -28,20 +28,27 @@ pub(crate) struct Worker {
 }
 
 /// Why there is no worker.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum NoWorker {
     /// The system refused a layer.
+    #[error("{0:?}: {2} ({reason})", reason = io::Error::from_raw_os_error(*.1))]
     Failed(FailedStep, i32, String),
-    /// The supervisor is gone.
+    #[error("the sandbox program ended at once")]
     Gone,
-    /// The call was cancelled meanwhile.
+    #[error("cancelled")]
     Cancelled,
-    /// The time of the call was over before.
+    #[error("timed out")]
     TimedOut,
-    /// It took too long.
+    #[error("no answer within {} s", MAX_START_TIME.as_secs())]
     TooLong,
-    /// Anything else.
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<Malformed> for NoWorker {
+    fn from(error: Malformed) -> Self {
+        Self::Io(io::Error::other(error))
+    }
 }
 
 impl NoWorker {
@@ -66,8 +73,8 @@ impl Worker {
         let mut inbox = Inbox::new(socket);
         let longest = Instant::now() + MAX_START_TIME;
         loop {
-            if let Some(content) = inbox.take().map_err(io_error)? {
-                return match Reply::read(&content).map_err(io_error)? {
+            if let Some(content) = inbox.take()? {
+                return match Reply::read(&content)? {
                     Reply::Ready(layers) => {
                         let process = inbox.take_descriptor();
                         Ok(Self { inbox, process, layers })
@@ -88,8 +95,8 @@ impl Worker {
                 return Err(NoWorker::TooLong);
             }
             let left = deadline.unwrap_or(longest) - now;
-            wait_for(inbox.as_fd(), left.min(TICK)).map_err(NoWorker::Io)?;
-            if inbox.fill(false).map_err(NoWorker::Io)? == Progress::Closed {
+            wait_for(inbox.as_fd(), left.min(TICK))?;
+            if inbox.fill(false)? == Progress::Closed {
                 return Err(NoWorker::Gone);
             }
         }
@@ -113,6 +120,11 @@ impl Worker {
             }
             wait_for(self.inbox.as_fd(), left)?;
         }
+    }
+
+    /// The next of the descriptors that came with its replies.
+    pub(crate) fn take_descriptor(&mut self) -> Option<OwnedFd> {
+        self.inbox.take_descriptor()
     }
 
     /// Whether it ended without reading everything that was sent to it.
@@ -146,8 +158,4 @@ fn wait_for(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<()> {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn io_error(error: toolwright_sandbox::wire::Malformed) -> NoWorker {
-    NoWorker::Io(io::Error::other(error))
 }

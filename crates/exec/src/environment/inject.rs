@@ -6,6 +6,8 @@
 //! `RUSTC_WRAPPER`, `GOFLAGS`, `MAKEFLAGS`, `EDITOR`, `PAGER`). Builds depend on them, and they
 //! affect one program, not every program.
 
+use super::is_one_of;
+
 /// Whole families.
 const PREFIXES: &[&str] = &[
     "LD_",               // the dynamic loader: libraries into every program
@@ -123,8 +125,4 @@ pub(super) fn is_injection(name: &[u8]) -> bool {
 
 pub(super) fn is_of_the_host(name: &[u8]) -> bool {
     is_one_of(HOST, name)
-}
-
-fn is_one_of(names: &[&str], name: &[u8]) -> bool {
-    names.iter().any(|one| one.as_bytes() == name)
 }

@@ -1,9 +1,9 @@
 //! Secrets, by name or by value, and the ways to programs that hold them. All names are in capitals
 //! here.
 
-use super::find;
+use super::{find, is_one_of};
 
-/// A word with one of these in it, anywhere, is about a secret, unless it is in [`HARMLESS`].
+/// A word with one of these in it, anywhere, is about a secret, unless it is an ordinary word.
 const FRAGMENTS: &[&str] = &[
     "KEY",
     "SECRET",
@@ -20,70 +20,8 @@ const FRAGMENTS: &[&str] = &[
     "WEBHOOK",  // an address that is the secret
 ];
 
-/// A word that ends so is about a secret, unless it is in [`HARMLESS`]: `DB_PASS`, `SSHPASS`.
+/// A word that ends so is about a secret, unless it is an ordinary word: `DB_PASS`, `SSHPASS`.
 const ENDINGS: &[&str] = &["PASS", "PASSWD", "CREDS"];
-
-/// Whole words that are secrets. `PWD` is one in `MYSQL_PWD`, but not by itself.
-const WORDS: &[&str] = &["PAT", "JWT", "CRED", "PWD"];
-
-/// Ordinary words that a fragment occurs in.
-const HARMLESS: &[&str] = &[
-    "AUTHOR",
-    "AUTHORED",
-    "AUTHORING",
-    "AUTHORITIES",
-    "AUTHORITY",
-    "AUTHORS",
-    "AUTHORSHIP",
-    "COAUTHOR",
-    "COAUTHORS", // GIT_AUTHOR_NAME, AZURE_AUTHORITY_HOST
-    "BYPASS",
-    "COMPASS",
-    "ENCOMPASS",
-    "COOKIECUTTER",
-    "DONKEY",
-    "HOCKEY",
-    "HOTKEY",
-    "HOTKEYS",
-    "JOCKEY",
-    "KEYBINDING",
-    "KEYBINDINGS",
-    "KEYBOARD",
-    "KEYBOARDS",
-    "KEYCODE",
-    "KEYCODES",
-    "KEYFRAME",
-    "KEYFRAMES",
-    "KEYMAP",
-    "KEYMAPS",
-    "KEYNOTE",
-    "KEYPAD",
-    "KEYPRESS",
-    "KEYSPACE",
-    "KEYSPACES",
-    "KEYSTROKE",
-    "KEYSTROKES",
-    "KEYTIMEOUT",
-    "KEYWORD",
-    "KEYWORDS",
-    "MONKEY",
-    "MONKEYS",
-    "TURKEY",
-    "WHISKEY",
-    "SECRETARIAT",
-    "SECRETARIES",
-    "SECRETARY",
-    "TOKENISATION",
-    "TOKENISE",
-    "TOKENISED",
-    "TOKENISER",
-    "TOKENISERS",
-    "TOKENIZATION",
-    "TOKENIZE",
-    "TOKENIZED",
-    "TOKENIZER",
-    "TOKENIZERS", // TOKENIZERS_PARALLELISM
-];
 
 /// Names with a `PWD` that is a directory.
 const DIRECTORIES: &[&str] = &["PWD", "OLDPWD", "OLD_PWD", "INIT_PWD"];
@@ -128,8 +66,23 @@ fn is_secret_word(word: &[u8]) -> bool {
     let word = &word[..word.len() - digits];
     let has = |fragment: &&str| find(word, fragment.as_bytes()).is_some();
     let ends = |ending: &&str| word.ends_with(ending.as_bytes());
-    (FRAGMENTS.iter().any(has) || ENDINGS.iter().any(ends) || is_one_of(WORDS, word))
-        && !is_one_of(HARMLESS, word)
+    match word {
+        // Ordinary words that hold a fragment, as in GIT_AUTHOR_NAME, AZURE_AUTHORITY_HOST and
+        // TOKENIZERS_PARALLELISM.
+        b"AUTHOR" | b"AUTHORED" | b"AUTHORING" | b"AUTHORITIES" | b"AUTHORITY" | b"AUTHORS"
+        | b"AUTHORSHIP" | b"COAUTHOR" | b"COAUTHORS" | b"BYPASS" | b"COMPASS" | b"ENCOMPASS"
+        | b"COOKIECUTTER" | b"DONKEY" | b"HOCKEY" | b"HOTKEY" | b"HOTKEYS" | b"JOCKEY"
+        | b"KEYBINDING" | b"KEYBINDINGS" | b"KEYBOARD" | b"KEYBOARDS" | b"KEYCODE"
+        | b"KEYCODES" | b"KEYFRAME" | b"KEYFRAMES" | b"KEYMAP" | b"KEYMAPS" | b"KEYNOTE"
+        | b"KEYPAD" | b"KEYPRESS" | b"KEYSPACE" | b"KEYSPACES" | b"KEYSTROKE" | b"KEYSTROKES"
+        | b"KEYTIMEOUT" | b"KEYWORD" | b"KEYWORDS" | b"MONKEY" | b"MONKEYS" | b"TURKEY"
+        | b"WHISKEY" | b"SECRETARIAT" | b"SECRETARIES" | b"SECRETARY" | b"TOKENISATION"
+        | b"TOKENISE" | b"TOKENISED" | b"TOKENISER" | b"TOKENISERS" | b"TOKENIZATION"
+        | b"TOKENIZE" | b"TOKENIZED" | b"TOKENIZER" | b"TOKENIZERS" => false,
+        // Whole words that are secrets. `PWD` is one in `MYSQL_PWD`, but not by itself.
+        b"PAT" | b"JWT" | b"CRED" | b"PWD" => true,
+        _ => FRAGMENTS.iter().any(has) || ENDINGS.iter().any(ends),
+    }
 }
 
 /// Whether an address with a password stands anywhere in a value.
@@ -173,8 +126,4 @@ fn has_password(rest: &[u8], is_web: bool) -> bool {
             && authority.first() != Some(&b'[')
             && rest[authority.len()..].contains(&b'@')
     })
-}
-
-fn is_one_of(names: &[&str], name: &[u8]) -> bool {
-    names.iter().any(|one| one.as_bytes() == name)
 }

@@ -2,6 +2,8 @@
 
 #![expect(dead_code, reason = "every test binary uses a part of it")]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod kept;
 pub(crate) mod place;
 
 use std::path::Path;

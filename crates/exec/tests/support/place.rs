@@ -47,11 +47,8 @@ impl Place {
             network: Network::PrivateLoopback,
             files: Files::Confined,
             writable: vec![root.clone()],
-            closed: Vec::new(),
-            readable: Vec::new(),
-            protected: Vec::new(),
-            granted: Vec::new(),
             limits: Limits { processes: Some(4096), ..Limits::default() },
+            ..Plan::default()
         };
         let mark = format!("{host}-{count}-{now:x}");
         Self {
@@ -82,7 +79,13 @@ impl Place {
 
     pub(crate) fn sandbox<'a>(&'a self, below: &'a Path) -> Option<Sandbox<'a>> {
         let Self { plan, isolated, required, .. } = self;
-        let sandbox = Sandbox { plan, below, required: *required, isolated: *isolated };
+        let sandbox = Sandbox {
+            plan,
+            below,
+            required: *required,
+            isolated: *isolated,
+            on_open_files: |_| (),
+        };
         self.is_confined.then_some(sandbox)
     }
 

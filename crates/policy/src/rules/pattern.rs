@@ -1,10 +1,10 @@
 //! A rule's pattern: one text that may be meant for a path, a host or a command.
 
-use super::command_pattern::CommandPattern;
 use super::{Action, Thing};
 use crate::error::Problem;
 use crate::host_pattern::HostPattern;
 use crate::path_pattern::{PathGlob, Specificity};
+use crate::wildcards::{self, Part};
 use crate::{Variables, host_pattern, path_pattern};
 
 #[derive(Debug, Clone)]
@@ -38,30 +38,26 @@ impl Pattern {
         if text == "*" || text == "**" {
             return Ok(Self::Everything);
         }
+        let is_for = |names: &[&str]| names.contains(&permission);
+        let (mut paths, mut relative, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
         let command = CommandPattern::new(text);
-        if FOR_COMMANDS.contains(&permission) {
-            let (paths, relative, hosts) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(Self::Some { paths, relative, hosts, command });
-        }
-        let hosts = host_pattern::compile(text);
-        if FOR_HOSTS.contains(&permission) {
-            let (paths, relative) = (Vec::new(), Vec::new());
-            return Ok(Self::Some { paths, relative, hosts: hosts?, command });
-        }
-        let paths = path_pattern::compile(text, variables)
-            .and_then(|paths| Ok((paths, path_pattern::compile_relative(text, variables)?)));
-        let (paths, relative) = match paths {
-            Ok(paths) => paths,
-            // An empty text is what a tool without capabilities is done to.
-            Err(problem)
-                if !text.is_empty()
-                    && (FOR_PATHS.contains(&permission) || problem.variable.is_some()) =>
-            {
-                return Err(problem);
+        if is_for(&FOR_HOSTS) {
+            hosts = host_pattern::compile(text)?;
+        } else if !is_for(&FOR_COMMANDS) {
+            hosts = host_pattern::compile(text).unwrap_or_default();
+            let compiled = path_pattern::compile(text, variables)
+                .and_then(|paths| Ok((paths, path_pattern::compile_relative(text, variables)?)));
+            match compiled {
+                Ok(compiled) => (paths, relative) = compiled,
+                // A tool without capabilities has an empty text for its resource.
+                Err(_) if text.is_empty() => {}
+                Err(problem) if is_for(&FOR_PATHS) || problem.variable.is_some() => {
+                    return Err(problem);
+                }
+                Err(_) => {}
             }
-            Err(_) => (Vec::new(), Vec::new()),
-        };
-        Ok(Self::Some { paths, relative, hosts: hosts.unwrap_or_default(), command })
+        }
+        Ok(Self::Some { paths, relative, hosts, command })
     }
 
     /// How specific it is about `thing`; `None` where it does not match, or may not: what is not
@@ -95,5 +91,44 @@ impl Pattern {
             }
             Thing::Text(text) => command.matches(text).then_some(command.specificity),
         }
+    }
+}
+
+/// A pattern for commands: `*` stands for any characters, `?` for one.
+#[derive(Debug, Clone)]
+pub(super) struct CommandPattern {
+    parts: Vec<Part>,
+    specificity: Specificity,
+}
+
+impl CommandPattern {
+    fn new(text: &str) -> Self {
+        let mut parts = Vec::with_capacity(text.len());
+        let mut characters = text.chars();
+        while let Some(c) = characters.next() {
+            let part = match c {
+                '*' => Part::Any,
+                '?' => Part::One,
+                // A backslash makes a wildcard a character, and is one itself elsewhere.
+                '\\' => match characters.clone().next() {
+                    Some(next @ ('*' | '?' | '\\')) => {
+                        characters.next();
+                        Part::Exactly(next)
+                    }
+                    _ => Part::Exactly('\\'),
+                },
+                c => Part::Exactly(c),
+            };
+            if part != Part::Any || parts.last() != Some(&Part::Any) {
+                parts.push(part);
+            }
+        }
+        let literals = parts.iter().filter(|part| part.is_literal()).count();
+        let specificity = Specificity::new(literals, parts.len() - literals);
+        Self { parts, specificity }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        wildcards::matches_text(&self.parts, text.chars().map(Some))
     }
 }

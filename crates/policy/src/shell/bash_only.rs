@@ -2,7 +2,7 @@
 //! failed command counts as a success.
 
 use super::limits::Steps;
-use super::syntax::{Command, Kind, Script};
+use super::syntax::{Command, Dialect, Kind, Script};
 use super::words::Word;
 use super::{check, grammar};
 
@@ -113,17 +113,14 @@ impl BashOnly {
 pub fn bash_only(line: &str) -> Option<BashOnly> {
     check(line).ok()?;
     let mut steps = Steps::default();
-    let (script, found) = grammar::read_noting(line, &mut steps);
-    found.or_else(|| in_commands(&script)).or_else(|| {
-        script.lines.iter().find_map(|inner| {
-            let (script, found) = grammar::read_noting(inner, &mut steps);
-            found.or_else(|| in_commands(&script))
-        })
-    })
+    let (script, found) = first(line, &mut steps);
+    found.or_else(|| script.lines.iter().find_map(|inner| first(inner, &mut steps).1))
 }
 
-fn in_commands(script: &Script<'_>) -> Option<BashOnly> {
-    script.commands.iter().find_map(in_command)
+fn first<'s>(line: &'s str, steps: &mut Steps) -> (Script<'s>, Option<BashOnly>) {
+    let (script, noted) = grammar::read_noting(line, Dialect::Bash, steps);
+    let found = noted.or_else(|| script.commands.iter().find_map(in_command));
+    (script, found)
 }
 
 fn in_command(command: &Command<'_>) -> Option<BashOnly> {
@@ -138,7 +135,7 @@ fn in_command(command: &Command<'_>) -> Option<BashOnly> {
         return None;
     }
     let (name, arguments) = words.split_first()?;
-    let has = |wanted: &str| arguments.iter().any(|word| word.value() == Some(wanted));
+    let has = |text: &str| arguments.iter().any(|word| word.value() == Some(text));
     match name.value()? {
         "source" => Some(BashOnly::SOURCE),
         "set" if has("pipefail") => Some(BashOnly::PIPEFAIL),

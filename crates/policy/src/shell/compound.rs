@@ -76,9 +76,7 @@ impl Parser<'_, '_> {
         self.line_breaks()?;
         // A plain shell takes any command for a body.
         if self.is_bash() {
-            return self
-                .inside(Self::compound)
-                .and_then(|found| found.then_some(()).ok_or(INCOMPLETE));
+            return self.inside(Self::compound)?.then_some(()).ok_or(INCOMPLETE);
         }
         self.command()
     }

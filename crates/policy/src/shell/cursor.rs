@@ -4,14 +4,14 @@ use super::bash_only::BashOnly;
 use super::limits::{MAX_DEPTH, Steps, TOO_DEEP};
 use super::syntax::{Dialect, Group, Keyword, Parsed, Problem, Script};
 
-/// Of a line that is refused, and of one that is not.
+/// The reason for refusing a line, and for restricting one.
 pub(super) const UNCLEAR: Problem = "it holds an expansion that cannot be told apart";
 pub(super) const DOUBTFUL: Problem = "holds an expansion that cannot be told apart";
 
 /// Reads a line from its beginning to its end, in one dialect.
 pub(super) struct Parser<'s, 'b> {
     pub(super) text: &'s str,
-    /// What is looked at next.
+    /// The next byte to read.
     pub(super) at: usize,
     /// Where the text ends, or the here-document in it.
     pub(super) end: usize,
@@ -87,7 +87,6 @@ impl<'s, 'b> Parser<'s, 'b> {
         self.text.as_bytes()[..self.end].get(self.at).copied()
     }
 
-    /// Goes past the next byte.
     pub(super) fn bump(&mut self) {
         self.at += 1;
     }
@@ -136,11 +135,10 @@ impl<'s, 'b> Parser<'s, 'b> {
     }
 
     /// Notes what a plain shell does not have.
-    pub(super) fn note(&mut self, found: BashOnly) {
-        self.bash_only.get_or_insert(found);
+    pub(super) fn note(&mut self, syntax: BashOnly) {
+        self.bash_only.get_or_insert(syntax);
     }
 
-    /// Spaces and tabs.
     pub(super) fn spaces(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.bump();
@@ -191,12 +189,14 @@ impl<'s, 'b> Parser<'s, 'b> {
     }
 
     /// Goes past a keyword if it stands here.
-    pub(super) fn accept_keyword(&mut self, wanted: Keyword) -> bool {
-        let found = self.keyword().filter(|(keyword, _)| *keyword == wanted);
-        if let Some((_, end)) = found {
-            self.at = end;
+    pub(super) fn accept_keyword(&mut self, expected: Keyword) -> bool {
+        match self.keyword() {
+            Some((keyword, end)) if keyword == expected => {
+                self.at = end;
+                true
+            }
+            _ => false,
         }
-        found.is_some()
     }
 }
 

@@ -61,18 +61,16 @@ impl Parser<'_, '_> {
         self.bump();
         loop {
             self.count(1)?;
-            match self.raw().ok_or(INCOMPLETE)? {
-                b'\'' => break,
-                b'\\' => {
-                    self.bump();
-                    self.raw().ok_or(INCOMPLETE)?;
-                    self.bump();
-                }
-                _ => self.bump(),
+            let byte = self.raw().ok_or(INCOMPLETE)?;
+            self.bump();
+            if byte == b'\'' {
+                return Ok(());
+            }
+            if byte == b'\\' {
+                self.raw().ok_or(INCOMPLETE)?;
+                self.bump();
             }
         }
-        self.bump();
-        Ok(())
     }
 
     /// `${…}`, behind its opening brace.
@@ -81,8 +79,8 @@ impl Parser<'_, '_> {
         if matches!(self.peek(), None | Some(b' ' | b'\t' | b'\n' | b'|' | b'(')) {
             return Err(UNCLEAR);
         }
-        if let Some(found) = BashOnly::expansion(&self.text[self.at..self.end]) {
-            self.note(found);
+        if let Some(syntax) = BashOnly::expansion(&self.text[self.at..self.end]) {
+            self.note(syntax);
         }
         loop {
             self.count(1)?;

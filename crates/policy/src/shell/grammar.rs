@@ -24,17 +24,23 @@ pub(super) enum Closer {
 /// Reads a line in one dialect. Of one that cannot be read, what stands before the place where that
 /// shows: a shell may have run it by then.
 pub(super) fn read<'s>(line: &'s str, dialect: Dialect, steps: &mut Steps) -> Script<'s> {
-    let mut parser = Parser::new(line, dialect, steps);
-    let problem = parser.all();
-    parser.done(problem)
+    read_noting(line, dialect, steps).0
 }
 
-/// Reads a line as bash does, and tells what in it comes first that a plain shell does not have.
-pub(super) fn read_noting<'s>(line: &'s str, steps: &mut Steps) -> (Script<'s>, Option<BashOnly>) {
-    let mut parser = Parser::new(line, Dialect::Bash, steps);
-    let problem = parser.all();
-    let found = parser.bash_only;
-    (parser.done(problem), found)
+/// Also returns the first thing in the line that a plain shell does not have.
+pub(super) fn read_noting<'s>(
+    line: &'s str,
+    dialect: Dialect,
+    steps: &mut Steps,
+) -> (Script<'s>, Option<BashOnly>) {
+    let mut parser = Parser::new(line, dialect, steps);
+    let problem = match parser.list() {
+        Ok(Closer::End) => None,
+        Ok(_) => Some(MISPLACED),
+        Err(problem) => Some(problem),
+    };
+    let bash_only = parser.bash_only;
+    (parser.done(problem), bash_only)
 }
 
 /// Reads a text in which only `$` and backquotes mean something, as in a here-document.
@@ -45,14 +51,6 @@ pub(super) fn read_document<'s>(text: &'s str, steps: &mut Steps) -> Script<'s> 
 }
 
 impl<'s> Parser<'s, '_> {
-    fn all(&mut self) -> Option<Problem> {
-        match self.list() {
-            Ok(Closer::End) => None,
-            Ok(_) => Some(MISPLACED),
-            Err(problem) => Some(problem),
-        }
-    }
-
     fn done(self, problem: Option<Problem>) -> Script<'s> {
         let mut script = Script { problem, ..self.script };
         // A substitution is part of a command, and is listed after it.
@@ -101,11 +99,11 @@ impl<'s> Parser<'s, '_> {
             }
             return true;
         }
-        let falls_through = self.is_bash() && self.accept_two(b';', b'&');
-        if falls_through {
+        if self.is_bash() && self.accept_two(b';', b'&') {
             self.note(BashOnly::FALLS_THROUGH);
+            return true;
         }
-        falls_through
+        false
     }
 
     fn and_or(&mut self) -> Parsed<()> {
@@ -191,10 +189,13 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    pub(super) fn push(&mut self, kind: Kind<'s>, words: Vec<Word<'s>>) {
+    pub(super) fn new_command(&self, kind: Kind<'s>, words: Vec<Word<'s>>) -> Command<'s> {
         let (group, level) = (self.group, self.level);
-        let command =
-            Command { kind, words, assigned: Vec::new(), redirects: Vec::new(), group, level };
+        Command { kind, words, assigned: Vec::new(), redirects: Vec::new(), group, level }
+    }
+
+    pub(super) fn push(&mut self, kind: Kind<'s>, words: Vec<Word<'s>>) {
+        let command = self.new_command(kind, words);
         self.script.commands.push(command);
     }
 }

@@ -3,7 +3,7 @@
 use super::bash_only::BashOnly;
 use super::cursor::{DOUBTFUL, Document, Parser, UNCLEAR, ends_word};
 use super::grammar::INCOMPLETE;
-use super::syntax::{Command, Kind, Parsed, Problem, Redirect};
+use super::syntax::{Kind, Parsed, Problem, Redirect};
 use super::words::Word;
 
 const MISPLACED_BRACKET: Problem = "a bracket stands where no command can have one";
@@ -24,15 +24,7 @@ enum Beginning {
 
 impl<'s> Parser<'s, '_> {
     pub(super) fn simple(&mut self) -> Parsed<()> {
-        let (group, level) = (self.group, self.level);
-        let mut command = Command {
-            kind: Kind::Simple,
-            words: Vec::new(),
-            assigned: Vec::new(),
-            redirects: Vec::new(),
-            group,
-            level,
-        };
+        let mut command = self.new_command(Kind::Simple, Vec::new());
         loop {
             self.blanks();
             self.count(1)?;
@@ -91,7 +83,7 @@ impl<'s> Parser<'s, '_> {
             Beginning::Index if before_name => {
                 let word = self.word()?;
                 let assigns = word.source.contains("]=") || word.source.contains("]+=");
-                let count = |byte| word.source.bytes().filter(|found| *found == byte).count();
+                let count = |bracket| word.source.bytes().filter(|byte| *byte == bracket).count();
                 // bash reads on to the bracket that closes.
                 if word.is_quoted || count(b'[') > count(b']') {
                     return Err(UNCLEAR);
@@ -161,8 +153,8 @@ impl<'s> Parser<'s, '_> {
             return self.document_begins(operator).map(Some);
         }
         let target = self.word()?;
-        if let Some(found) = BashOnly::redirection(operator, &target) {
-            self.note(found);
+        if let Some(syntax) = BashOnly::redirection(operator, &target) {
+            self.note(syntax);
         }
         Ok(Some(Redirect { operator, target }))
     }
@@ -222,9 +214,9 @@ impl<'s> Parser<'s, '_> {
         let bash: &[&str] = if self.is_bash() { &BASH } else { &[] };
         bash.iter().chain(&ALL).copied().find(|operator| {
             let mut at = self.at;
-            for wanted in operator.bytes() {
+            for expected in operator.bytes() {
                 let (byte, place) = self.byte(at);
-                if byte != Some(wanted) {
+                if byte != Some(expected) {
                     return false;
                 }
                 at = place + 1;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::limits::{MAX_COMMANDS, MAX_LINE_DEPTH, MAX_OUTPUT};
 use super::syntax::{Command, Kind, Redirect, Script};
 use super::words::Word;
-use super::wrappers::Inside;
+use super::wrappers::NestedLine;
 use super::{Redirection, SimpleCommand, wrappers};
 
 /// What is found in a line and in all that is in it.
@@ -22,8 +22,10 @@ pub(super) struct Collected {
 impl Collected {
     /// False: it was known already, or there are too many.
     pub(super) fn push(&mut self, command: SimpleCommand) -> bool {
-        let words = command.argv.iter().flatten().map(|word| word.len() + WORD).sum::<usize>();
-        if !self.has_room(command.text.len() + words + COMMAND) || self.known.contains(&command) {
+        let words = command.argv.iter().flatten().map(|word| word.len() + WORD_COST).sum::<usize>();
+        if !self.has_room(command.text.len() + words + COMMAND_COST)
+            || self.known.contains(&command)
+        {
             return false;
         }
         let command = Rc::new(command);
@@ -50,40 +52,40 @@ impl Collected {
 }
 
 /// What a command, a word and a redirection cost besides their bytes.
-const COMMAND: usize = 64;
-const WORD: usize = 16;
+const COMMAND_COST: usize = 64;
+const WORD_COST: usize = 16;
 
 /// Why a command is restricted that is none but for that.
 const SETS_VARIABLES: &str = "sets variables that later commands may use";
 
 /// The longest reason for a restriction.
-const REASON: usize = 160;
+const MAX_REASON: usize = 160;
 
-/// Takes the commands of one reading of a line, and tells what there is besides them.
-pub(super) fn collect(script: &Script<'_>, found: &mut Collected) -> Besides {
-    let mut walk = Walk { script, found, besides: Besides::default(), seen: HashSet::new() };
+/// Collects the commands of one reading of a line, and returns what else there is in it.
+pub(super) fn collect(script: &Script<'_>, commands: &mut Collected) -> Nested {
+    let mut walk = Walk { script, commands, nested: Nested::default(), seen: HashSet::new() };
     for command in &script.commands {
-        if walk.found.is_full {
+        if walk.commands.is_full {
             break;
         }
         walk.command(command);
     }
-    walk.besides
+    walk.nested
 }
 
-/// What one reading comes to besides its commands.
+/// What one reading has in it that is read on its own.
 #[derive(Debug, Default)]
-pub(super) struct Besides {
+pub(super) struct Nested {
     /// Lines in the words of commands.
-    pub(super) lines: Vec<Inside>,
-    /// What cannot be distinguished, and why.
+    pub(super) lines: Vec<NestedLine>,
+    /// Texts whose meaning is not clear, and why.
     pub(super) unclear: Vec<(String, String)>,
 }
 
 struct Walk<'a, 's> {
     script: &'a Script<'s>,
-    found: &'a mut Collected,
-    besides: Besides,
+    commands: &'a mut Collected,
+    nested: Nested,
     /// Words of the command at hand that have been looked at, by place and number.
     seen: HashSet<(usize, usize)>,
 }
@@ -113,22 +115,21 @@ impl<'s> Walk<'_, 's> {
             }
             // Numbers in it can be computed from words, and an index of one can be a substitution.
             Kind::Test => {
-                let computes = words[1..].iter().any(|word| word.source.contains('['));
                 let argv = argv(words);
-                let around = match argv {
-                    _ if computes => around.because("computes an index"),
-                    None => around.because("holds an expansion"),
-                    Some(_) => around,
+                let around = if words[1..].iter().any(|word| word.source.contains('[')) {
+                    around.because("computes an index")
+                } else if argv.is_none() {
+                    around.because("holds an expansion")
+                } else {
+                    around
                 };
-                self.besides.lines.extend(wrappers::evaluated(words));
+                self.nested.lines.extend(wrappers::evaluated(words));
                 self.push(joined(words), argv, around);
             }
-            Kind::Arithmetic => self.push_arithmetic(words, around),
+            Kind::Arithmetic => {
+                self.push(joined(words), None, around.because(SETS_VARIABLES));
+            }
         }
-    }
-
-    fn push_arithmetic(&mut self, words: &[Word<'_>], around: Around) {
-        self.push(joined(words), None, around.because(SETS_VARIABLES));
     }
 
     /// The redirections of a command and of all around it, and why the command is restricted by them.
@@ -143,7 +144,7 @@ impl<'s> Walk<'_, 's> {
         let (mut redirections, mut reason) = (Vec::new(), None);
         for redirect in outer.chain(&command.redirects) {
             let target = &redirect.target;
-            if !self.found.has_room(target.source.len() + WORD) {
+            if !self.commands.has_room(target.source.len() + WORD_COST) {
                 return None;
             }
             reason = reason.or(self.redirect(redirect));
@@ -163,11 +164,8 @@ impl<'s> Walk<'_, 's> {
     fn finish(&mut self, words: &[Word<'s>], assigned: &[Word<'s>], around: Around) {
         if words.is_empty() {
             if !assigned.is_empty() {
-                self.push(
-                    joined(assigned),
-                    None,
-                    Around { is_exact: false, ..around }.instead(SETS_VARIABLES),
-                );
+                let around = Around { reason: None, ..around }.because(SETS_VARIABLES);
+                self.push(joined(assigned), None, around);
             } else if around.reason.is_some() {
                 // A redirection alone makes or empties a file.
                 self.push(": >".to_owned(), None, Around { is_exact: false, ..around });
@@ -175,62 +173,59 @@ impl<'s> Walk<'_, 's> {
             return;
         }
         let bytes: usize = words.iter().map(|word| word.source.len()).sum();
-        if !self.found.has_room(bytes) {
+        if !self.commands.has_room(bytes) {
             return;
         }
         let wrapped = wrappers::look(words);
         let reason = around
             .reason
-            .clone()
-            .or_else(|| match words {
-                [name, ..] if !name.is_known => {
-                    Some("has an expansion in the place of its name".to_owned())
-                }
-                _ => None,
+            .or_else(|| {
+                let has_name = words[0].is_known;
+                (!has_name).then(|| "has an expansion in the place of its name".to_owned())
             })
             .or_else(|| {
                 let variable = assigned.first()?;
                 Some(format!("sets the variable {} for the command", shortened(variable.source)))
             })
-            .or(wrapped.restricted)
+            .or_else(|| wrapped.restricted.clone())
             .or_else(|| {
                 let word = words.iter().find(|word| !word.is_known)?;
                 Some(format!("holds an expansion, {}", shortened(word.source)))
             });
         let is_exact = around.is_exact && assigned.is_empty();
-        let around = Around { reason: reason.clone(), is_exact, ..around };
+        let around = Around { reason, is_exact, ..around };
         if !self.push(joined(words), argv(words), around.clone()) {
             return; // and what is in it is known too
         }
-        self.besides.lines.extend(wrapped.lines);
+        self.nested.lines.extend(wrapped.lines);
         for inner in wrapped.commands {
             // The same words, reached in another way.
-            if !self.seen.insert((inner.words.as_ptr().addr(), inner.words.len())) {
+            if !self.seen.insert((inner.as_ptr().addr(), inner.len())) {
                 continue;
             }
             if around.depth >= MAX_LINE_DEPTH {
                 let reason = "is nested too deeply".to_owned();
-                self.besides.unclear.push((joined(inner.words), reason));
+                self.nested.unclear.push((joined(inner), reason));
                 continue;
             }
-            let is_exact = is_exact && inner.restricted.is_none();
-            let reason = inner.restricted.or_else(|| reason.clone());
+            let is_exact = is_exact && wrapped.restricted.is_none();
+            let reason = wrapped.restricted.clone().or_else(|| around.reason.clone());
             let depth = around.depth + 1;
-            self.finish(inner.words, &[], Around { reason, is_exact, depth, ..around.clone() });
+            self.finish(inner, &[], Around { reason, is_exact, depth, ..around.clone() });
         }
     }
 
     /// False: it was known already, or there is no room for it.
     fn push(&mut self, text: String, argv: Option<Vec<String>>, around: Around) -> bool {
-        let restricted = around.reason.map(|reason| reason.chars().take(REASON).collect());
+        let restricted = around.reason.map(|reason| reason.chars().take(MAX_REASON).collect());
         let Around { redirects, is_exact, .. } = around;
-        self.found.push(SimpleCommand { text, argv, redirects, is_exact, restricted })
+        self.commands.push(SimpleCommand { text, argv, redirects, is_exact, restricted })
     }
 
     /// `a <&-b` is `a b <&-` to bash.
     fn may_be_argument(&mut self, target: &Word<'_>) -> String {
         let reason = format!("has {}, which may be an argument", shortened(target.source));
-        self.besides.unclear.push((target.source.to_owned(), reason.clone()));
+        self.nested.unclear.push((target.source.to_owned(), reason.clone()));
         reason
     }
 
@@ -256,10 +251,6 @@ impl Around {
     fn because(self, reason: &str) -> Self {
         Self { reason: self.reason.or_else(|| Some(reason.to_owned())), is_exact: false, ..self }
     }
-
-    fn instead(self, reason: &str) -> Self {
-        Self { reason: Some(reason.to_owned()), ..self }
-    }
 }
 
 fn argv(words: &[Word<'_>]) -> Option<Vec<String>> {
@@ -278,7 +269,7 @@ fn joined(words: &[Word<'_>]) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    text.chars().take(REASON).collect()
+    text.chars().take(MAX_REASON).collect()
 }
 
 /// `2>&1`, `>&-`

@@ -47,12 +47,7 @@ impl<'s> Word<'s> {
     }
 }
 
-/// A word as a shell would have to be given it: as it is, or in single quotes.
-#[must_use]
-pub fn quote(word: &str) -> String {
-    quoted(word).into_owned()
-}
-
+/// A word as a shell has to be given it: as it is, or in single quotes.
 fn quoted(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-^".contains(c) || !c.is_ascii();
     if !word.is_empty() && word.chars().all(plain) {
@@ -123,7 +118,6 @@ impl Value {
 }
 
 impl<'s> Parser<'s, '_> {
-    /// The word that stands here.
     pub(super) fn word(&mut self) -> Parsed<Word<'s>> {
         self.peek();
         let start = self.at;

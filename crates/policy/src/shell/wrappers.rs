@@ -5,134 +5,45 @@ use super::words::Word;
 /// What is known about a command besides its words.
 #[derive(Debug, Default)]
 pub(super) struct Wrapped<'w, 's> {
-    /// Why the commands that it runs are unknown.
+    /// Why it is not certain what it runs.
     pub(super) restricted: Option<String>,
     /// Command lines in its arguments.
-    pub(super) lines: Vec<Inside>,
+    pub(super) lines: Vec<NestedLine>,
     /// Commands in its arguments.
-    pub(super) commands: Vec<Inner<'w, 's>>,
+    pub(super) commands: Vec<&'w [Word<'s>]>,
 }
 
 /// A text that a command reads as a shell would.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Inside {
+pub(super) enum NestedLine {
     /// A command line, for the shell at hand.
-    Here(String),
+    SameShell(String),
     /// For another shell, which may be bash or not.
-    Elsewhere(String),
+    OtherShell(String),
     /// Words that are expanded once more.
     Expanded(String),
 }
 
-impl Inside {
+impl NestedLine {
     pub(super) fn text(&self) -> &str {
-        let (Self::Here(text) | Self::Elsewhere(text) | Self::Expanded(text)) = self;
+        let (Self::SameShell(text) | Self::OtherShell(text) | Self::Expanded(text)) = self;
         text
     }
 }
 
-/// A command that is part of another.
-#[derive(Debug)]
-pub(super) struct Inner<'w, 's> {
-    pub(super) words: &'w [Word<'s>],
-    /// `None`: it is certain that this is what is run.
-    pub(super) restricted: Option<String>,
-}
-
-/// They run the rest of their words, with options of their own in front of it.
-const RUNNERS: [&str; 54] = [
-    "sudo",
-    "doas",
-    "su",
-    "runuser",
-    "pkexec",
-    "chroot",
-    "unshare",
-    "nsenter",
-    "setpriv",
-    "ssh",
-    "script",
-    "parallel",
-    "watch",
-    "flock",
-    "strace",
-    "ltrace",
-    "gdb",
-    "busybox",
-    "toybox",
-    "ionice",
-    "chrt",
-    "taskset",
-    "setarch",
-    "linux32",
-    "linux64",
-    "systemd-run",
-    "at",
-    "batch",
-    "xargs",
-    "env",
-    "nice",
-    "nohup",
-    "setsid",
-    "timeout",
-    "time",
-    "stdbuf",
-    "exec",
-    "command",
-    "builtin",
-    "entr",
-    "dbus-run-session",
-    "bwrap",
-    "choom",
-    "fakeroot",
-    "firejail",
-    "numactl",
-    "prlimit",
-    "proot",
-    "screen",
-    "sg",
-    "start-stop-daemon",
-    "tmux",
-    "unbuffer",
-    "xvfb-run",
-];
-/// Their other names for a shell.
-const SHELLS: [&str; 13] = [
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash",
-    "posh",
-];
-/// They change what later commands mean: variables such as `PATH`, or names.
-const CHANGERS: [&str; 15] = [
-    "alias",
-    "export",
-    "readonly",
-    "declare",
-    "typeset",
-    "local",
-    "read",
-    "mapfile",
-    "readarray",
-    "hash",
-    "enable",
-    "getopts",
-    "let",
-    "unset",
-    "shopt",
-];
-/// So many places are tried where it is not known at which the inner command begins.
+/// How many words are tried where the inner command can begin at any of them.
 const MAX_INNER_COMMANDS: usize = 16;
 
 pub(super) fn look<'w, 's>(words: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     let Some((name, arguments)) = words.split_first() else { return Wrapped::default() };
     let Some(name) = name.value() else { return Wrapped::default() };
     let name = name.rsplit('/').next().unwrap_or(name);
-    if SHELLS.contains(&name) {
-        return shell(arguments);
-    }
     match name {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "ash" | "rbash" | "fish" | "csh"
+        | "tcsh" | "yash" | "posh" => shell(arguments),
         "eval" => lines_in(operands(arguments), "runs what its arguments come to"),
         "trap" => match operands(arguments) {
-            [line, _, ..] if value(Some(line)) != Some("-") => {
+            [line, _, ..] if line.value() != Some("-") => {
                 lines_in(std::slice::from_ref(line), "runs what its first argument comes to")
             }
             _ => Wrapped::default(),
@@ -152,12 +63,8 @@ pub(super) fn look<'w, 's>(words: &'w [Word<'s>]) -> Wrapped<'w, 's> {
             Wrapped { lines: evaluated(arguments), ..because("changes what later commands mean") }
         }
         _ => match certain(name, arguments) {
-            Some(inner) => Wrapped {
-                commands: vec![Inner { words: inner, restricted: None }],
-                ..Wrapped::default()
-            },
-            None if RUNNERS.contains(&name) => runner(name, arguments),
-            None => Wrapped::default(),
+            Some(inner) => Wrapped { commands: vec![inner], ..Wrapped::default() },
+            None => runner(name, arguments),
         },
     }
 }
@@ -169,17 +76,18 @@ fn because(reason: &str) -> Wrapped<'static, 'static> {
 /// Without the `--` that ends options.
 fn operands<'w, 's>(arguments: &'w [Word<'s>]) -> &'w [Word<'s>] {
     match arguments {
-        [first, rest @ ..] if value(Some(first)) == Some("--") => rest,
+        [first, rest @ ..] if first.value() == Some("--") => rest,
         _ => arguments,
     }
 }
 
 /// To bash, `-v 'a[$(b)]'` runs `b`.
 fn has_index(arguments: &[Word<'_>]) -> bool {
-    let has = |is: fn(&str) -> bool| arguments.iter().any(|word| value(Some(word)).is_some_and(is));
+    let has = |is: fn(&str) -> bool| arguments.iter().filter_map(Word::value).any(is);
     has(|text| matches!(text, "-v" | "-R")) && has(|text| text.len() > 1 && text.contains('['))
 }
 
+/// Builtins that change what later commands mean: variables such as `PATH`, or names.
 fn changes(name: &str, arguments: &[Word<'_>]) -> bool {
     let mut options = arguments.iter().filter_map(Word::value);
     match name {
@@ -192,16 +100,18 @@ fn changes(name: &str, arguments: &[Word<'_>]) -> bool {
                 || text.starts_with("hist")
                 || is_short && text.contains(['k', 'H'])
         }),
-        _ => CHANGERS.contains(&name),
+        "alias" | "export" | "readonly" | "declare" | "typeset" | "local" | "read" | "mapfile"
+        | "readarray" | "hash" | "enable" | "getopts" | "let" | "unset" | "shopt" => true,
+        _ => false,
     }
 }
 
 /// Lines in arguments that are expanded once more.
-pub(super) fn evaluated(arguments: &[Word<'_>]) -> Vec<Inside> {
+pub(super) fn evaluated(arguments: &[Word<'_>]) -> Vec<NestedLine> {
     let texts = arguments.iter().take(MAX_INNER_COMMANDS).filter_map(Word::value);
     texts
         .filter(|text| text.contains(['$', '`']))
-        .map(|text| Inside::Expanded(text.to_owned()))
+        .map(|text| NestedLine::Expanded(text.to_owned()))
         .collect()
 }
 
@@ -211,45 +121,42 @@ fn value<'w>(word: Option<&'w Word<'_>>) -> Option<&'w str> {
 
 /// The forms of which it is certain where the inner command begins.
 fn certain<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Option<&'w [Word<'s>]> {
-    let skipped = match name {
-        "nohup" | "command" | "builtin" | "exec" | "setsid" | "time" | "nice" => 0,
-        "timeout" => 1,
-        _ => return None,
+    let is_duration = |text: &str| {
+        text.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok_and(f64::is_finite)
     };
     let skipped = match (name, value(arguments.first())) {
         ("nice", Some("-n")) => 2,
-        _ => skipped,
+        ("timeout", Some(text)) if is_duration(text) => 1,
+        ("nohup" | "command" | "builtin" | "exec" | "setsid" | "time" | "nice", _) => 0,
+        _ => return None,
     };
-    let is_duration = |word: &Word<'_>| {
-        value(Some(word)).is_some_and(|text| {
-            text.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok_and(f64::is_finite)
-        })
-    };
-    if name == "timeout" && !arguments.first().is_some_and(is_duration) {
-        return None;
-    }
     let inner = arguments.get(skipped..)?;
     let first = value(inner.first())?;
     (!first.starts_with('-')).then_some(inner)
 }
 
-/// The inner command may begin at several places.
+/// Programs that run the rest of their words, after options of their own: the inner command may begin
+/// at several places.
 fn runner<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
-    // `command -v git` only asks, and so does `time` alone.
-    if name == "command" && matches!(value(arguments.first()), Some("-v" | "-V")) {
-        return Wrapped::default();
+    match name {
+        // `command -v git` only asks, and so does `time` alone.
+        "command" if matches!(value(arguments.first()), Some("-v" | "-V")) => Wrapped::default(),
+        "env" | "time" | "exec" | "nice" if arguments.is_empty() => Wrapped::default(),
+        "sudo" | "doas" | "su" | "runuser" | "pkexec" | "chroot" | "unshare" | "nsenter"
+        | "setpriv" | "ssh" | "script" | "parallel" | "watch" | "flock" | "strace" | "ltrace"
+        | "gdb" | "busybox" | "toybox" | "ionice" | "chrt" | "taskset" | "setarch" | "linux32"
+        | "linux64" | "systemd-run" | "at" | "batch" | "xargs" | "env" | "nice" | "nohup"
+        | "setsid" | "timeout" | "time" | "stdbuf" | "exec" | "command" | "builtin" | "entr"
+        | "dbus-run-session" | "bwrap" | "choom" | "fakeroot" | "firejail" | "numactl"
+        | "prlimit" | "proot" | "screen" | "sg" | "start-stop-daemon" | "tmux" | "unbuffer"
+        | "xvfb-run" => places(arguments, &format!("lets {name} run another command")),
+        _ => Wrapped::default(),
     }
-    if arguments.is_empty() && matches!(name, "env" | "time" | "exec" | "nice") {
-        return Wrapped::default();
-    }
-    let reason = format!("lets {name} run another command");
-    places(arguments, &reason)
 }
 
 fn places<'w, 's>(arguments: &'w [Word<'s>], reason: &str) -> Wrapped<'w, 's> {
-    let commands = (0..arguments.len().min(MAX_INNER_COMMANDS))
-        .map(|at| Inner { words: &arguments[at..], restricted: Some(reason.to_owned()) })
-        .collect();
+    let starts = 0..arguments.len().min(MAX_INNER_COMMANDS);
+    let commands = starts.map(|start| &arguments[start..]).collect();
     // `su -c 'a; b'` and `ssh host 'a; b'` hand a line to a shell.
     let lines = arguments
         .iter()
@@ -258,7 +165,7 @@ fn places<'w, 's>(arguments: &'w [Word<'s>], reason: &str) -> Wrapped<'w, 's> {
         .flat_map(|text| [Some(text), option_value(text)])
         .flatten()
         .filter(|text| text.contains([' ', ';', '|', '&', '\n', '$', '`']))
-        .map(|text| Inside::Elsewhere(text.to_owned()))
+        .map(|text| NestedLine::OtherShell(text.to_owned()))
         .collect();
     Wrapped { restricted: Some(reason.to_owned()), lines, commands }
 }
@@ -273,31 +180,30 @@ fn option_value(text: &str) -> Option<&str> {
 
 fn find<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     let runs = |word: &Word<'_>| {
-        matches!(value(Some(word)), Some("-exec" | "-execdir" | "-ok" | "-okdir") | None)
+        matches!(word.value(), Some("-exec" | "-execdir" | "-ok" | "-okdir") | None)
     };
-    let reason = "lets find run another command";
-    let mut found = Wrapped::default();
-    for (at, word) in arguments.iter().enumerate() {
-        if runs(word) {
-            found.restricted = Some(reason.to_owned());
-            if word.is_known && found.commands.len() < MAX_INNER_COMMANDS {
-                let rest = &arguments[at + 1..];
-                let ends = |word: &Word<'_>| matches!(value(Some(word)), Some(";" | "+"));
-                let end = rest.iter().position(ends).unwrap_or(rest.len());
-                let restricted = Some(reason.to_owned());
-                found.commands.push(Inner { words: &rest[..end], restricted });
-            }
+    let ends = |word: &Word<'_>| matches!(word.value(), Some(";" | "+"));
+    let mut wrapped = Wrapped::default();
+    for (at, word) in arguments.iter().enumerate().filter(|(_, word)| runs(word)) {
+        wrapped.restricted = Some("lets find run another command".to_owned());
+        if word.is_known && wrapped.commands.len() < MAX_INNER_COMMANDS {
+            let rest = &arguments[at + 1..];
+            let end = rest.iter().position(ends).unwrap_or(rest.len());
+            wrapped.commands.push(&rest[..end]);
         }
     }
-    found
+    wrapped
 }
 
 fn lines_in<'w, 's>(arguments: &[Word<'_>], reason: &str) -> Wrapped<'w, 's> {
-    let known: Option<Vec<&str>> = arguments.iter().map(|word| value(Some(word))).collect();
-    match known {
-        Some(words) => Wrapped { lines: vec![Inside::Here(words.join(" "))], ..Wrapped::default() },
-        None => because(reason),
-    }
+    let known: Option<Vec<&str>> = arguments.iter().map(Word::value).collect();
+    known.map_or_else(
+        || because(reason),
+        |words| Wrapped {
+            lines: vec![NestedLine::SameShell(words.join(" "))],
+            ..Wrapped::default()
+        },
+    )
 }
 
 /// A file of commands is a program like any other, but not what comes in from elsewhere.
@@ -349,9 +255,10 @@ fn shell<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     }
     match rest.first() {
         Some(line) if takes_line => match line.value() {
-            Some(line) => {
-                Wrapped { lines: vec![Inside::Elsewhere(line.to_owned())], ..Wrapped::default() }
-            }
+            Some(line) => Wrapped {
+                lines: vec![NestedLine::OtherShell(line.to_owned())],
+                ..Wrapped::default()
+            },
             None => because("runs what its argument comes to"),
         },
         Some(_) => script(rest),

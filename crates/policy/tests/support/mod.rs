@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toolwright_policy::{Action, Resource, Rule, Rules, Source, Subject, Variables, Verdict};
+use toolwright_policy::{Action, Decided, Resource, Rule, Rules, Source, Subject, Variables};
 
 pub(crate) fn action(word: &str) -> Action {
     match word {
@@ -39,7 +39,7 @@ pub(crate) fn compiled(rules: &[&str]) -> Rules {
 }
 
 /// `edit yarn.lock`, `bash git status`, `fetch a.com`, `todo`.
-pub(crate) fn call(rules: &Rules, text: &str) -> Verdict {
+pub(crate) fn call(rules: &Rules, text: &str) -> Vec<Decided> {
     let (tool, what) = text.split_once(' ').unwrap_or((text, ""));
     let path = Path::new("/w").join(what);
     let on = |capability, resource| Subject { capability, resource };
@@ -54,4 +54,14 @@ pub(crate) fn call(rules: &Rules, text: &str) -> Verdict {
         "web_fetch" => rules.evaluate(tool, &[on("net.fetch", Resource::Host(what))]),
         _ => rules.evaluate(tool, &[on(tool, Resource::Text(what))]),
     }
+}
+
+/// The strictest action of all.
+pub(crate) fn strictest(decided: &[Decided]) -> Action {
+    decided.iter().map(|decided| decided.ruling.action).max().unwrap()
+}
+
+/// Whether rules that a user recorded allow all of it.
+pub(crate) fn user_allows(decided: &[Decided]) -> bool {
+    decided.iter().all(|decided| decided.ruling.user_allows)
 }

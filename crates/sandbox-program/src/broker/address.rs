@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use rustix::io::Errno;
 
 /// As long as the longest address that can be allowed.
-pub(super) const LONGEST: usize = size_of::<libc::sockaddr_in6>();
+pub(super) const MAX_ADDRESS_BYTES: usize = size_of::<libc::sockaddr_in6>();
 
 // Where the parts are: `struct sockaddr_in` and `struct sockaddr_in6`.
 const V4: usize = size_of::<libc::sockaddr_in>();

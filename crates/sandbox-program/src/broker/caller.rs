@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
+use crate::errno;
+
 /// `PIDFD_THREAD`, since Linux 6.9: the descriptor is of a thread and not of its process.
 const OF_THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
 
@@ -40,7 +42,6 @@ impl Caller {
         pidfd_getfd(self.pidfd.as_fd(), fd, PidfdGetfdFlags::empty()).map_err(unseen)
     }
 
-    /// Copies memory of the caller.
     pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
         let Ok(start) = usize::try_from(address) else { return Err(Errno::FAULT) };
         let ours = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
@@ -60,14 +61,9 @@ impl Caller {
         match usize::try_from(copied) {
             Ok(copied) if copied == bytes.len() => Ok(()),
             Ok(_) => Err(Errno::FAULT),
-            Err(_) => Err(unseen(last_error())),
+            Err(_) => Err(unseen(errno::last())),
         }
     }
-}
-
-/// The number of the last call that failed.
-pub(super) fn last_error() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 /// The error for a caller that this process may not inspect, as its call would return it.
@@ -75,7 +71,6 @@ fn unseen(error: Errno) -> Errno {
     if error == Errno::PERM { Errno::ACCESS } else { error }
 }
 
-/// The process of a thread.
 fn leader(thread: Pid) -> Result<Pid, Errno> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).map_err(|_| Errno::SRCH)?;
     status

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use libc::c_long;
 use rustix::io::Errno;
 
-use super::caller::last_error;
+use crate::errno;
 
 // `_IOWR('!', 0, struct seccomp_notif)` and so on.
 const RECEIVE: c_long = 0xC050_2100;
@@ -21,9 +21,7 @@ struct Received {
 
 pub(super) struct Listener(OwnedFd);
 
-/// A call that waits.
 pub(super) struct Notification {
-    /// The number of the notification.
     pub(super) id: u64,
     /// The thread that waits; 0 if it is not visible from here.
     pub(super) thread: u32,
@@ -44,7 +42,7 @@ impl Listener {
         // SAFETY: the kernel writes no more than there is room for.
         let result = unsafe { self.ioctl(RECEIVE, &raw mut received) };
         if result != 0 {
-            return match last_error() {
+            return match errno::last() {
                 Errno::NOENT | Errno::INTR | Errno::NOTCONN => Ok(None),
                 error => Err(error),
             };
@@ -66,9 +64,7 @@ impl Listener {
         // SAFETY: the kernel reads the answer.
         unsafe { self.ioctl(SEND, (&raw const answer).cast_mut()) };
     }
-}
 
-impl Listener {
     /// Makes a request whose number does not fit libc's type everywhere.
     ///
     /// # Safety

@@ -15,9 +15,10 @@ use rustix::process::{
 };
 
 use super::{Broker, Channel, install_in_child};
+use crate::errno;
 
 /// Far longer than it takes.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Has a throw-away child bind a socket to 127.0.0.1, behind the filter of
 /// [`program()`](super::program()) and a broker. The error is the one that the child got.
@@ -52,8 +53,7 @@ pub fn probe(program: &[sock_filter]) -> io::Result<()> {
 fn bind_one(program: &[sock_filter], channel: &Channel) -> Result<(), Errno> {
     // As a program that was executed, and unlike a worker.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
-    install_in_child(program, channel.child_end())
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    install_in_child(program, channel.child_end()).map_err(|error| errno::of(&error))?;
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
     bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
 }
@@ -61,7 +61,7 @@ fn bind_one(program: &[sock_filter], channel: &Channel) -> Result<(), Errno> {
 /// Answers until the child has ended.
 fn serve(channel: &Channel, child: Pid) -> io::Result<()> {
     let ended = pidfd_open(child, PidfdFlags::empty())?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let mut broker: Option<Broker> = None;
     loop {
         let source = broker.as_ref().map_or(channel.as_fd(), |broker| broker.as_fd());

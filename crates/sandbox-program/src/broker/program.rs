@@ -1,7 +1,7 @@
 //! The filter that sends a command's calls to the broker.
 
 use crate::filter::assembler::{Assembler, At, Exception, Test, low};
-use crate::filter::{Architecture, FilterError, Program, Rules, calls};
+use crate::filter::{Architecture, FilterTooLong, Program, Rules, calls};
 
 /// Sends data with the first packet, to an address no one has looked at.
 const MSG_FASTOPEN: u32 = libc::MSG_FASTOPEN.unsigned_abs();
@@ -31,11 +31,11 @@ const OF_TCP: [(u32, u32); 4] = [(1, 10), (12, 13), (18, 18), (25, 25)];
 /// `connect`, `bind`, `listen` and setting `SO_SNDTIMEO` wait for the broker. Whatever else could send a packet past it is
 /// refused: fast open, source routes, other interfaces; so are the calls that
 /// [`worker_filter`](crate::filter::worker_filter) leaves open for the broker's own use.
-pub fn program() -> Result<Program, FilterError> {
+pub fn program() -> Result<Program, FilterTooLong> {
     program_on(Architecture::OURS)
 }
 
-pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterError> {
+pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
     let mut asm = Assembler::default();
     let mut rules = Rules::new(arch);
     for call in [calls::CONNECT, calls::BIND, calls::LISTEN] {
@@ -45,25 +45,25 @@ pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterError> {
         rules.add(call, asm.refuse(libc::EPERM));
     }
     for (call, flags) in [(calls::SENDTO, 3), (calls::SENDMSG, 2), (calls::SENDMMSG, 3)] {
-        rules.add(call, send(&mut asm, flags)?);
+        rules.add(call, send(&mut asm, flags));
     }
-    rules.add(calls::SETSOCKOPT, setsockopt(&mut asm)?);
+    rules.add(calls::SETSOCKOPT, setsockopt(&mut asm));
     rules.finish(asm)
 }
 
-fn send(asm: &mut Assembler, flags: u32) -> Result<At, FilterError> {
+fn send(asm: &mut Assembler, flags: u32) -> At {
     // The kernel's answer where fast open is off. Clients then connect first.
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::EOPNOTSUPP));
-    let fast_open = asm.branch(Test::AnyBit, MSG_FASTOPEN, refuse, allow)?;
-    Ok(asm.load(low(flags), fast_open))
+    let fast_open = asm.branch(Test::AnyBit, MSG_FASTOPEN, refuse, allow);
+    asm.load(low(flags), fast_open)
 }
 
-fn setsockopt(asm: &mut Assembler) -> Result<At, FilterError> {
+fn setsockopt(asm: &mut Assembler) -> At {
     let (allow, refuse) = (asm.allow(), asm.refuse(libc::ENOPROTOOPT));
-    let known = asm.branch(Test::Above, LAST_OF_SOCKETS, refuse, allow)?;
-    let of_sockets = asm.any_of(&REFUSED_OF_SOCKETS, refuse, known)?;
+    let known = asm.branch(Test::Above, LAST_OF_SOCKETS, refuse, allow);
+    let of_sockets = asm.any_of(&REFUSED_OF_SOCKETS, refuse, known);
     let ask = asm.ask();
-    let of_sockets = asm.any_of(&LIMIT, ask, of_sockets)?;
+    let of_sockets = asm.any_of(&LIMIT, ask, of_sockets);
     let of_sockets = asm.load(low(2), of_sockets);
     let mut level = refuse;
     let protocols = [
@@ -75,14 +75,14 @@ fn setsockopt(asm: &mut Assembler) -> Result<At, FilterError> {
     for (number, open) in protocols {
         let open: Vec<_> =
             open.iter().map(|&(first, last)| Exception { first, last, to: allow }).collect();
-        let options = asm.search(&open, 0, refuse)?;
+        let options = asm.search(&open, 0, refuse);
         levels.push((number.unsigned_abs(), asm.load(low(2), options)));
     }
     levels.push((libc::SOL_SOCKET.unsigned_abs(), of_sockets));
     for (number, options) in levels {
-        level = asm.branch(Test::Equal, number, options, level)?;
+        level = asm.branch(Test::Equal, number, options, level);
     }
-    Ok(asm.load(low(1), level))
+    asm.load(low(1), level)
 }
 
 #[cfg(test)]

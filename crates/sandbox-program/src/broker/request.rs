@@ -5,14 +5,14 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
-use super::address::{self, LONGEST};
+use super::address::{self, MAX_ADDRESS_BYTES};
 use super::caller::Caller;
 use super::listener::Notification;
 use super::socket::check_tcp;
 use crate::filter::{Architecture, calls};
 
 /// The longest address that the kernel takes of a caller.
-const LONGEST_KNOWN: i32 = 128;
+const MAX_KERNEL_ADDRESS_BYTES: i32 = 128;
 
 /// As long as `struct timeval`, in both forms of the option.
 const LIMIT: usize = 16;
@@ -48,9 +48,9 @@ pub(super) fn read(notification: &Notification) -> Result<(OwnedFd, Request), Er
         return Ok((socket, Request::Listen(int(second))));
     }
     let len = int(third);
-    let mut bytes = [0; LONGEST];
+    let mut bytes = [0; MAX_ADDRESS_BYTES];
     let bytes = match usize::try_from(len) {
-        Ok(known) if len <= LONGEST_KNOWN => &mut bytes[..known.min(LONGEST)],
+        Ok(known) if len <= MAX_KERNEL_ADDRESS_BYTES => &mut bytes[..known.min(MAX_ADDRESS_BYTES)],
         _ => return Err(Errno::INVAL),
     };
     caller.read(second, bytes)?;

@@ -16,7 +16,7 @@ use super::timer::Timer;
 
 /// How many descriptors are seen to before the worker looks at its others again. Each may take a tick
 /// of the kernel's clock.
-const AT_ONCE: usize = 8;
+const MAX_EVENTS: usize = 8;
 
 /// How many callers may wait for a connection. Each costs the worker a descriptor.
 const MAX_WAITING: usize = 256;
@@ -61,7 +61,7 @@ impl Broker {
     /// Answers the calls that can be answered now. To be called whenever the descriptor is readable;
     /// comes back soon, even if more are waiting. After an error the broker is to be dropped.
     pub fn handle(&mut self) -> io::Result<()> {
-        let mut events = Vec::with_capacity(AT_ONCE);
+        let mut events = Vec::with_capacity(MAX_EVENTS);
         let now = Timespec::default();
         match epoll::wait(&self.ready, rustix::buffer::spare_capacity(&mut events), Some(&now)) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -127,7 +127,6 @@ impl Broker {
         Ok(())
     }
 
-    /// Something has become of a connection.
     fn look_after(&mut self, name: u64) {
         let Some(waiting) = self.waiting.get(&name) else { return };
         let result = match connect_shortly(&waiting.socket, &waiting.address) {

@@ -12,10 +12,10 @@ use rustix::net::sockopt::{
 use rustix::net::{AddressFamily, bind, connect, getsockname, ipproto, listen};
 
 use super::address::is_loopback;
-use super::caller::last_error;
+use crate::errno;
 
 /// The shortest time the kernel knows: one tick of its clock, at most 10 ms.
-const SHORTEST: Duration = Duration::from_micros(1);
+const MIN_TIMEOUT: Duration = Duration::from_micros(1);
 
 /// A state of TCP as `TCP_INFO` has it.
 const CLOSED: u8 = 7;
@@ -31,7 +31,6 @@ pub(super) fn check_tcp(socket: &OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// How a connection began.
 pub(super) enum Begun {
     Done(Result<(), Errno>),
     /// The caller waits, no longer than the limit of its socket, and then gets this answer.
@@ -52,7 +51,7 @@ pub(super) fn connect_shortly(socket: &OwnedFd, address: &SocketAddr) -> Begun {
 fn try_connect(socket: &OwnedFd, address: &SocketAddr) -> Result<Begun, Errno> {
     let waits = !fcntl_getfl(socket)?.contains(OFlags::NONBLOCK);
     let limit = socket_timeout(socket, Timeout::Send)?;
-    set_socket_timeout(socket, Timeout::Send, Some(SHORTEST))?;
+    set_socket_timeout(socket, Timeout::Send, Some(MIN_TIMEOUT))?;
     let result = connect(socket, address);
     set_socket_timeout(socket, Timeout::Send, limit)?;
     Ok(match result {
@@ -90,7 +89,7 @@ pub(super) fn set_limit(socket: &OwnedFd, option: i32, value: &[u8]) -> Result<(
     let result = unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, value.as_ptr().cast(), len)
     };
-    if result == 0 { Ok(()) } else { Err(last_error()) }
+    if result == 0 { Ok(()) } else { Err(errno::last()) }
 }
 
 fn state(socket: &OwnedFd) -> Result<u8, Errno> {
@@ -107,7 +106,7 @@ fn state(socket: &OwnedFd) -> Result<u8, Errno> {
             &raw mut len,
         )
     };
-    if result == 0 { Ok(info[0]) } else { Err(last_error()) }
+    if result == 0 { Ok(info[0]) } else { Err(errno::last()) }
 }
 
 #[cfg(test)]

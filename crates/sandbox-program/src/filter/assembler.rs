@@ -3,12 +3,10 @@
 
 use libc::sock_filter;
 
-use super::{FilterError, Program};
+use super::{FilterTooLong, Program};
 
 // `struct seccomp_data`.
-/// Where the number of the call is.
 pub(crate) const NUMBER: u32 = 0;
-/// Where the architecture is.
 pub(crate) const ARCHITECTURE: u32 = 4;
 
 /// Where the lower half of an argument is, on a little-endian machine. The kernel takes no more of
@@ -17,7 +15,6 @@ pub(crate) const fn low(argument: u32) -> u32 {
     16 + 8 * argument
 }
 
-/// Where the upper half of an argument is.
 pub(crate) const fn high(argument: u32) -> u32 {
     low(argument) + 4
 }
@@ -32,7 +29,6 @@ const RETURN: u16 = 0x06;
 /// would need two instructions for each.
 const CHAIN: usize = 3;
 
-/// The test of the loaded word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
     Equal = 0x15,
@@ -56,6 +52,8 @@ pub(crate) struct Exception {
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     backwards: Program,
+    /// A branch leads further than it can.
+    is_too_long: bool,
 }
 
 impl Assembler {
@@ -80,7 +78,7 @@ impl Assembler {
     fn answer(&mut self, k: u32) -> At {
         let same = |it: &sock_filter| it.code == RETURN && it.k == k;
         match self.backwards.iter().position(same) {
-            Some(place) => At(place),
+            Some(index) => At(index),
             None => self.write(RETURN, 0, 0, k),
         }
     }
@@ -97,57 +95,50 @@ impl Assembler {
         self.write(AND, 0, 0, bits)
     }
 
-    pub(crate) fn branch(
-        &mut self,
-        test: Test,
-        value: u32,
-        yes: At,
-        no: At,
-    ) -> Result<At, FilterError> {
-        let (yes, no) = (self.distance(yes), self.distance(no));
-        let short = |distance| u8::try_from(distance).map_err(|_| FilterError::BranchTooLong);
-        Ok(self.write(test as u16, short(yes)?, short(no)?, value))
+    pub(crate) fn branch(&mut self, test: Test, value: u32, yes: At, no: At) -> At {
+        let mut distance = |to| {
+            u8::try_from(self.distance(to)).unwrap_or_else(|_| {
+                self.is_too_long = true;
+                0
+            })
+        };
+        let (yes, no) = (distance(yes), distance(no));
+        self.write(test as u16, yes, no, value)
     }
 
-    /// Leads to `yes` for any of the values.
-    pub(crate) fn any_of(&mut self, values: &[u32], yes: At, no: At) -> Result<At, FilterError> {
-        values.iter().rev().try_fold(no, |next, &value| self.branch(Test::Equal, value, yes, next))
+    pub(crate) fn any_of(&mut self, values: &[u32], yes: At, no: At) -> At {
+        values.iter().rev().fold(no, |next, &value| self.branch(Test::Equal, value, yes, next))
     }
 
     /// Branches to the target of the exception that contains the loaded word, and elsewhere if none
     /// does. The word is known to be at least `floor`.
-    pub(crate) fn search(
-        &mut self,
-        exceptions: &[Exception],
-        floor: u32,
-        elsewhere: At,
-    ) -> Result<At, FilterError> {
+    pub(crate) fn search(&mut self, exceptions: &[Exception], floor: u32, elsewhere: At) -> At {
         if exceptions.len() > CHAIN {
             let (lower, upper) = exceptions.split_at(exceptions.len() / 2);
             let middle = upper[0].first;
-            let upper = self.search(upper, middle, elsewhere)?;
-            let lower = self.search(lower, floor, elsewhere)?;
+            let upper = self.search(upper, middle, elsewhere);
+            let lower = self.search(lower, floor, elsewhere);
             return self.branch(Test::AtLeast, middle, upper, lower);
         }
         let mut next = elsewhere;
-        for (place, &Exception { first, last, to }) in exceptions.iter().enumerate().rev() {
+        for (index, &Exception { first, last, to }) in exceptions.iter().enumerate().rev() {
             next = if first == last {
-                self.branch(Test::Equal, first, to, next)?
+                self.branch(Test::Equal, first, to, next)
             } else {
-                let from_first = if place == 0 && first == floor {
+                let from_first = if index == 0 && first == floor {
                     to
                 } else {
-                    self.branch(Test::AtLeast, first, to, elsewhere)?
+                    self.branch(Test::AtLeast, first, to, elsewhere)
                 };
-                self.branch(Test::Above, last, next, from_first)?
+                self.branch(Test::Above, last, next, from_first)
             };
         }
-        Ok(next)
+        next
     }
 
-    pub(crate) fn finish(mut self) -> Program {
+    pub(crate) fn finish(mut self) -> Result<Program, FilterTooLong> {
         self.backwards.reverse();
-        self.backwards
+        if self.is_too_long { Err(FilterTooLong) } else { Ok(self.backwards) }
     }
 
     /// How many instructions are between the next one written and `to`.

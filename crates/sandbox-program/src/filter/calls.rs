@@ -19,14 +19,11 @@ pub(crate) enum Architecture {
 }
 
 impl Architecture {
-    /// The one this is built for.
     #[cfg(target_arch = "x86_64")]
     pub(crate) const OURS: Self = Self::X86_64;
-    /// The one this is built for.
     #[cfg(target_arch = "aarch64")]
     pub(crate) const OURS: Self = Self::Aarch64;
 
-    /// How the kernel calls it.
     pub(crate) const fn audit_number(self) -> u32 {
         match self {
             Self::X86_64 => 0xC000_003E,

@@ -1,7 +1,7 @@
 //! Which sockets can be made.
 
+use super::FilterPlan;
 use super::assembler::{Assembler, At, low};
-use super::{FilterError, FilterPlan};
 use toolwright_sandbox::plan::{Files, Network};
 
 const UNIX: u32 = libc::AF_UNIX.unsigned_abs();
@@ -46,57 +46,57 @@ fn unix_is_open(plan: FilterPlan) -> bool {
 }
 
 /// `socket(family, type, protocol)`.
-pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> Result<At, FilterError> {
+pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> At {
     let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
     let absent = asm.refuse(libc::EAFNOSUPPORT);
     let internet = internet(plan);
     // It lists the interfaces of the command's own namespace.
     let netlink = if matches!(internet, Internet::All | Internet::TcpAndUdp) {
         let other = asm.refuse(libc::EPROTONOSUPPORT);
-        let route = asm.any_of(&[ROUTE], allow, other)?;
+        let route = asm.any_of(&[ROUTE], allow, other);
         asm.load(low(2), route)
     } else {
         absent
     };
     let inet = match internet {
         Internet::All => {
-            let kind = asm.any_of(&[PACKET], closed, allow)?;
+            let kind = asm.any_of(&[PACKET], closed, allow);
             masked_type(asm, kind)
         }
-        Internet::TcpAndUdp => stream_or(asm, &[STREAM, DGRAM], &[0, TCP, UDP])?,
-        Internet::Tcp => stream_or(asm, &[STREAM], &[0, TCP])?,
+        Internet::TcpAndUdp => stream_or(asm, &[STREAM, DGRAM], &[0, TCP, UDP]),
+        Internet::Tcp => stream_or(asm, &[STREAM], &[0, TCP]),
         Internet::Closed => closed,
     };
-    let next = asm.any_of(&[INET, INET6], inet, absent)?;
-    let next = asm.any_of(&[NETLINK], netlink, next)?;
+    let next = asm.any_of(&[INET, INET6], inet, absent);
+    let next = asm.any_of(&[NETLINK], netlink, next);
     let unix = if unix_is_open(plan) { allow } else { closed };
-    let family = asm.any_of(&[UNIX], unix, next)?;
-    Ok(asm.load(low(0), family))
+    let family = asm.any_of(&[UNIX], unix, next);
+    asm.load(low(0), family)
 }
 
 /// Pairs of one of the types with one of the protocols. The kernel refuses impossible pairs.
-fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> Result<At, FilterError> {
+fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> At {
     let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
     let other = asm.refuse(libc::EPROTONOSUPPORT);
-    let protocol = asm.any_of(protocols, allow, other)?;
+    let protocol = asm.any_of(protocols, allow, other);
     let protocol = asm.load(low(2), protocol);
-    let kind = asm.any_of(types, protocol, closed)?;
-    Ok(masked_type(asm, kind))
+    let kind = asm.any_of(types, protocol, closed);
+    masked_type(asm, kind)
 }
 
 /// `socketpair(family, type, …)`: pairs of unix sockets that are connected for good. A datagram
 /// socket is not: it can send to any address, and a raw one is a datagram socket.
-pub(super) fn socketpair(asm: &mut Assembler, plan: FilterPlan) -> Result<At, FilterError> {
+pub(super) fn socketpair(asm: &mut Assembler, plan: FilterPlan) -> At {
     let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
     let absent = asm.refuse(libc::EAFNOSUPPORT);
     let unix = if unix_is_open(plan) {
         allow
     } else {
-        let kind = asm.any_of(&[STREAM, SEQPACKET], allow, closed)?;
+        let kind = asm.any_of(&[STREAM, SEQPACKET], allow, closed);
         masked_type(asm, kind)
     };
-    let family = asm.any_of(&[UNIX], unix, absent)?;
-    Ok(asm.load(low(0), family))
+    let family = asm.any_of(&[UNIX], unix, absent);
+    asm.load(low(0), family)
 }
 
 fn masked_type(asm: &mut Assembler, next: At) -> At {

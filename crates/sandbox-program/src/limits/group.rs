@@ -24,7 +24,6 @@ use super::namespace;
 use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::Limits;
 
-/// How the names of our groups begin.
 const PREFIX: &str = "toolwright-";
 /// The mark by which a service manager delegates a group to the processes in it.
 const DELEGATED: &str = "user.delegate";
@@ -41,12 +40,12 @@ pub struct GroupLimits {
 /// Where groups can be made.
 #[derive(Debug)]
 pub struct Groups {
-    places: Vec<Place>,
+    hierarchies: Vec<Hierarchy>,
     limits: Limits,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Hierarchy {
     version: Version,
     dir: OwnedFd,
     holds: GroupLimits,
@@ -74,7 +73,7 @@ impl Groups {
     /// still sees the host's file tree.
     #[must_use]
     pub fn find(limits: &Limits) -> Self {
-        let mut groups = Self { places: Vec::new(), limits: *limits };
+        let mut groups = Self { hierarchies: Vec::new(), limits: *limits };
         let processes = limits.processes.map(|_| "pids");
         let memory = limits.memory_bytes.map(|_| "memory");
         if processes.or(memory).is_none() {
@@ -86,16 +85,16 @@ impl Groups {
             let Some((version, path)) = own_group(controller, &own, &mounts) else { continue };
             let holds =
                 GroupLimits { processes: controller == "pids", memory: controller == "memory" };
-            match groups.places.iter_mut().find(|place| place.version == version) {
-                Some(place)
-                    if version == Version::Two && has_controller(&place.dir, controller) =>
+            match groups.hierarchies.iter_mut().find(|hierarchy| hierarchy.version == version) {
+                Some(hierarchy)
+                    if version == Version::Two && has_controller(&hierarchy.dir, controller) =>
                 {
-                    place.holds.memory |= holds.memory;
+                    hierarchy.holds.memory |= holds.memory;
                 }
                 _ => {
                     if let Some(dir) = usable(version, controller, &path) {
                         remove_leftovers(&dir);
-                        groups.places.push(Place { version, dir, holds });
+                        groups.hierarchies.push(Hierarchy { version, dir, holds });
                     }
                 }
             }
@@ -108,8 +107,9 @@ impl Groups {
     #[must_use]
     pub fn make(&self, layers: &Layers) -> Group {
         let has_namespace = layers.pid.holds() && namespace::can_bound();
-        let places = self.places.iter().filter(|place| place.holds.memory || !has_namespace);
-        Group(places.filter_map(|place| place.make(&self.limits).ok()).collect())
+        let hierarchies =
+            self.hierarchies.iter().filter(|hierarchy| hierarchy.holds.memory || !has_namespace);
+        Group(hierarchies.filter_map(|hierarchy| hierarchy.make(&self.limits).ok()).collect())
     }
 }
 
@@ -153,7 +153,7 @@ impl Drop for Part {
     }
 }
 
-impl Place {
+impl Hierarchy {
     fn make(&self, limits: &Limits) -> io::Result<Part> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mut error = io::ErrorKind::AlreadyExists.into();
@@ -182,21 +182,21 @@ impl Place {
     fn fill(&self, name: String, limits: &Limits) -> io::Result<Part> {
         let dir = openat(&self.dir, &name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
-        if let Some(most) = limits.processes.filter(|_| self.holds.processes) {
+        if let Some(max) = limits.processes.filter(|_| self.holds.processes) {
             // The worker is in it too.
-            set(&dir, "pids.max", &most.saturating_add(1).to_string())?;
+            set(&dir, "pids.max", &max.saturating_add(1).to_string())?;
         }
-        if let Some(most) = limits.memory_bytes.filter(|_| self.holds.memory) {
-            let most = most.to_string();
+        if let Some(max) = limits.memory_bytes.filter(|_| self.holds.memory) {
+            let max = max.to_string();
             // Otherwise swapped memory would not count.
             match self.version {
                 Version::One => {
-                    set(&dir, "memory.limit_in_bytes", &most)?;
+                    set(&dir, "memory.limit_in_bytes", &max)?;
                     let _ = set(&dir, "memory.swappiness", "0");
-                    let _ = set(&dir, "memory.memsw.limit_in_bytes", &most);
+                    let _ = set(&dir, "memory.memsw.limit_in_bytes", &max);
                 }
                 Version::Two => {
-                    set(&dir, "memory.max", &most)?;
+                    set(&dir, "memory.max", &max)?;
                     let _ = set(&dir, "memory.swap.max", "0");
                 }
             }
@@ -239,7 +239,6 @@ fn has_controller(dir: &OwnedFd, controller: &str) -> bool {
         .is_ok_and(|text| text.split_ascii_whitespace().any(|name| name == controller))
 }
 
-/// Removes groups of supervisors that were killed.
 fn remove_leftovers(dir: &OwnedFd) {
     let Ok(entries) = Dir::read_from(dir) else { return };
     for entry in entries.flatten() {

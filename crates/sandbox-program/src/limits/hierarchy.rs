@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Which interface a directory has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Version {
     /// A hierarchy for some controllers.
@@ -20,7 +19,7 @@ pub(super) fn own_group(
     groups: &[u8],
     mounts: &[u8],
 ) -> Option<(Version, PathBuf)> {
-    let mut found = None;
+    let mut hierarchy = None;
     for line in groups.split(|&byte| byte == b'\n') {
         let mut parts = line.splitn(3, |&byte| byte == b':');
         let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
@@ -28,14 +27,14 @@ pub(super) fn own_group(
             continue;
         };
         if controllers.split(|&byte| byte == b',').any(|name| name == controller.as_bytes()) {
-            found = Some((Version::One, path));
+            hierarchy = Some((Version::One, path));
             break;
         }
         if controllers.is_empty() {
-            found = Some((Version::Two, path));
+            hierarchy = Some((Version::Two, path));
         }
     }
-    let (version, path) = found?;
+    let (version, path) = hierarchy?;
     let (root, at) = mount(version, controller, mounts)?;
     let path = Path::new(std::ffi::OsStr::from_bytes(path)).strip_prefix(root).ok()?;
     // The group lies outside of what this process sees.
@@ -47,7 +46,7 @@ pub(super) fn own_group(
 
 /// Which group the mount of a hierarchy shows, and where.
 fn mount(version: Version, controller: &str, mounts: &[u8]) -> Option<(PathBuf, PathBuf)> {
-    let mut found = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
+    let mut mounted = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
         let (root, at) = (fields.nth(3)?, fields.next()?);
         let mut last = fields.skip_while(|&field| field != b"-").skip(1);
@@ -62,7 +61,7 @@ fn mount(version: Version, controller: &str, mounts: &[u8]) -> Option<(PathBuf, 
         fits.then(|| (unescaped(root), unescaped(at)))
     });
     // Of two at one place the later covers the earlier.
-    found.next_back()
+    mounted.next_back()
 }
 
 /// A path in which blanks and backslashes are written as octal numbers.
@@ -90,7 +89,7 @@ mod tests {
         format!("31 23 0:28 {root} {at} rw,nosuid shared:9 master:2 - {kind} {kind} {options}\n")
     }
 
-    fn found(controller: &str, groups: &str, mounts: &str) -> Option<(Version, PathBuf)> {
+    fn path_of(controller: &str, groups: &str, mounts: &str) -> Option<(Version, PathBuf)> {
         own_group(controller, groups.as_bytes(), mounts.as_bytes())
     }
 
@@ -100,10 +99,13 @@ mod tests {
             + &mount("/", "/sys/fs/cgroup", "cgroup2", "rw,nsdelegate");
         let groups = "0::/user.slice/user-1000.slice/a.scope\n";
         let expected = "/sys/fs/cgroup/user.slice/user-1000.slice/a.scope";
-        assert_eq!(found("pids", groups, &mounts), Some((Version::Two, expected.into())));
-        assert_eq!(found("pids", "0::/\n", &mounts), Some((Version::Two, "/sys/fs/cgroup".into())));
-        assert_eq!(found("pids", groups, ""), None);
-        assert_eq!(found("pids", "", &mounts), None);
+        assert_eq!(path_of("pids", groups, &mounts), Some((Version::Two, expected.into())));
+        assert_eq!(
+            path_of("pids", "0::/\n", &mounts),
+            Some((Version::Two, "/sys/fs/cgroup".into()))
+        );
+        assert_eq!(path_of("pids", groups, ""), None);
+        assert_eq!(path_of("pids", "", &mounts), None);
     }
 
     #[test]
@@ -114,27 +116,27 @@ mod tests {
             + &mount("/", "/sys/fs/cgroup/unified", "cgroup2", "rw");
         let groups = "12:cpu,cpuacct:/a\n8:pids:/b\n4:memory:/c/d\n1:name=systemd:/\n0::/e\n";
         let expected = "/sys/fs/cgroup/memory/c/d";
-        assert_eq!(found("memory", groups, &mounts), Some((Version::One, expected.into())));
+        assert_eq!(path_of("memory", groups, &mounts), Some((Version::One, expected.into())));
         let expected = "/sys/fs/cgroup/cpu,cpuacct/a";
-        assert_eq!(found("cpuacct", groups, &mounts), Some((Version::One, expected.into())));
-        assert_eq!(found("pids", groups, &mounts), None, "it is not mounted");
+        assert_eq!(path_of("cpuacct", groups, &mounts), Some((Version::One, expected.into())));
+        assert_eq!(path_of("pids", groups, &mounts), None, "it is not mounted");
         let groups = "4:memory:/c/d\n0::/e\n";
         let expected = "/sys/fs/cgroup/unified/e";
-        assert_eq!(found("pids", groups, &mounts), Some((Version::Two, expected.into())));
+        assert_eq!(path_of("pids", groups, &mounts), Some((Version::Two, expected.into())));
     }
 
     #[test]
     fn a_part_of_a_hierarchy() {
         let mounts = mount("/docker/abc", "/sys/fs/cgroup/pids", "cgroup", "rw,pids");
         let expected = "/sys/fs/cgroup/pids/below";
-        let below = found("pids", "5:pids:/docker/abc/below\n", &mounts);
+        let below = path_of("pids", "5:pids:/docker/abc/below\n", &mounts);
         assert_eq!(below, Some((Version::One, expected.into())));
-        let exactly = found("pids", "5:pids:/docker/abc\n", &mounts);
+        let exactly = path_of("pids", "5:pids:/docker/abc\n", &mounts);
         assert_eq!(exactly, Some((Version::One, "/sys/fs/cgroup/pids".into())));
-        assert_eq!(found("pids", "5:pids:/docker/abcd\n", &mounts), None);
-        assert_eq!(found("pids", "5:pids:/docker\n", &mounts), None);
+        assert_eq!(path_of("pids", "5:pids:/docker/abcd\n", &mounts), None);
+        assert_eq!(path_of("pids", "5:pids:/docker\n", &mounts), None);
         let mounts = mount("/", "/sys/fs/cgroup", "cgroup2", "rw");
-        assert_eq!(found("pids", "0::/../outside\n", &mounts), None);
+        assert_eq!(path_of("pids", "0::/../outside\n", &mounts), None);
     }
 
     #[test]
@@ -142,16 +144,16 @@ mod tests {
         let mounts = mount("/", "/a\\040b\\134c", "cgroup2", "rw")
             + &mount("/", "/later", "tmpfs", "rw,pids");
         assert_eq!(
-            found("pids", "0::/x:y z\n", &mounts),
+            path_of("pids", "0::/x:y z\n", &mounts),
             Some((Version::Two, "/a b\\c/x:y z".into()))
         );
         let mounts = mounts + &mount("/", "/covers", "cgroup2", "rw");
-        assert_eq!(found("pids", "0::/\n", &mounts), Some((Version::Two, "/covers".into())));
+        assert_eq!(path_of("pids", "0::/\n", &mounts), Some((Version::Two, "/covers".into())));
         assert_eq!(unescaped(br"\04"), PathBuf::from(r"\04"));
         assert_eq!(unescaped(br"\999x"), PathBuf::from(r"\999x"));
         for garbage in ["", "\n\n", "1:pids", ":::", "a b c", "- - -"] {
-            assert_eq!(found("pids", garbage, &mounts), None, "{garbage:?}");
-            assert_eq!(found("pids", "0::/\n", garbage), None, "{garbage:?}");
+            assert_eq!(path_of("pids", garbage, &mounts), None, "{garbage:?}");
+            assert_eq!(path_of("pids", "0::/\n", garbage), None, "{garbage:?}");
         }
     }
 }

@@ -24,8 +24,8 @@ const LAST: &str = "/proc/sys/kernel/ns_last_pid";
 
 /// Bounds the namespace of the calling process, which must be the first in it and have its `/proc`.
 /// Beside that process, `most` numbers are then available.
-pub(super) fn bound(most: u64) -> bool {
-    let Some(limit) = limit(most) else { return false };
+pub(super) fn bound(processes: u64) -> bool {
+    let Some(limit) = limit(processes) else { return false };
     if !is_ours() || !can_bound() {
         return false;
     }
@@ -33,18 +33,18 @@ pub(super) fn bound(most: u64) -> bool {
     fs::write(FILE, &limit).is_ok()
         && fs::read_to_string(FILE).is_ok_and(|text| text.trim() == limit)
         // Kernels without it give out the reserved numbers once, beyond the limit.
-        && (fs::write(LAST, (RESERVED - 1).to_string()).is_ok() || most > RESERVED)
+        && (fs::write(LAST, (RESERVED - 1).to_string()).is_ok() || processes > RESERVED)
 }
 
 /// The value to write for this number of processes.
-fn limit(most: u64) -> Option<u64> {
-    most.checked_add(RESERVED).filter(|limit| *limit < TOO_MANY && most > 0)
+fn limit(processes: u64) -> Option<u64> {
+    processes.checked_add(RESERVED).filter(|limit| *limit < TOO_MANY && processes > 0)
 }
 
 /// Whether no stranger lives in the namespace. The system's own has many.
 fn is_ours() -> bool {
     rustix::process::getpid().is_init()
-        && rustix::fs::stat("/proc/self/ns/pid").is_ok_and(|found| found.st_ino != SYSTEM)
+        && rustix::fs::stat("/proc/self/ns/pid").is_ok_and(|stat| stat.st_ino != SYSTEM)
 }
 
 /// Whether the kernel has the number for each namespace.

@@ -5,7 +5,8 @@ use std::{fs, io};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::rules::trial::{in_child, last_error};
+use crate::errno;
+use crate::rules::trial::in_child;
 use toolwright_sandbox::plan::Limits;
 
 /// The limits of a command's first process.
@@ -18,24 +19,22 @@ impl Bounds {
         let mut bounds = Self([None; 4]);
         // One second lies between the signal that names the limit and the one that cannot be
         // ignored.
-        bounds.0[0] = limits.cpu_seconds.map(|most| below(Resource::Cpu, most, 1));
-        bounds.0[1] = limits.file_size_bytes.map(|most| below(Resource::Fsize, most, 0));
+        bounds.0[0] = limits.cpu_seconds.map(|max| below(Resource::Cpu, max, 1));
+        bounds.0[1] = limits.file_size_bytes.map(|max| below(Resource::Fsize, max, 0));
         bounds
     }
 
-    /// Bounds processes, if that can hold here.
-    pub(super) fn processes(&mut self, most: u64, own_user: bool) -> bool {
+    pub(super) fn processes(&mut self, max: u64, own_user: bool) -> bool {
         // Without a namespace all processes of the user count. How many those are is not known, but
         // they are no more than there are.
         let others = if own_user { Some(0) } else { all_tasks() };
         let (true, Some(others)) = (is_held_to_processes(), others) else { return false };
-        self.0[2] = Some(below(Resource::Nproc, most.saturating_add(others), 0));
+        self.0[2] = Some(below(Resource::Nproc, max.saturating_add(others), 0));
         true
     }
 
-    /// Bounds what one process may use.
-    pub(super) fn data(&mut self, most: u64) {
-        self.0[3] = Some(below(Resource::Data, most, 0));
+    pub(super) fn data(&mut self, max: u64) {
+        self.0[3] = Some(below(Resource::Data, max, 0));
     }
 
     /// Sets them for the calling process. Neither allocates nor locks.
@@ -52,8 +51,8 @@ impl Bounds {
 /// kernel starts none for a limit of 1, although it does for 0. The limit is inherited, and the
 /// filter keeps commands from lowering it.
 pub(super) fn keep_no_memory() {
-    for most in [1, 0] {
-        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+    for max in [1, 0] {
+        let limit = Rlimit { current: Some(max), maximum: Some(max) };
         if setrlimit(Resource::Core, limit).is_ok() {
             return;
         }
@@ -61,11 +60,11 @@ pub(super) fn keep_no_memory() {
 }
 
 /// A limit no higher than the one in force, whose hard bound is `more` above it.
-fn below(resource: Resource, most: u64, more: u64) -> (Resource, Rlimit) {
+fn below(resource: Resource, max: u64, more: u64) -> (Resource, Rlimit) {
     let now = getrlimit(resource);
     let least = |a: u64, b: Option<u64>| Some(b.map_or(a, |b| a.min(b)));
-    let maximum = least(most.saturating_add(more), now.maximum);
-    let current = least(least(most, now.current).unwrap_or(most), maximum);
+    let maximum = least(max.saturating_add(more), now.maximum);
+    let current = least(least(max, now.current).unwrap_or(max), maximum);
     (resource, Rlimit { current, maximum })
 }
 
@@ -95,11 +94,10 @@ fn start_one() -> Result<(), Errno> {
             unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) };
             Ok(())
         }
-        _ => Err(last_error()),
+        _ => Err(errno::last()),
     }
 }
 
-/// How many tasks the system has.
 fn all_tasks() -> Option<u64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()

@@ -23,6 +23,9 @@ const LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
 ];
 
+/// The last part of [`PROGRAMS`](toolwright_sandbox::plan::PROGRAMS).
+const OUR_PROGRAMS: &str = "toolwright";
+
 /// Processors and machines beside the main one, for commands whose files are not confined. By how
 /// their names begin; some are directories.
 const COMPUTING: [&str; 6] = ["accel", "dri", "dxg", "kfd", "kvm", "nvidia"];
@@ -61,7 +64,6 @@ impl Devices {
         Ok(Self { directory: directory.to_owned(), nodes })
     }
 
-    /// Makes the places in the cover at `index`.
     pub(super) fn prepare(&self, scratch: &Scratch, index: usize) -> Result<(), MountError> {
         let cover = PathBuf::from(index.to_string());
         let places = self.nodes.iter().try_for_each(|Node { name, is_directory, .. }| {
@@ -71,6 +73,7 @@ impl Devices {
         places
             .and_then(|()| scratch.directory(cover.join("pts"), 0o755))
             .and_then(|()| scratch.directory(cover.join("mqueue"), 0o755))
+            .and_then(|()| scratch.directory(cover.join(OUR_PROGRAMS), 0o755))
             .and_then(|()| {
                 LINKS.iter().try_for_each(|(name, to)| scratch.link(cover.join(name), to))
             })

@@ -14,7 +14,8 @@ use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use rustix::path::Arg;
 
-/// The restrictions of a mount.
+use crate::errno;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attributes(u64);
 
@@ -33,7 +34,6 @@ impl BitOr for Attributes {
     }
 }
 
-/// Only to name the place.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// Opens a path of a plan. A link in it, which was none when the plan was made, is not followed.
@@ -51,7 +51,6 @@ pub(super) fn open_followed(path: &Path) -> Result<OwnedFd, Errno> {
     open(path, PLACE, Mode::empty())
 }
 
-/// Whether it is a directory.
 pub(super) fn is_directory(fd: impl AsFd) -> Result<bool, Errno> {
     Ok(FileType::from_raw_mode(fstat(fd)?.st_mode).is_dir())
 }
@@ -132,9 +131,5 @@ fn set_attributes(
             size_of_val(&attr),
         )
     };
-    if result == 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
-    Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
+    if result == 0 { Ok(()) } else { Err(errno::last()) }
 }

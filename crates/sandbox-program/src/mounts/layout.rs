@@ -35,18 +35,15 @@ impl Kind {
         matches!(self, Self::Temporary | Self::Devices | Self::Closed)
     }
 
-    /// Whether its files may be written.
     fn is_writable(self) -> bool {
         matches!(self, Self::Writable | Self::Pinned)
     }
 }
 
-/// One place of the tree.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// The index of the entry below this one.
     pub(super) below: Option<usize>,
 }
 

@@ -47,7 +47,6 @@ const ITSELF: &[u8] = b".";
 const NO_FOLLOW: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// A placeholder that this supervisor uses.
 #[derive(Debug)]
 pub(super) struct Placeholder {
     path: PathBuf,
@@ -149,7 +148,6 @@ pub(super) fn is_marked(place: impl AsFd, stat: &Stat) -> Result<bool, Errno> {
     Ok(kind.is_file() && (stat.st_size == 0 || stat.st_size == 1 && says_itself(&place)))
 }
 
-/// Whether a placeholder is as it was made.
 pub(super) fn is_unused(stat: &Stat) -> bool {
     stat.st_mtime == MARK && stat.st_mtime_nsec == 0 && stat.st_nlink > 0
 }

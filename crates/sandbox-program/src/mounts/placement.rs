@@ -8,13 +8,15 @@ use rustix::fs::stat;
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use crate::errno;
 use crate::mounts::devices::Devices;
 use crate::mounts::error::{At, GRANTED, MountError};
 use crate::mounts::kernel::{self, Attributes};
 use crate::mounts::layout::{Entry, Kind, Layout};
 use crate::mounts::placeholder::Placeholder;
+use crate::mounts::programs::Programs;
 use crate::mounts::protection::Protector;
-use crate::mounts::scratch::Scratch;
+use crate::mounts::scratch::{self, Scratch};
 use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
 
 /// How often a path that the host replaces at the same time is looked at again.
@@ -60,9 +62,11 @@ impl Placement {
         layout: &Layout,
         plan: &Plan,
         placeholders: &mut Vec<Placeholder>,
-    ) -> Result<Scratch, MountError> {
+    ) -> Result<(Scratch, Option<Programs>), MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = take_temporary(layout, &scratch)?;
+        let mut programs =
+            self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
         let mut protector = Protector::new(layout, placeholders);
         let mut frozen = HashSet::new();
@@ -78,6 +82,9 @@ impl Placement {
                     attach(&cover, path)?;
                     if let Some(devices) = self.devices.take() {
                         devices.attach()?;
+                    }
+                    if let Some(programs) = &mut programs {
+                        programs.attach()?;
                     }
                 }
                 Kind::Readable | Kind::Writable => {
@@ -103,7 +110,7 @@ impl Placement {
                 Kind::Protected => protector.protect(path)?,
             }
         }
-        Ok(scratch)
+        Ok((scratch, programs))
     }
 
     /// Makes every directory and every place that will be needed in our own file system.
@@ -195,9 +202,7 @@ fn missed(step: &'static str, path: &Path, errno: Errno, plan: &Plan) -> MountEr
 
 /// A granted path that has become another file is not bound.
 fn check_granted(place: &OwnedFd, path: &Path, plan: &Plan) -> Result<(), MountError> {
-    let found = FileIdentity::of(place)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        .at("look at", path)?;
+    let found = FileIdentity::of(place).map_err(|error| errno::of(&error)).at("look at", path)?;
     if plan.is_granted(path, &found) {
         return Ok(());
     }
@@ -272,8 +277,8 @@ fn try_close(scratch: &Scratch, path: &Path, filled: Option<usize>) -> Result<()
     let directory = kernel::is_directory(&place).at("look at", path)?;
     let cover = match filled {
         Some(index) if directory => scratch.take_cover(index),
-        _ if directory => scratch.take_empty(),
-        _ => scratch.take_nothing(),
+        _ if directory => scratch.take(scratch::EMPTY),
+        _ => scratch.take(scratch::NOTHING),
     };
     let cover = cover.at("take a cover for", path)?;
     kernel::attach(cover, place).at("close", path)

@@ -36,13 +36,11 @@ pub(super) struct Protector<'a> {
     pub(super) is_missing: bool,
 }
 
-/// The result of one step along a path.
 enum Step {
     /// A directory that stays where it is.
     Onward,
     /// The end: nothing is left to do.
     Protected,
-    /// A link to this.
     Link(PathBuf),
     /// Something else than was there a moment ago.
     Changed,

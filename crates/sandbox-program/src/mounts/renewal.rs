@@ -6,34 +6,31 @@
 //! Mounts of a worker do not appear in the supervisor's.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, fstat, open};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fs::fstat;
+use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
-use rustix::process::umask;
 
 use crate::mounts::error::{At, MountError};
 use crate::mounts::layout::{Kind, Layout};
 use crate::mounts::placeholder::Placeholder;
 use crate::mounts::protection::Protector;
 use crate::mounts::scratch::Scratch;
-use crate::mounts::{Tree, kernel, placement};
+use crate::mounts::watch::MountEvents;
+use crate::mounts::{Tree, kernel, placement, without_umask};
 
 /// Whether this process, or the one it was forked from, has shared its tree.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// The means to cover paths again.
 #[derive(Debug)]
 pub(super) struct Renewal {
     layout: Layout,
     scratch: Scratch,
-    /// Two descriptors that report each change of the mounts, once each: one wakes the supervisor,
-    /// the other answers whether anything changed.
-    wakes: OwnedFd,
-    asked: OwnedFd,
+    /// Each reports every change: one wakes the supervisor, the other says what is new.
+    wakes: MountEvents,
+    events: MountEvents,
     /// Something was missing, or could not be covered, when it was last looked.
     is_missing: Cell<bool>,
 }
@@ -43,22 +40,8 @@ impl Renewal {
     pub(super) fn begin(layout: Layout, scratch: Scratch) -> Result<Self, Errno> {
         mount_change("/", MountPropagationFlags::SHARED | MountPropagationFlags::REC)?;
         SHARED.store(true, Ordering::Relaxed);
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let mounts = || open("/proc/self/mountinfo", flags, Mode::empty());
-        let (wakes, asked) = (mounts()?, mounts()?);
-        Ok(Self { layout, scratch, wakes, asked, is_missing: Cell::new(false) })
-    }
-
-    fn wakes(&self) -> BorrowedFd<'_> {
-        self.wakes.as_fd()
-    }
-
-    /// Whether mounts have changed since this was asked.
-    fn has_news(&self) -> bool {
-        let mut ask = [PollFd::new(&self.asked, PollFlags::PRI)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let polled = retry_on_intr(|| poll(&mut ask, Some(&now)));
-        polled.is_err() || ask[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
+        let (wakes, events) = (MountEvents::open()?, MountEvents::open()?);
+        Ok(Self { layout, scratch, wakes, events, is_missing: Cell::new(false) })
     }
 
     /// Covers what has no cover, and what could not be covered the last time. A program that saves
@@ -68,15 +51,11 @@ impl Renewal {
         placeholders: &mut Vec<Placeholder>,
         for_absent: bool,
     ) -> Result<(), MountError> {
-        if !self.has_news() && !self.is_missing.get() {
+        if !self.events.have_come().unwrap_or(true) && !self.is_missing.get() {
             return Ok(());
         }
         self.is_missing.set(true);
-        // The modes of placeholders must not depend on the mask.
-        let mask = umask(Mode::empty());
-        let renewed = self.renew_all(placeholders, for_absent);
-        umask(mask);
-        renewed
+        without_umask(|| self.renew_all(placeholders, for_absent))
     }
 
     fn renew_all(
@@ -125,7 +104,7 @@ impl Tree {
     /// covered again.
     #[must_use]
     pub fn changes(&self) -> Option<BorrowedFd<'_>> {
-        self.renewal.as_ref().map(Renewal::wakes)
+        self.renewal.as_ref().map(|renewal| renewal.wakes.as_fd())
     }
 
     /// Covers again what has lost its cover, and returns whether a protected path is missing. If

@@ -10,9 +10,9 @@ use rustix::mount::{MountFlags, mount};
 use crate::mounts::kernel::{self, Attributes};
 
 /// Covers a closed directory.
-const EMPTY: &str = "empty";
+pub(super) const EMPTY: &str = "empty";
 /// Covers a closed file.
-const NOTHING: &str = "nothing";
+pub(super) const NOTHING: &str = "nothing";
 
 #[derive(Debug)]
 pub(super) struct Scratch(OwnedFd);
@@ -86,15 +86,11 @@ impl Scratch {
     }
 
     pub(super) fn take_cover(&self, index: usize) -> Result<OwnedFd, Errno> {
-        kernel::copy_entry(&self.0, index.to_string())
+        self.take(&index.to_string())
     }
 
-    pub(super) fn take_empty(&self) -> Result<OwnedFd, Errno> {
-        kernel::copy_entry(&self.0, EMPTY)
-    }
-
-    pub(super) fn take_nothing(&self) -> Result<OwnedFd, Errno> {
-        kernel::copy_entry(&self.0, NOTHING)
+    pub(super) fn take(&self, name: &str) -> Result<OwnedFd, Errno> {
+        kernel::copy_entry(&self.0, name)
     }
 }
 

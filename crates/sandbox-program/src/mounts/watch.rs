@@ -1,7 +1,7 @@
-//! Whether the tree is still as it was built.
+//! Changes of the tree since it was built.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,6 +9,31 @@ use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr};
 
 use crate::mounts::{Tree, placeholder};
+
+/// Changes of the mounts of this process. Readable, with priority, when there is one.
+#[derive(Debug)]
+pub(super) struct MountEvents(OwnedFd);
+
+impl MountEvents {
+    pub(super) fn open() -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        open("/proc/self/mountinfo", flags, Mode::empty()).map(Self)
+    }
+
+    /// Whether there was one since the last question.
+    pub(super) fn have_come(&self) -> Result<bool, Errno> {
+        let mut polled = [PollFd::new(&self.0, PollFlags::PRI)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        retry_on_intr(|| poll(&mut polled, Some(&now)))?;
+        Ok(polled[0].revents().intersects(PollFlags::PRI | PollFlags::ERR))
+    }
+}
+
+impl AsFd for MountEvents {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 /// Reports when a tree no longer matches its plan.
 ///
@@ -18,7 +43,7 @@ use crate::mounts::{Tree, placeholder};
 /// supervisor whose tree has changed is replaced.
 #[derive(Debug)]
 pub struct Watch {
-    mounts: OwnedFd,
+    mounts: MountEvents,
     root: Option<OwnedFd>,
     placeholders: Vec<OwnedFd>,
     changed: Cell<bool>,
@@ -27,8 +52,7 @@ pub struct Watch {
 impl Watch {
     /// Begins to watch the mounts of this process, after the last one of its own.
     pub fn begin() -> Result<Self, Errno> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let mounts = open("/proc/self/mountinfo", flags, Mode::empty())?;
+        let mounts = MountEvents::open()?;
         Ok(Self { mounts, root: None, placeholders: Vec::new(), changed: Cell::new(false) })
     }
 
@@ -44,10 +68,7 @@ impl Watch {
 
     /// Whether it has changed. From then on it always has.
     pub fn has_changed(&self) -> Result<bool, Errno> {
-        let mut ask = [PollFd::new(&self.mounts, PollFlags::PRI)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        retry_on_intr(|| poll(&mut ask, Some(&now)))?;
-        let mounts_have = ask[0].revents().intersects(PollFlags::PRI | PollFlags::ERR);
+        let mounts_have = self.mounts.have_come()?;
         let is_gone = |fd: &OwnedFd| fstat(fd).map_or(true, |stat| stat.st_nlink == 0);
         let is_used = |fd: &OwnedFd| fstat(fd).map_or(true, |stat| !placeholder::is_unused(&stat));
         if mounts_have

@@ -1,7 +1,6 @@
 //! A child that holds new namespaces until they are joined.
 
 use std::ffi::{c_int, c_void};
-use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::ptr::from_ref;
 
@@ -11,6 +10,8 @@ use rustix::process::{
     waitpid,
 };
 use rustix::thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces};
+
+use crate::errno;
 
 /// Enough for a function that makes a handful of system calls.
 const STACK: usize = 32 << 10;
@@ -40,7 +41,7 @@ impl Holder {
             libc::clone(hold, stack.as_mut_ptr_range().end.cast(), flags, argument, &raw mut pidfd)
         };
         let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
-            return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN));
+            return Err(errno::last());
         };
         // SAFETY: the kernel has just made the descriptor, which has no other owner.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };

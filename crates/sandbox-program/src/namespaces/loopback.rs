@@ -5,6 +5,8 @@ use std::os::fd::AsRawFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
+use crate::errno;
+
 /// `SIOCSIFFLAGS`, in the type that `ioctl` takes here.
 const SET_FLAGS: libc::Ioctl = 0x8914;
 
@@ -21,8 +23,7 @@ pub(super) fn up() -> Result<(), Errno> {
     // SAFETY: the request is what this number takes, and the name in it ends with a zero.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), SET_FLAGS, &raw const request) };
     if result < 0 {
-        let number = std::io::Error::last_os_error().raw_os_error();
-        return Err(number.map_or(Errno::IO, Errno::from_raw_os_error));
+        return Err(errno::last());
     }
     // The interface is private, so low ports need no privilege, which a root user does not have
     // here.

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Error, Write as _};
+use std::io::Write as _;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, getegid, geteuid};
+
+use crate::errno;
 
 /// Writes the maps of the namespace of `child`, which this process has just made.
 ///
@@ -25,7 +27,7 @@ pub(super) fn write(child: Pid, root: bool) -> Result<(), Errno> {
 
 /// Maps every number that the map at `path` knows to itself.
 fn identity(path: &str) -> Result<String, Errno> {
-    let map = fs::read_to_string(path).map_err(|error| errno(&error))?;
+    let map = fs::read_to_string(path).map_err(|error| errno::of(&error))?;
     let mut identity = String::new();
     for line in map.lines() {
         let mut fields = line.split_ascii_whitespace();
@@ -41,10 +43,6 @@ fn write_once(path: &str, text: &str) -> Result<(), Errno> {
         .write(true)
         .open(path)
         .and_then(|mut file: File| file.write(text.as_bytes()))
-        .map_err(|error| errno(&error))?;
+        .map_err(|error| errno::of(&error))?;
     if written == text.len() { Ok(()) } else { Err(Errno::IO) }
-}
-
-fn errno(error: &Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

@@ -9,8 +9,9 @@ use rustix::io::{Errno, read, retry_on_intr, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use crate::mounts;
 use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
+
+use crate::{errno, mounts};
 
 /// On which side of the fork the caller finds itself.
 #[derive(Debug)]
@@ -116,7 +117,7 @@ fn fork(namespaces: c_int) -> Result<Forked, Errno> {
     match i32::try_from(pid) {
         Ok(0) => Ok(Forked::Child),
         Ok(pid) if pid > 0 => Ok(Forked::Parent(pid)),
-        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN)),
+        _ => Err(errno::last()),
     }
 }
 

@@ -19,7 +19,7 @@ use super::trial::in_child;
 
 /// The result. `None` means that it could not be tried here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Observed {
     /// Whether a file of `/proc` that could be opened for writing before no longer can.
     pub(super) confines_writes: Option<bool>,
     /// Whether a signal to us is refused.
@@ -33,21 +33,21 @@ struct Trial<'a> {
     ruleset: BorrowedFd<'a>,
     flags: u32,
     parent: Pid,
-    found: Result<Found, Errno>,
+    observed: Result<Observed, Errno>,
 }
 
 /// Restricts a child with the ruleset and checks what it can still do.
-pub(super) fn restricted(ruleset: BorrowedFd<'_>, flags: u32) -> io::Result<Found> {
-    let trial = Trial { ruleset, flags, parent: getpid(), found: Err(Errno::CANCELED) };
-    Ok(in_child(trial, |trial| trial.found = try_it(trial))?.found?)
+pub(super) fn restricted(ruleset: BorrowedFd<'_>, flags: u32) -> io::Result<Observed> {
+    let trial = Trial { ruleset, flags, parent: getpid(), observed: Err(Errno::CANCELED) };
+    Ok(in_child(trial, |trial| trial.observed = try_it(trial))?.observed?)
 }
 
-fn try_it(trial: &Trial<'_>) -> Result<Found, Errno> {
+fn try_it(trial: &Trial<'_>) -> Result<Observed, Errno> {
     let could_write = writes_own_name();
     let could_signal = signals(trial.parent);
     set_no_new_privs(true)?;
     system::restrict_self(trial.ruleset, trial.flags)?;
-    Ok(Found {
+    Ok(Observed {
         confines_writes: could_write.then(|| !writes_own_name()),
         confines_signals: could_signal.then(|| !signals(trial.parent)),
         refuses_tcp: binds().map(|binds| !binds),

@@ -22,7 +22,7 @@ use toolwright_sandbox::plan::{FileIdentity, Plan};
 
 /// The most entries that are granted. Each costs some microseconds and kernel memory, and a
 /// directory of a million files above a closed path is not worth that.
-const MOST: usize = 8192;
+const MAX_ENTRIES: usize = 8192;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) fn grant(
         tree.at(&granted.path).granted = Some(granted.identity);
     }
     let outcome = Outcome { left_open: !left.is_empty(), left_out: 0 };
-    let mut walk = Walk { ruleset, rights, room: MOST, outcome };
+    let mut walk = Walk { ruleset, rights, room: MAX_ENTRIES, outcome };
     walk.visit(root.as_fd(), &tree, true)?;
     Ok(walk.outcome)
 }

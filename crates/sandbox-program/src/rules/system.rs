@@ -5,6 +5,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
 
+use crate::errno;
+
 /// The rights that can be handled, and so refused where no rule grants them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
@@ -144,7 +146,7 @@ pub(super) fn grant(ruleset: BorrowedFd<'_>, parent: impl AsFd, allowed: u64) ->
             0u32,
         )
     };
-    if result == 0 { Ok(()) } else { Err(last_error()) }
+    if result == 0 { Ok(()) } else { Err(errno::last()) }
 }
 
 /// Restricts the calling thread for good. It must not be able to gain privileges. Neither
@@ -153,10 +155,5 @@ pub(super) fn restrict_self(ruleset: BorrowedFd<'_>, flags: u32) -> Result<(), E
     // SAFETY: no memory is passed.
     let result =
         unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), flags) };
-    if result == 0 { Ok(()) } else { Err(last_error()) }
-}
-
-pub(crate) fn last_error() -> Errno {
-    // SAFETY: the pointer is to a variable of this thread.
-    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
+    if result == 0 { Ok(()) } else { Err(errno::last()) }
 }

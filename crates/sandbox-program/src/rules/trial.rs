@@ -8,7 +8,7 @@ use std::{io, ptr};
 
 use rustix::io::Errno;
 
-pub(crate) use super::system::last_error;
+use crate::errno;
 
 /// Enough for a few frames, and for the C library.
 const STACK: usize = 32 << 10;
@@ -36,7 +36,7 @@ pub(crate) fn in_child<T: Copy>(with: T, run: fn(&mut T)) -> io::Result<T> {
     // The child sends no signal when it ends, so that a wait for any child does not return it.
     // SAFETY: a null pointer asks for no status, so the call writes nothing.
     while unsafe { libc::waitpid(pid, ptr::null_mut(), libc::__WALL) } < 0
-        && last_error() == Errno::INTR
+        && errno::last() == Errno::INTR
     {}
     // Volatile, because the compiler does not know that the child wrote there.
     // SAFETY: `task` is a local of this function, and the child has ended.

@@ -17,7 +17,7 @@ use std::{env, fs};
 
 use rustix::process::geteuid;
 use tempfile::TempDir;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Files, Network, Plan};
 
 /// A user without any rights.
 pub(crate) const NOBODY: u32 = 65534;
@@ -109,11 +109,7 @@ pub(crate) fn confined(root: &Path) -> Plan {
         network: Network::PrivateLoopback,
         files: Files::Confined,
         writable: vec![root.to_owned()],
-        closed: Vec::new(),
-        readable: Vec::new(),
-        protected: Vec::new(),
-        granted: Vec::new(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 

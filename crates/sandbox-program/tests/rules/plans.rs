@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Files, Network, Plan};
 
 use crate::child::User;
 use crate::user::NOBODY;
@@ -17,11 +17,7 @@ pub(crate) fn plan(root: &Path) -> Plan {
         network: Network::Nothing,
         files: Files::Confined,
         writable: vec![root.to_owned()],
-        closed: Vec::new(),
-        readable: Vec::new(),
-        protected: Vec::new(),
-        granted: Vec::new(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 

@@ -21,15 +21,15 @@ use std::path::{Path, PathBuf};
 const COMMON: &str = "commondir";
 
 /// No file that leads elsewhere is longer than a path.
-const LONGEST_LINK: u64 = 4 << 10;
+const MAX_LINK_BYTES: u64 = 4 << 10;
 /// A longer configuration counts as one that includes more files.
-const LONGEST_CONFIG: u64 = 1 << 20;
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// Names of submodules have slashes in them, and submodules have submodules.
-const DEEPEST: usize = 8;
+const MAX_MODULE_DEPTH: usize = 8;
 /// Where there are more, all of them are protected as a whole.
-const MOST_MODULES: usize = 512;
+const MAX_MODULES: usize = 512;
 /// The same for working trees that are protected. Each is some mounts.
-const MOST_WORKTREES: usize = 512;
+const MAX_WORKTREES: usize = 512;
 
 /// The two names that stand for all files with the same effect.
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
@@ -42,12 +42,12 @@ pub(super) fn protect(
     git: &Path,
     names: &[&str],
     is_writable: impl Fn(&Path) -> bool,
-    found: &mut Vec<PathBuf>,
+    protected: &mut Vec<PathBuf>,
 ) {
-    let known = found.iter().cloned().collect();
-    let mut finder = Finder { names, is_writable, found, known, modules: 0 };
+    let known = protected.iter().cloned().collect();
+    let mut finder = Finder { names, is_writable, protected, known, modules: 0 };
     // There are no links in the root's own path, so that this is the usual end of it.
-    if git.parent() == Some(root) && git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+    if git.parent() == Some(root) && git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
         return finder.repository(git, true);
     }
     let Ok(real) = fs::canonicalize(git) else {
@@ -70,16 +70,15 @@ pub(super) fn protect(
 struct Finder<'a, W> {
     names: &'a [&'a str],
     is_writable: W,
-    found: &'a mut Vec<PathBuf>,
+    protected: &'a mut Vec<PathBuf>,
     known: HashSet<PathBuf>,
-    /// How many have been looked at.
     modules: usize,
 }
 
 impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     fn add(&mut self, path: PathBuf) {
         if (self.is_writable)(&path) && self.known.insert(path.clone()) {
-            self.found.push(path);
+            self.protected.push(path);
         }
     }
 
@@ -121,7 +120,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
                 continue;
             }
             self.modules += 1;
-            if depth >= DEEPEST || self.modules > MOST_MODULES {
+            if depth >= MAX_MODULE_DEPTH || self.modules > MAX_MODULES {
                 return self.add(directory.to_owned());
             }
             // Hooks that were protected once cannot be removed, so that it is known again.
@@ -139,12 +138,12 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     /// a file that could be exchanged.
     fn worktrees(&mut self, directory: &Path) {
         let outside = worktrees::outside(directory, &self.is_writable);
-        let Some(outside) = outside.filter(|found| found.len() <= MOST_WORKTREES) else {
+        let Some(outside) = outside.filter(|trees| trees.len() <= MAX_WORKTREES) else {
             return self.add(directory.to_owned());
         };
-        for place in outside {
+        for tree in outside {
             // A command that changes the link back would have it taken for one inside.
-            let parts = [COMMON, "config.worktree", "gitdir"].map(|name| place.join(name));
+            let parts = [COMMON, "config.worktree", "gitdir"].map(|name| tree.join(name));
             for part in parts.into_iter().filter(|part| exists(part)) {
                 self.add(part);
             }
@@ -170,7 +169,7 @@ fn led_to(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
 
 /// The path in a file, relative to the directory of the file.
 fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    let text = read(file, LONGEST_LINK)?;
+    let text = read(file, MAX_LINK_BYTES)?;
     let path = text.strip_prefix(prefix)?.trim_ascii_end();
     Some(file.parent()?.join(OsStr::from_bytes(path)))
 }
@@ -178,9 +177,9 @@ fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
 /// Whether this configuration has git read another one, which belongs to the working tree.
 fn asks_for_more(config: &Path) -> bool {
     const WORD: &[u8] = b"worktreeconfig";
-    match read(config, LONGEST_CONFIG) {
+    match read(config, MAX_CONFIG_BYTES) {
         Some(text) => text.windows(WORD.len()).any(|word| word.eq_ignore_ascii_case(WORD)),
-        None => fs::metadata(config).is_ok_and(|found| found.len() > LONGEST_CONFIG),
+        None => fs::metadata(config).is_ok_and(|metadata| metadata.len() > MAX_CONFIG_BYTES),
     }
 }
 

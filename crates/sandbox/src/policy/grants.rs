@@ -8,53 +8,61 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{fs, io};
 
-use toolwright_fs::{FileIdentity, FsError, Granted as Directory, Replaced, led_out_of};
+use toolwright_fs::{DirectoryGrant as Directory, FsError, FsErrorKind, RootChange, led_out_of};
 
-use super::{PolicyError, absolute};
+use super::absolute;
 use crate::plan::Granted;
 
-/// A path as the caller wrote it, and the numbers of device and inode that it had then, if they are
-/// known.
+/// A path that the caller grants.
 #[derive(Debug, Clone)]
-pub struct Given {
-    /// Relative paths are meant from the root, `~/` is the home directory.
+pub struct RequestedPath {
+    /// As the caller wrote it: relative paths start at the root, `~/` is the home directory.
     pub path: PathBuf,
-    /// The numbers.
+    /// The numbers of device and inode that it had then, if they are known.
     pub seen: Option<(u64, u64)>,
+}
+
+/// The paths that one option of the caller grants.
+#[derive(Debug, Clone, Default)]
+pub struct RequestedPaths {
+    /// The option as the caller knows it, for errors.
+    pub option: &'static str,
+    /// Its paths.
+    pub paths: Vec<RequestedPath>,
 }
 
 /// The caller's grants.
 #[derive(Debug)]
 pub struct Grants {
     root: Arc<Directory>,
-    writable: Vec<Given>,
-    readable: Vec<Given>,
+    writable: RequestedPaths,
+    readable: RequestedPaths,
     deny_read: Vec<PathBuf>,
-    closed: Closed,
+    closed: ClosedNames,
     home: Option<PathBuf>,
-    found: OnceLock<Found>,
+    directories: OnceLock<Directories>,
 }
 
 /// Paths that are closed by name. The first target of a name stays closed, whatever the name leads
 /// to later, because a command can replace a link.
 #[derive(Debug, Default)]
-pub struct Closed(Mutex<BTreeMap<PathBuf, PathBuf>>);
+pub struct ClosedNames(Mutex<BTreeMap<PathBuf, PathBuf>>);
 
-impl Closed {
-    /// Where the names lead and have led. Only what exists.
-    pub fn now(&self, names: &[PathBuf], root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+impl ClosedNames {
+    /// The existing paths where the names lead and have led.
+    pub fn resolve(&self, names: &[PathBuf], root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         if names.is_empty() {
             return Vec::new();
         }
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first_targets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut closed = Vec::with_capacity(names.len());
         for name in names.iter().map(|name| absolute(name, root, home)) {
-            let now = fs::canonicalize(&name).ok();
-            let known = first.get(&name).filter(|known| Some(*known) != now.as_ref());
-            closed.extend(known.filter(|known| known.symlink_metadata().is_ok()).cloned());
-            if let Some(now) = now {
-                first.entry(name).or_insert_with(|| now.clone());
-                closed.push(now);
+            let target = fs::canonicalize(&name).ok();
+            let first = first_targets.get(&name).filter(|first| Some(*first) != target.as_ref());
+            closed.extend(first.filter(|first| first.symlink_metadata().is_ok()).cloned());
+            if let Some(target) = target {
+                first_targets.entry(name).or_insert_with(|| target.clone());
+                closed.push(target);
             }
         }
         closed.sort_unstable();
@@ -63,29 +71,40 @@ impl Closed {
     }
 }
 
-/// An option, its path as written, and its real path.
-pub type Way<'a> = (&'static str, &'a Path, &'a Path);
+/// A directory that is granted by name.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedGrant<'a> {
+    /// The option that grants it.
+    pub option: &'a str,
+    /// As the caller wrote it.
+    pub path: &'a Path,
+    /// Without links.
+    pub real_path: &'a Path,
+}
 
 /// Refuses a grant that a link leads out of a writable directory. A command may have made the link,
 /// and would choose what is granted.
-pub fn refuse_led_out(writable: &[Way<'_>], others: &[Way<'_>]) -> Result<(), PolicyError> {
-    for (place, (option, given, real)) in writable.iter().chain(others).enumerate() {
-        let around = writable.iter().enumerate().filter(|(other, _)| *other != place);
-        let around = around.map(|(_, (_, given, real))| (*given, *real));
-        if let Some(directory) = led_out_of(given, real, around) {
-            let problem = format!(
-                "leads through a link in `{}`, which commands can write, to `{}`; name that directory itself",
-                directory.display(),
-                real.display(),
-            );
-            return Err(PolicyError { option, path: (*given).to_owned(), problem });
+pub fn refuse_led_out(
+    writable: &[NamedGrant<'_>],
+    others: &[NamedGrant<'_>],
+) -> Result<(), GrantError> {
+    for (index, grant) in writable.iter().chain(others).enumerate() {
+        let around = writable.iter().enumerate().filter(|(other, _)| *other != index);
+        let around = around.map(|(_, other)| (other.path, other.real_path));
+        if let Some(directory) = led_out_of(grant.path, grant.real_path, around) {
+            let directory = directory.to_owned();
+            return Err(GrantError::Refused {
+                option: grant.option.to_owned(),
+                path: grant.path.to_owned(),
+                problem: GrantProblem::LedOut { directory, real_path: grant.real_path.to_owned() },
+            });
         }
     }
     Ok(())
 }
 
 #[derive(Debug)]
-struct Found {
+struct Directories {
     writable: Vec<Directory>,
     readable: Vec<Readable>,
 }
@@ -121,140 +140,179 @@ pub struct Resolved {
 /// A grant that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {
-    /// The option makes no sense.
-    #[error(transparent)]
-    Option(#[from] PolicyError),
+    /// The path cannot be granted.
+    #[error("{option}: `{}`: {problem:?}", path.display())]
+    Refused {
+        /// The option that names it.
+        option: String,
+        /// As the caller wrote it.
+        path: PathBuf,
+        /// The problem.
+        problem: GrantProblem,
+    },
     /// The directory is another one now, or cannot be looked at.
     #[error(transparent)]
     Directory(#[from] FsError),
 }
 
+/// Why a path cannot be granted.
+#[derive(Debug)]
+pub enum GrantProblem {
+    /// Nothing is there.
+    Missing,
+    /// It is something else than a directory.
+    NotADirectory,
+    /// The system refuses to look at it.
+    Unreadable(io::Error),
+    /// A link in a directory that commands can write leads out of it.
+    LedOut {
+        /// That directory.
+        directory: PathBuf,
+        /// Where the link leads.
+        real_path: PathBuf,
+    },
+}
+
 impl Resolved {
     /// Whether a path that was followed has left a directory that commands can write, by a link in it
     /// that a command may have made.
-    pub(super) fn leads_out(&self, given: &Path, real: &Path) -> bool {
-        let more = self.writable.iter().map(|path| (path, path));
-        [(&self.given_root, &self.root)].into_iter().chain(more).any(|(name, place)| {
-            (given.starts_with(name) || given.starts_with(place)) && !real.starts_with(place)
+    pub(super) fn leads_out(&self, path: &Path, real_path: &Path) -> bool {
+        let others = self.writable.iter().map(|path| (path, path));
+        [(&self.given_root, &self.root)].into_iter().chain(others).any(|(name, real_name)| {
+            (path.starts_with(name) || path.starts_with(real_name))
+                && !real_path.starts_with(real_name)
         })
     }
 }
 
 impl Grants {
-    /// Grants that are found when they are first resolved. `home` is the user's home directory.
+    /// Grants that are found when they are first resolved. `home` is the user's home directory, and
+    /// the name of `root` is the option that grants it.
     #[must_use]
     pub fn new(
         root: Arc<Directory>,
-        writable: Vec<Given>,
-        readable: Vec<Given>,
+        writable: RequestedPaths,
+        readable: RequestedPaths,
         deny_read: Vec<PathBuf>,
         home: Option<PathBuf>,
     ) -> Self {
-        let (closed, found) = (Closed::default(), OnceLock::new());
-        Self { root, writable, readable, deny_read, closed, home, found }
+        let (closed, directories) = (ClosedNames::default(), OnceLock::new());
+        Self { root, writable, readable, deny_read, closed, home, directories }
     }
 
     /// Resolves the grants, and refuses those that have changed.
     pub fn resolve(&self) -> Result<Resolved, GrantError> {
         let (root, identity) = self.root.real_path()?;
-        let found = self.found.get_or_init(|| self.find(root));
-        let granted = vec![Granted { path: root.to_owned(), identity }];
-        let given_root = self.root.given().to_owned();
-        let mut resolved =
-            Resolved { root: root.to_owned(), given_root, granted, ..Resolved::default() };
-        for (directory, given) in found.writable.iter().zip(&self.writable) {
-            let (path, identity) = is_there(directory).map_err(|error| match error {
-                FsError::Root { source, .. } => {
+        let directories = self.directories.get_or_init(|| self.find(root));
+        let mut resolved = Resolved {
+            root: root.to_owned(),
+            given_root: self.root.path().to_owned(),
+            granted: vec![Granted { path: root.to_owned(), identity }],
+            closed: self.closed.resolve(&self.deny_read, root, self.home.as_deref()),
+            ..Resolved::default()
+        };
+        for (directory, requested) in directories.writable.iter().zip(&self.writable.paths) {
+            let granted = granted(directory).map_err(|error| match error {
+                FsError { kind: FsErrorKind::Root { source }, .. } => {
                     let problem = match source.kind() {
-                        io::ErrorKind::NotFound => "does not exist".to_owned(),
-                        io::ErrorKind::NotADirectory => "is no directory".to_owned(),
-                        _ => source.to_string(),
+                        io::ErrorKind::NotFound => GrantProblem::Missing,
+                        io::ErrorKind::NotADirectory => GrantProblem::NotADirectory,
+                        _ => GrantProblem::Unreadable(source),
                     };
-                    let path = given.path.clone();
-                    PolicyError { option: "sandbox.writableRoots", path, problem }.into()
+                    let option = self.writable.option.to_owned();
+                    GrantError::Refused { option, path: requested.path.clone(), problem }
                 }
                 other => GrantError::Directory(other),
             })?;
-            resolved.granted.push(Granted { path: path.clone(), identity });
-            resolved.writable.push(path);
+            resolved.writable.push(granted.path.clone());
+            resolved.granted.push(granted);
         }
-        let mut led: Vec<(&Path, PathBuf)> = Vec::new();
-        for readable in &found.readable {
-            let Some((path, identity)) = readable.now()? else { continue };
-            led.push((readable.directory.given(), path.clone()));
-            resolved
-                .granted
-                .extend(identity.map(|identity| Granted { path: path.clone(), identity }));
+        for readable in &directories.readable {
+            let path = match readable.resolve()? {
+                None => continue,
+                Some(Target::File(path)) => path,
+                Some(Target::Directory(granted)) => {
+                    resolved.granted.push(granted.clone());
+                    granted.path
+                }
+            };
+            resolved.links.push((readable.directory.path().to_owned(), path.clone()));
             resolved.readable.push(path);
         }
-        let more = found.writable.iter().zip(&resolved.writable);
-        let more = more.map(|(one, real)| ("sandbox.writableRoots", one.given(), real.as_path()));
-        let writable: Vec<Way<'_>> =
-            [("rootDir", self.root.given(), root)].into_iter().chain(more).collect();
-        let readable: Vec<Way<'_>> =
-            led.iter().map(|(given, real)| ("sandbox.readable", *given, real.as_path())).collect();
+        let others = directories.writable.iter().zip(&resolved.writable);
+        let others = others.map(|(directory, real_path)| NamedGrant {
+            option: self.writable.option,
+            path: directory.path(),
+            real_path,
+        });
+        let root = NamedGrant { option: self.root.name(), path: self.root.path(), real_path: root };
+        let writable: Vec<_> = [root].into_iter().chain(others).collect();
+        let readable = resolved.links.iter();
+        let readable: Vec<_> = readable
+            .map(|(path, real_path)| NamedGrant { option: self.readable.option, path, real_path })
+            .collect();
         refuse_led_out(&writable, &readable)?;
-        resolved.links =
-            led.iter().map(|(given, real)| ((*given).to_owned(), real.clone())).collect();
-        resolved.links.retain(|(given, real)| given != real);
-        resolved.closed = self.closed.now(&self.deny_read, root, self.home.as_deref());
+        resolved.links.retain(|(path, real_path)| path != real_path);
         Ok(resolved)
     }
 
-    fn find(&self, root: &Path) -> Found {
-        let at = |path: &Path| absolute(path, root, self.home.as_deref());
-        let directory = |option: &str, number: usize, given: &Given| {
-            Directory::new(format!("{option}[{number}]"), at(&given.path)).seen(given.seen)
-        };
-        let writable = self.writable.iter().enumerate();
-        let readable = self.readable.iter().enumerate();
-        Found {
-            writable: writable
-                .map(|(number, given)| directory("sandbox.writableRoots", number, given))
-                .collect(),
-            readable: readable
-                .map(|(number, given)| Readable {
-                    directory: directory("sandbox.readable", number, given),
-                    seen: given.seen.is_some(),
-                    file: OnceLock::new(),
+    fn find(&self, root: &Path) -> Directories {
+        let directories = |RequestedPaths { option, paths }: &RequestedPaths| -> Vec<Directory> {
+            let requested = paths.iter().enumerate();
+            requested
+                .map(|(index, RequestedPath { path, seen })| {
+                    let path = absolute(path, root, self.home.as_deref());
+                    Directory::new(format!("{option}[{index}]"), path).seen(*seen)
                 })
-                .collect(),
-        }
+                .collect()
+        };
+        let readable = directories(&self.readable).into_iter().zip(&self.readable.paths);
+        let readable = readable.map(|(directory, requested)| Readable {
+            directory,
+            seen: requested.seen.is_some(),
+            file: OnceLock::new(),
+        });
+        let readable = readable.collect();
+        Directories { writable: directories(&self.writable), readable }
     }
 }
 
-type Place = (PathBuf, FileIdentity);
-
-fn is_there(directory: &Directory) -> Result<Place, FsError> {
+fn granted(directory: &Directory) -> Result<Granted, FsError> {
     directory.check()?;
-    directory.real_path().map(|(path, identity)| (path.to_owned(), identity))
+    directory.real_path().map(|(path, identity)| Granted { path: path.to_owned(), identity })
+}
+
+/// Where a readable path leads.
+enum Target {
+    File(PathBuf),
+    Directory(Granted),
 }
 
 impl Readable {
-    /// Its real path, and which directory it is. `None` as long as nothing is there.
-    fn now(&self) -> Result<Option<(PathBuf, Option<FileIdentity>)>, FsError> {
-        let given = self.directory.given();
+    /// `None` as long as nothing is there.
+    fn resolve(&self) -> Result<Option<Target>, FsError> {
+        let path = self.directory.path();
         if let Some(file) = self.file.get() {
-            return match fs::canonicalize(given) {
-                Ok(now) if now == *file => Ok(Some((now, None))),
-                Ok(_) => Err(FsError::RootChanged {
+            return match fs::canonicalize(path) {
+                Ok(target) if target == *file => Ok(Some(Target::File(target))),
+                Ok(_) => Err(FsErrorKind::RootChanged {
                     grant: self.directory.name().to_owned(),
-                    path: given.to_string_lossy().into_owned(),
-                    now: Replaced::Link,
-                }),
+                    now: RootChange::Link,
+                }
+                .at(path.to_string_lossy())),
                 Err(_) => Ok(None),
             };
         }
         if !self.seen && !self.directory.is_identified() {
-            match fs::metadata(given) {
-                Ok(found) if found.is_dir() => {}
+            match fs::metadata(path) {
+                Ok(metadata) if metadata.is_dir() => {}
                 Ok(_) => {
-                    let Ok(real) = fs::canonicalize(given) else { return Ok(None) };
-                    return Ok(Some((self.file.get_or_init(|| real).clone(), None)));
+                    let Ok(target) = fs::canonicalize(path) else { return Ok(None) };
+                    return Ok(Some(Target::File(self.file.get_or_init(|| target).clone())));
                 }
                 Err(_) => return Ok(None),
             }
         }
-        is_there(&self.directory).map(|(path, identity)| Some((path, Some(identity))))
+        granted(&self.directory).map(|granted| Some(Target::Directory(granted)))
     }
 }

@@ -7,7 +7,6 @@ use std::{env, fs};
 
 use super::{Options, Resolved};
 
-/// What of `/` belongs to the system.
 const SYSTEM: [&str; 16] = [
     "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin",
     "sys", "tmp", "usr", "run",
@@ -31,7 +30,6 @@ const TOOLCHAINS: [&str; 14] = [
     "go",
 ];
 
-/// Closes everything else.
 pub(super) fn narrow(
     options: &Options<'_>,
     closed: &mut Vec<PathBuf>,

@@ -23,10 +23,8 @@ pub use table::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
 const TICK: Duration = Duration::from_millis(50);
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
-/// The stores of one user.
 #[derive(Debug)]
-pub(super) struct Found {
-    /// Those there are.
+pub(super) struct Located {
     pub(super) there: Vec<Store>,
     /// Places where a command could put a file that a program obeys later, and where none is yet.
     pub(super) absent: Vec<PathBuf>,
@@ -39,10 +37,8 @@ pub(super) struct Found {
     is_settled: bool,
 }
 
-/// One store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Store {
-    /// As it is called.
     pub(super) named: PathBuf,
     /// With links followed: it is what they lead to that is to be closed.
     pub(super) real: PathBuf,
@@ -53,8 +49,8 @@ pub(super) struct Store {
 struct Stamp([(u64, u64, i64, i64); 2]);
 
 /// The stores in these home directories, and where the variables put them.
-pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<Found> {
-    static LAST: Mutex<Option<Arc<Found>>> = Mutex::new(None);
+pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<Located> {
+    static LAST: Mutex<Option<Arc<Located>>> = Mutex::new(None);
     let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(last) = last
         && last.is_of(homes, variables)
@@ -62,9 +58,9 @@ pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<F
     {
         return last;
     }
-    let found = Arc::new(Found::look(homes, variables));
-    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
-    found
+    let located = Arc::new(Located::look(homes, variables));
+    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&located));
+    located
 }
 
 /// The stores of the user who runs this process, with links followed, except those that `is_named`
@@ -75,8 +71,8 @@ pub fn of_process(is_named: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     homes.retain(|home| home.is_absolute());
     homes.dedup();
     let variables: Vec<_> = env::vars_os().collect();
-    let found = find(&homes, &variables);
-    let closed = found.there.iter().filter(|store| !is_named(&store.real));
+    let located = find(&homes, &variables);
+    let closed = located.there.iter().filter(|store| !is_named(&store.real));
     closed.map(|store| store.real.clone()).collect()
 }
 
@@ -92,7 +88,7 @@ fn look_up_home() -> Option<PathBuf> {
     let mut buffer = vec![0; 16 << 10];
     // SAFETY: all zeroes is a value of it, and it is filled before it is read.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut found = std::ptr::null_mut();
+    let mut filled = std::ptr::null_mut();
     // SAFETY: the length is that of the buffer, and every argument outlives the call.
     let failed = unsafe {
         libc::getpwuid_r(
@@ -100,10 +96,10 @@ fn look_up_home() -> Option<PathBuf> {
             &raw mut entry,
             buffer.as_mut_ptr(),
             buffer.len(),
-            &raw mut found,
+            &raw mut filled,
         )
     };
-    if failed != 0 || found.is_null() || entry.pw_dir.is_null() {
+    if failed != 0 || filled.is_null() || entry.pw_dir.is_null() {
         return None;
     }
     // SAFETY: the call has put a NUL-terminated string into the buffer, which is still alive.
@@ -112,12 +108,12 @@ fn look_up_home() -> Option<PathBuf> {
     home.is_absolute().then(|| home.to_owned())
 }
 
-impl Found {
+impl Located {
     fn is_of(&self, homes: &[&Path], variables: &[(OsString, OsString)]) -> bool {
         let mut known = self.moved.iter();
         self.homes.iter().map(PathBuf::as_path).eq(homes.iter().copied())
-            && variables.iter().filter_map(moving).all(|(place, value)| {
-                known.next().is_some_and(|known| known.0 == place && known.1 == value)
+            && variables.iter().filter_map(moving).all(|(index, value)| {
+                known.next().is_some_and(|known| known.0 == index && known.1 == value)
             })
             && known.next().is_none()
     }
@@ -137,7 +133,7 @@ impl Found {
         let moved: Vec<(usize, OsString)> = variables
             .iter()
             .filter_map(moving)
-            .map(|(place, value)| (place, value.to_owned()))
+            .map(|(index, value)| (index, value.to_owned()))
             .collect();
         let mut search = Search { watched: HashMap::new(), there: Vec::new(), absent: Vec::new() };
         for home in homes {
@@ -145,8 +141,8 @@ impl Found {
                 search.look(home, store, HELD_WHEN_ABSENT.contains(&store));
             }
         }
-        for (place, value) in &moved {
-            match VARIABLES[*place].1 {
+        for (index, value) in &moved {
+            match VARIABLES[*index].1 {
                 Moves::Directory(directory) => {
                     let Some(base) = absolute(value) else { continue };
                     for store in STORES {
@@ -177,7 +173,6 @@ impl Found {
     }
 }
 
-/// The stores found so far.
 struct Search {
     watched: HashMap<PathBuf, Option<Stamp>>,
     there: Vec<Store>,
@@ -186,7 +181,7 @@ struct Search {
 
 impl Search {
     /// A store at a place below a directory.
-    fn look(&mut self, base: &Path, below: &str, is_held: bool) {
+    fn look(&mut self, base: &Path, below: &str, is_held_when_absent: bool) {
         let mut directory = base.to_owned();
         let mut names = below.split('/').peekable();
         while let Some(name) = names.next() {
@@ -199,10 +194,9 @@ impl Search {
                 return;
             }
         }
-        self.add(directory, is_held);
+        self.add(directory, is_held_when_absent);
     }
 
-    /// A store at a path.
     fn look_at(&mut self, path: &Path) {
         if let Some(parent) = path.parent()
             && self.watch(parent)
@@ -211,10 +205,10 @@ impl Search {
         }
     }
 
-    fn add(&mut self, named: PathBuf, is_held: bool) {
+    fn add(&mut self, named: PathBuf, is_held_when_absent: bool) {
         let is_missing = fs::symlink_metadata(&named).is_err();
         if is_missing {
-            if is_held
+            if is_held_when_absent
                 && let (Some(parent), Some(name)) = (named.parent(), named.file_name())
                 && let Ok(parent) = fs::canonicalize(parent)
             {
@@ -225,13 +219,12 @@ impl Search {
         let Ok(real) = fs::canonicalize(&named) else { return };
         // Some lead to /dev/null, which is to stay open.
         let holds_something =
-            fs::metadata(&real).is_ok_and(|found| found.is_file() || found.is_dir());
+            fs::metadata(&real).is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
         if holds_something && !self.there.iter().any(|other| other.named == named) {
             self.there.push(Store { named, real });
         }
     }
 
-    /// Whether it is there.
     fn watch(&mut self, directory: &Path) -> bool {
         if let Some(stamp) = self.watched.get(directory) {
             return stamp.is_some();
@@ -245,8 +238,9 @@ impl Search {
 impl Stamp {
     fn of(directory: &Path) -> Option<Self> {
         // Unlike the time of change, that of modification can be set.
-        let identity =
-            |found: &Metadata| (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
+        let identity = |metadata: &Metadata| {
+            (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
         let own = fs::symlink_metadata(directory).ok()?;
         let led_to = if own.is_symlink() { fs::metadata(directory).ok()? } else { own.clone() };
         Some(Self([identity(&own), identity(&led_to)]))
@@ -266,8 +260,8 @@ impl Stamp {
 /// For a variable that moves a store: its place in the table.
 fn moving((name, value): &(OsString, OsString)) -> Option<(usize, &OsStr)> {
     let compared = |(known, _): &(&str, Moves)| known.as_bytes().cmp(name.as_bytes());
-    let place = VARIABLES.binary_search_by(compared).ok()?;
-    (!value.is_empty()).then_some((place, value.as_os_str()))
+    let index = VARIABLES.binary_search_by(compared).ok()?;
+    (!value.is_empty()).then_some((index, value.as_os_str()))
 }
 
 /// Programs take a relative one from where they run, most often where the host does.

@@ -2,19 +2,19 @@ use std::env;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use toolwright_fs::Granted as Directory;
+use toolwright_fs::DirectoryGrant as Directory;
 
 use super::*;
 
 mod stores;
 
-struct Place {
+struct Fixture {
     directory: tempfile::TempDir,
     home: PathBuf,
 }
 
 #[derive(Default)]
-struct Given {
+struct Settings {
     sessions: Option<PathBuf>,
     read_scope: ReadScope,
     writable_roots: Vec<PathBuf>,
@@ -26,103 +26,101 @@ struct Given {
     variables: Vec<(OsString, OsString)>,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
-        let place = tempfile::tempdir().expect("a directory");
+        let fixture = tempfile::tempdir().expect("a directory");
         for directory in ["root", "home/.ssh", "home/.config/gh", "home/other"] {
-            fs::create_dir_all(place.path().join(directory)).expect("made");
+            fs::create_dir_all(fixture.path().join(directory)).expect("made");
         }
-        let home = place.path().canonicalize().expect("there").join("home");
-        Self { directory: place, home }
+        let home = fixture.path().canonicalize().expect("there").join("home");
+        Self { directory: fixture, home }
     }
 
     fn at(&self, path: &str) -> PathBuf {
         self.directory.path().canonicalize().expect("there").join(path)
     }
 
-    fn plan(&self, given: &Given) -> Result<Plan, PolicyError> {
-        let named = |paths: &[PathBuf]| -> Vec<super::Given> {
-            paths.iter().map(|path| super::Given { path: path.clone(), seen: None }).collect()
+    fn plan(&self, settings: &Settings) -> Result<Plan, GrantError> {
+        let named = |option: &'static str, paths: &[PathBuf]| {
+            let paths = paths.iter().map(|path| RequestedPath { path: path.clone(), seen: None });
+            RequestedPaths { option, paths: paths.collect() }
         };
         let grants = Grants::new(
             Arc::new(Directory::new("rootDir", self.at("root"))),
-            named(&given.writable_roots),
-            named(&given.readable),
-            given.deny_read.clone(),
+            named("sandbox.writableRoots", &settings.writable_roots),
+            named("sandbox.readable", &settings.readable),
+            settings.deny_read.clone(),
             Some(self.home.clone()),
         );
-        let resolved = grants.resolve().map_err(|error| match error {
-            GrantError::Option(error) => error,
-            GrantError::Directory(error) => panic!("{error}"),
-        })?;
+        let resolved = grants.resolve()?;
         let root = self.at("root");
-        plan(&Options { root: &root, resolved: &resolved, ..self.options(given) })
+        Ok(plan(&Options { root: &root, resolved: &resolved, ..self.options(settings) }))
     }
 
-    fn options<'a>(&'a self, given: &'a Given) -> Options<'a> {
+    fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {
         static NOTHING: std::sync::LazyLock<Resolved> = std::sync::LazyLock::new(Resolved::default);
         Options {
             root: Path::new("/"),
             resolved: &NOTHING,
             network: Network::PrivateLoopback,
             files: Files::Confined,
-            read_scope: given.read_scope,
-            writable_roots: &given.writable_roots,
-            readable: &given.readable,
-            deny_write: &given.deny_write,
+            read_scope: settings.read_scope,
+            writable_roots: &settings.writable_roots,
+            readable: &settings.readable,
+            deny_write: &settings.deny_write,
             limits: Limits::default(),
             home: Some(&self.home),
-            other_home: given.other_home.as_deref(),
-            variables: &given.variables,
-            sessions: given.sessions.as_deref(),
-            path: given.path.as_deref(),
+            other_home: settings.other_home.as_deref(),
+            variables: &settings.variables,
+            sessions: settings.sessions.as_deref(),
+            path: settings.path.as_deref(),
         }
     }
 }
 
 #[test]
 fn credential_stores_are_closed_where_their_links_lead() {
-    let place = Place::new();
-    fs::create_dir(place.at("real-aws")).expect("made");
-    symlink(place.at("real-aws"), place.at("home/.aws")).expect("linked");
-    let plan = place.plan(&Given::default()).expect("a plan");
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.at("real-aws")).expect("made");
+    symlink(fixture.at("real-aws"), fixture.at("home/.aws")).expect("linked");
+    let plan = fixture.plan(&Settings::default()).expect("a plan");
     assert_eq!(
         plan.closed,
-        ["home/.config/gh", "home/.ssh", "real-aws"].map(|path| place.at(path))
+        ["home/.config/gh", "home/.ssh", "real-aws"].map(|path| fixture.at(path))
     );
-    assert_eq!(plan.writable, [place.at("root")]);
+    assert_eq!(plan.writable, [fixture.at("root")]);
 }
 
 #[test]
 fn a_store_is_opened_by_naming_it_and_a_denied_path_is_not() {
-    let place = Place::new();
-    let given = Given {
-        readable: vec!["~/.ssh".into(), place.at("home/other")],
+    let fixture = Fixture::new();
+    let settings = Settings {
+        readable: vec!["~/.ssh".into(), fixture.at("home/other")],
         deny_read: vec!["~/other".into(), "../home/.config".into(), "missing".into()],
-        ..Given::default()
+        ..Settings::default()
     };
-    let plan = place.plan(&given).expect("a plan");
+    let plan = fixture.plan(&settings).expect("a plan");
     assert_eq!(
         plan.closed,
-        ["home/.config", "home/.config/gh", "home/other"].map(|path| place.at(path))
+        ["home/.config", "home/.config/gh", "home/other"].map(|path| fixture.at(path))
     );
 }
 
 #[test]
 fn programs_in_the_temporary_directory_stay_readable() {
-    let place = Place::new();
-    if !place.at("").starts_with("/tmp") {
+    let fixture = Fixture::new();
+    if !fixture.at("").starts_with("/tmp") {
         eprintln!("skipped: temporary directories are made elsewhere");
         return;
     }
     for directory in ["app/node_modules/.bin", "tool/bin", "plain"] {
-        fs::create_dir_all(place.at(directory)).expect("made");
+        fs::create_dir_all(fixture.at(directory)).expect("made");
     }
     let path = env::join_paths([
-        place.at("app/node_modules/.bin"),
-        place.at("tool/bin"),
-        place.at("plain"),
-        place.at("missing"),
+        fixture.at("app/node_modules/.bin"),
+        fixture.at("tool/bin"),
+        fixture.at("plain"),
+        fixture.at("missing"),
         "/tmp".into(),
         "/usr/bin".into(),
         "relative".into(),
@@ -130,14 +128,14 @@ fn programs_in_the_temporary_directory_stay_readable() {
     let found: Vec<_> = {
         let path = path.expect("joined");
         let root = Resolved {
-            root: place.at("root"),
-            given_root: place.at("root"),
+            root: fixture.at("root"),
+            given_root: fixture.at("root"),
             ..Resolved::default()
         };
         super::scope::temporary_toolchains(Some(&path), &root).collect()
     };
     for readable in ["app/node_modules", "tool", "plain"] {
-        assert!(found.contains(&place.at(readable)), "{readable}: {found:?}");
+        assert!(found.contains(&fixture.at(readable)), "{readable}: {found:?}");
     }
     let others = ["/", "/tmp", "/usr/bin", "/usr"].map(Path::new);
     assert!(!found.iter().any(|path| others.contains(&path.as_path())), "{found:?}");
@@ -145,60 +143,63 @@ fn programs_in_the_temporary_directory_stay_readable() {
 
 #[test]
 fn programs_in_a_closed_directory_do_not_open_it() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for directory in ["closed/deep/tool/bin", "open/deep/tool/bin"] {
-        fs::create_dir_all(place.at(directory)).expect("made");
+        fs::create_dir_all(fixture.at(directory)).expect("made");
     }
-    let path = env::join_paths(["closed", "open"].map(|at| place.at(at).join("deep/tool/bin")));
+    let path = env::join_paths(["closed", "open"].map(|at| fixture.at(at).join("deep/tool/bin")));
     for read_scope in [ReadScope::All, ReadScope::System] {
-        let mut given = Given {
+        let mut settings = Settings {
             read_scope,
-            deny_read: vec![place.at("closed")],
+            deny_read: vec![fixture.at("closed")],
             path: Some(path.as_ref().expect("joined").clone()),
-            ..Given::default()
+            ..Settings::default()
         };
-        let opened = |given: &Given, below: &str| {
-            let plan = place.plan(given).expect("a plan");
-            plan.readable.iter().any(|path| path.starts_with(place.at(below)))
+        let opened = |settings: &Settings, below: &str| {
+            let plan = fixture.plan(settings).expect("a plan");
+            plan.readable.iter().any(|path| path.starts_with(fixture.at(below)))
         };
-        assert!(!opened(&given, "closed"));
-        assert!(opened(&given, "open") || !place.at("").starts_with("/tmp"));
-        given.readable = vec![place.at("closed/deep")];
-        assert!(opened(&given, "closed"));
+        assert!(!opened(&settings, "closed"));
+        assert!(opened(&settings, "open") || !fixture.at("").starts_with("/tmp"));
+        settings.readable = vec![fixture.at("closed/deep")];
+        assert!(opened(&settings, "closed"));
     }
 }
 
 #[test]
 fn protected_paths_need_not_exist_and_lead_through_links() {
-    let place = Place::new();
-    fs::create_dir(place.at("root/elsewhere")).expect("made");
-    symlink("elsewhere", place.at("root/.git")).expect("linked");
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.at("root/elsewhere")).expect("made");
+    symlink("elsewhere", fixture.at("root/.git")).expect("linked");
     let deny_write = vec![".git/hooks".into(), "./a/../b//c".into()];
-    let plan = place.plan(&Given { deny_write, ..Given::default() }).expect("a plan");
+    let plan = fixture.plan(&Settings { deny_write, ..Settings::default() }).expect("a plan");
     let expected = ["elsewhere/hooks", "b/c", "elsewhere/commondir"];
-    assert_eq!(plan.protected, expected.map(|path| place.at("root").join(path)));
+    assert_eq!(plan.protected, expected.map(|path| fixture.at("root").join(path)));
 }
 
 #[test]
 fn a_writable_root_that_is_none_is_an_error_that_names_it() {
-    let place = Place::new();
-    fs::write(place.at("file"), "").expect("written");
-    for path in ["missing", "../file"] {
-        let given = Given { writable_roots: vec![path.into()], ..Given::default() };
-        let error = place.plan(&given).expect_err("refused");
-        assert_eq!((error.option, error.path), ("sandbox.writableRoots", PathBuf::from(path)));
+    let fixture = Fixture::new();
+    fs::write(fixture.at("file"), "").expect("written");
+    for name in ["missing", "../file"] {
+        let settings = Settings { writable_roots: vec![name.into()], ..Settings::default() };
+        let Err(GrantError::Refused { option, path, problem }) = fixture.plan(&settings) else {
+            panic!("granted");
+        };
+        assert_eq!((option.as_str(), path), ("sandbox.writableRoots", PathBuf::from(name)));
+        assert!(matches!(problem, GrantProblem::Missing | GrantProblem::NotADirectory));
     }
 }
 
 #[test]
 fn a_narrow_scope_leaves_the_system_and_closes_homes() {
-    let place = Place::new();
-    let plan = place.plan(&Given { read_scope: ReadScope::System, ..Given::default() });
+    let fixture = Fixture::new();
+    let plan = fixture.plan(&Settings { read_scope: ReadScope::System, ..Settings::default() });
     let plan = plan.expect("a plan");
     let closes = |path: &Path| plan.closed.iter().any(|closed| path.starts_with(closed));
     assert!(closes(Path::new("/root/x")) || !Path::new("/root").exists());
     assert!(closes(Path::new("/home/x")) || !Path::new("/home").exists());
-    assert!(closes(&place.at("home/other")));
+    assert!(closes(&fixture.at("home/other")));
     for system in ["/usr/bin/env", "/etc/passwd", "/lib/x", "/proc/self", "/dev/null"] {
         assert!(!closes(Path::new(system)), "{system} is closed");
     }
@@ -206,18 +207,18 @@ fn a_narrow_scope_leaves_the_system_and_closes_homes() {
 
 mod git;
 
-fn put(place: &Place, path: &str, text: &str) {
-    let path = place.at(path);
+fn put(fixture: &Fixture, path: &str, text: &str) {
+    let path = fixture.at(path);
     fs::create_dir_all(path.parent().expect("one")).expect("made");
     fs::write(path, text).expect("written");
 }
 
 #[test]
 fn what_sessions_keep_is_closed_while_there_is_something() {
-    let place = Place::new();
-    let sessions = place.at("sessions");
-    let given = Given { sessions: Some(sessions.clone()), ..Given::default() };
-    let closed = || place.plan(&given).expect("a plan").closed;
+    let fixture = Fixture::new();
+    let sessions = fixture.at("sessions");
+    let settings = Settings { sessions: Some(sessions.clone()), ..Settings::default() };
+    let closed = || fixture.plan(&settings).expect("a plan").closed;
     fs::create_dir(&sessions).expect("made");
     assert!(!closed().contains(&sessions));
     fs::create_dir(sessions.join("one")).expect("made");

@@ -7,11 +7,8 @@ fn plan(files: Files) -> Plan {
         network: Network::PrivateLoopback,
         files,
         writable: vec!["/srv/root".into()],
-        closed: Vec::new(),
-        readable: Vec::new(),
-        protected: Vec::new(),
-        granted: Vec::new(),
         limits: Limits { processes: Some(64), ..Limits::default() },
+        ..Plan::default()
     }
 }
 

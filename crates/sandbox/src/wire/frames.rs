@@ -11,11 +11,11 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
+use super::codec::Malformed;
 use super::message::{FRAME_HEADER, frame_length};
-use super::reader::Malformed;
 
 /// No message carries more: the pipes of a command.
-const MAX_DESCRIPTORS: usize = 2;
+const MAX_DESCRIPTORS: usize = 3;
 /// One read; a request with a usual environment fits.
 const BLOCK: usize = 16 << 10;
 

@@ -1,16 +1,16 @@
-//! The messages between a host and a worker.
+//! The messages of a host to a worker.
 
-use super::reader::{Malformed, Reader, Writer};
-use crate::layers::{Bound, Layer, Layers};
-use crate::step::FailedStep;
+use super::codec::{Malformed, Reader, Wire};
+use crate::kept::{TerminalSize, Watched};
 
 /// The bytes of a frame's length.
 pub const FRAME_HEADER: usize = 4;
 /// No frame is longer: the kernel takes no more for arguments and environment than a few megabytes.
 const MAX_FRAME: u32 = 64 << 20;
 
-/// One command, as a host asks for it. The ends of its pipes come with the frame.
-#[derive(Debug, Clone, Copy)]
+/// One command, as a host asks for it. The ends of its pipes come with the frame: of stdout, of stderr,
+/// of stdin. A command with a terminal has no pipes.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Request<'a> {
     /// The file to execute; relative to `cwd` if it has no slash at the front.
     pub program: &'a [u8],
@@ -18,7 +18,18 @@ pub struct Request<'a> {
     pub cwd: &'a [u8],
     /// Whether stderr has a pipe of its own.
     pub stderr_apart: bool,
+    /// Whether stdin has a pipe. Without one it is empty.
+    pub has_input: bool,
+    /// Whether the host keeps it running, and wants to know when the program has been executed.
+    pub is_kept: bool,
+    /// The terminal that it is to have.
+    pub terminal: Option<TerminalSize>,
 }
+
+const STDERR_APART: u8 = 1;
+const HAS_INPUT: u8 = 1 << 1;
+const IS_KEPT: u8 = 1 << 2;
+const HAS_TERMINAL: u8 = 1 << 3;
 
 /// A request with its arguments and variables. Each ends with a NUL, as `execve` expects.
 #[derive(Debug)]
@@ -40,10 +51,19 @@ pub enum HostMessage<'m> {
     Run(RequestFrame<'m>),
     /// Kill the rest of the command and report how it ended.
     Kill,
+    /// Send this signal to the process group of the command.
+    Signal(i32),
+    /// Report from now on, or no more, what becomes of these.
+    Watch(Watched),
+    /// Connect to the server that the command has at this port, and send the socket.
+    Connect(u16),
 }
 
 const RUN: u8 = 1;
 const KILL: u8 = 2;
+const SIGNAL: u8 = 3;
+const WATCH: u8 = 4;
+const CONNECT: u8 = 5;
 
 /// The frame that starts a command. No word may hold a NUL.
 #[must_use]
@@ -52,39 +72,68 @@ pub fn run_frame<'w>(
     arguments: impl Iterator<Item = &'w [u8]>,
     variables: impl Iterator<Item = (&'w [u8], &'w [u8])>,
 ) -> Vec<u8> {
-    let mut to = Writer(Vec::with_capacity(4 << 10));
-    to.number(0);
-    to.byte(RUN);
-    to.byte(u8::from(request.stderr_apart));
-    let counts = to.0.len();
-    to.number(0);
-    to.number(0);
-    let (mut argc, mut count) = (0u32, 0u32);
-    for word in [request.program, request.cwd] {
-        to.0.extend_from_slice(word);
-        to.byte(0);
+    let mut frame = Vec::with_capacity(4 << 10);
+    frame.extend_from_slice(&[0; FRAME_HEADER]);
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let flags = flag(request.stderr_apart, STDERR_APART)
+        | flag(request.has_input, HAS_INPUT)
+        | flag(request.is_kept, IS_KEPT)
+        | flag(request.terminal.is_some(), HAS_TERMINAL);
+    frame.extend_from_slice(&[RUN, flags]);
+    if let Some(TerminalSize { columns, rows }) = request.terminal {
+        columns.write(&mut frame);
+        rows.write(&mut frame);
     }
+    let counts = frame.len();
+    frame.extend_from_slice(&[0; 8]);
+    let mut push = |parts: &[&[u8]]| {
+        for part in parts {
+            frame.extend_from_slice(part);
+        }
+        frame.push(0);
+    };
+    push(&[request.program]);
+    push(&[request.cwd]);
+    let (mut argc, mut count) = (0u32, 0u32);
     for argument in arguments {
-        to.0.extend_from_slice(argument);
-        to.byte(0);
+        push(&[argument]);
         argc += 1;
     }
     for (name, value) in variables {
-        to.0.extend_from_slice(name);
-        to.byte(b'=');
-        to.0.extend_from_slice(value);
-        to.byte(0);
+        push(&[name, b"=", value]);
         count += 1;
     }
-    to.0[counts..counts + 4].copy_from_slice(&argc.to_le_bytes());
-    to.0[counts + 4..counts + 8].copy_from_slice(&(argc + count).to_le_bytes());
-    framed(to.0)
+    frame[counts..counts + 4].copy_from_slice(&argc.to_le_bytes());
+    frame[counts + 4..counts + 8].copy_from_slice(&(argc + count).to_le_bytes());
+    framed(frame)
 }
 
 /// The frame that ends a command.
 #[must_use]
 pub fn kill_frame() -> Vec<u8> {
     framed(vec![0, 0, 0, 0, KILL])
+}
+
+/// The frame that sends a signal to the command.
+#[must_use]
+pub fn signal_frame(signal: i32) -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, 0, SIGNAL];
+    signal.write(&mut frame);
+    framed(frame)
+}
+
+/// The frame that says what is to be reported.
+#[must_use]
+pub fn watch_frame(watched: Watched) -> Vec<u8> {
+    framed(vec![0, 0, 0, 0, WATCH, u8::from(watched.ports), u8::from(watched.input)])
+}
+
+/// The frame that asks for a connection.
+#[must_use]
+pub fn connect_frame(port: u16) -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, 0, CONNECT];
+    port.write(&mut frame);
+    framed(frame)
 }
 
 /// A frame around `content`, for a supervisor: its order, then [`WORKER`] for each worker, together
@@ -96,8 +145,11 @@ pub fn plain_frame(content: &[u8]) -> Vec<u8> {
 
 /// What asks a supervisor for a worker.
 pub const WORKER: &[u8] = b"worker";
+/// Asks a supervisor to put our own programs in their place, together with a socket that it closes when
+/// that is done.
+pub const PROGRAMS: &[u8] = b"programs";
 
-fn framed(mut frame: Vec<u8>) -> Vec<u8> {
+pub(super) fn framed(mut frame: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(frame.len() - FRAME_HEADER).unwrap_or(u32::MAX);
     frame[..FRAME_HEADER].copy_from_slice(&length.to_le_bytes());
     frame
@@ -114,15 +166,35 @@ pub fn frame_length(header: [u8; FRAME_HEADER]) -> Result<usize, Malformed> {
 /// Reads the content of a frame to a worker.
 pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> {
     let mut from = Reader(content);
-    match from.byte()? {
+    match u8::read(&mut from)? {
         KILL => {
             from.end()?;
             Ok(HostMessage::Kill)
         }
+        SIGNAL => {
+            let signal = i32::read(&mut from)?;
+            from.end()?;
+            Ok(HostMessage::Signal(signal))
+        }
+        WATCH => {
+            let (ports, input) = (u8::read(&mut from)? != 0, u8::read(&mut from)? != 0);
+            from.end()?;
+            Ok(HostMessage::Watch(Watched { ports, input }))
+        }
+        CONNECT => {
+            let port = u16::read(&mut from)?;
+            from.end()?;
+            Ok(HostMessage::Connect(port))
+        }
         RUN => {
-            let stderr_apart = from.byte()? != 0;
-            let size = |number: u32| usize::try_from(number).map_err(|_| Malformed);
-            let (arguments, count) = (size(from.number()?)?, size(from.number()?)?);
+            let flags = u8::read(&mut from)?;
+            let terminal = if flags & HAS_TERMINAL == 0 {
+                None
+            } else {
+                let (columns, rows) = (u16::read(&mut from)?, u16::read(&mut from)?);
+                Some(TerminalSize { columns, rows })
+            };
+            let (arguments, count) = (from.size()?, from.size()?);
             let mut word = || -> Result<&[u8], Malformed> {
                 let end = from.0.iter().position(|byte| *byte == 0).ok_or(Malformed)?;
                 from.bytes(end + 1)
@@ -134,136 +206,16 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
             if found != count || !whole || arguments > count || arguments == 0 {
                 return Err(Malformed);
             }
-            let request = Request { program, cwd, stderr_apart };
+            let request = Request {
+                program,
+                cwd,
+                stderr_apart: flags & STDERR_APART != 0,
+                has_input: flags & HAS_INPUT != 0,
+                is_kept: flags & IS_KEPT != 0,
+                terminal,
+            };
             Ok(HostMessage::Run(RequestFrame { request, arguments, count, words }))
         }
         _ => Err(Malformed),
     }
-}
-
-/// A message from a worker to its host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
-    /// It waits for a command, behind these layers. Its process descriptor comes with the frame.
-    Ready(Layers),
-    /// There is no worker: the system refused a layer that the plan cannot do without.
-    Failed(FailedStep, i32, String),
-    /// The command ended with this status of `wait`. Some of its processes are left, and are killed
-    /// when the host asks for that.
-    Ended(i32),
-    /// The command ended with this status, nothing of it is left, and this number of its other
-    /// processes was killed.
-    Done(i32, u32),
-    /// The command was not run.
-    NotRun(FailedStep, i32),
-    /// Nothing was run: a path that was covered has become another file since. It leaves, and a new
-    /// supervisor is needed.
-    Stale,
-    /// The worker was idle for too long and ends. It has not read any later message.
-    Goodbye,
-}
-
-impl Reply {
-    /// The frame for it.
-    #[must_use]
-    pub fn frame(&self) -> Vec<u8> {
-        let mut to = Writer(vec![0; FRAME_HEADER]);
-        match self {
-            Self::Ready(layers) => {
-                to.byte(1);
-                write_layers(&mut to, layers);
-            }
-            Self::Failed(step, errno, what) => {
-                to.byte(2);
-                to.byte(step.number());
-                to.signed(*errno);
-                to.text(what.as_bytes());
-            }
-            Self::Ended(status) => {
-                to.byte(3);
-                to.signed(*status);
-            }
-            Self::Done(status, killed) => {
-                to.byte(4);
-                to.signed(*status);
-                to.number(*killed);
-            }
-            Self::NotRun(step, errno) => {
-                to.byte(5);
-                to.byte(step.number());
-                to.signed(*errno);
-            }
-            Self::Goodbye => to.byte(6),
-            Self::Stale => to.byte(7),
-        }
-        framed(to.0)
-    }
-
-    /// Reads the content of a frame.
-    pub fn read(content: &[u8]) -> Result<Self, Malformed> {
-        let mut from = Reader(content);
-        let reply = match from.byte()? {
-            1 => Self::Ready(read_layers(&mut from)?),
-            2 => {
-                let step = FailedStep::from_number(from.byte()?);
-                let errno = from.signed()?;
-                Self::Failed(step, errno, String::from_utf8_lossy(from.text()?).into_owned())
-            }
-            3 => Self::Ended(from.signed()?),
-            4 => Self::Done(from.signed()?, from.number()?),
-            5 => Self::NotRun(FailedStep::from_number(from.byte()?), from.signed()?),
-            6 => Self::Goodbye,
-            7 => Self::Stale,
-            _ => return Err(Malformed),
-        };
-        from.end()?;
-        Ok(reply)
-    }
-}
-
-fn write_layers(to: &mut Writer, layers: &Layers) {
-    for layer in layers.each() {
-        let (kind, errno) = match layer {
-            Layer::Unused => (0, 0),
-            Layer::Holds => (1, 0),
-            Layer::Refused(errno) => (2, errno),
-        };
-        to.byte(kind);
-        to.signed(errno);
-    }
-    to.number(layers.landlock_abi);
-    for bound in [layers.processes, layers.memory] {
-        to.byte(match bound {
-            Bound::Unused => 0,
-            Bound::ControlGroup => 1,
-            Bound::Namespace => 2,
-            Bound::ResourceLimit => 3,
-            Bound::Nothing => 4,
-        });
-    }
-}
-
-fn read_layers(from: &mut Reader<'_>) -> Result<Layers, Malformed> {
-    let mut layers = Layers::default();
-    for layer in layers.each_mut() {
-        let (kind, errno) = (from.byte()?, from.signed()?);
-        *layer = match kind {
-            0 => Layer::Unused,
-            1 => Layer::Holds,
-            2 => Layer::Refused(errno),
-            _ => return Err(Malformed),
-        };
-    }
-    layers.landlock_abi = from.number()?;
-    for bound in [&mut layers.processes, &mut layers.memory] {
-        *bound = match from.byte()? {
-            0 => Bound::Unused,
-            1 => Bound::ControlGroup,
-            2 => Bound::Namespace,
-            3 => Bound::ResourceLimit,
-            4 => Bound::Nothing,
-            _ => return Err(Malformed),
-        };
-    }
-    Ok(layers)
 }

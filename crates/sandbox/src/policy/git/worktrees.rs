@@ -15,10 +15,10 @@ use crate::policy::absolute;
 
 /// Fewer are looked at each time: git can move the tree of one without a trace in the directory that
 /// holds them all.
-const FEW: usize = 512;
+const MIN_CACHED: usize = 512;
 
 /// More are not looked at.
-const MOST: usize = 1 << 16;
+const MAX_ENTRIES: usize = 1 << 16;
 
 /// Git makes the directory first, and its contents a moment later.
 const MAKING: Duration = Duration::from_secs(2);
@@ -43,14 +43,14 @@ pub(super) fn outside(
     let trees = trees(directory);
     let trees = trees.as_ref().as_ref()?;
     let outside = trees.iter().filter(|(_, tree)| !is_writable(tree));
-    Some(outside.map(|(place, _)| place.clone()).collect())
+    Some(outside.map(|(git_directory, _)| git_directory.clone()).collect())
 }
 
 fn trees(directory: &Path) -> Arc<Trees> {
     static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let Ok(found) = fs::metadata(directory) else { return Arc::new(Some(Vec::new())) };
-    let stamp = (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
+    let Ok(metadata) = fs::metadata(directory) else { return Arc::new(Some(Vec::new())) };
+    let stamp = (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
     let last = known().clone();
     if let Some(last) = last
         && last.directory == directory
@@ -61,8 +61,8 @@ fn trees(directory: &Path) -> Arc<Trees> {
     let (trees, count) = look(directory);
     let trees = Arc::new(trees);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let changed = Duration::from_secs(u64::try_from(found.ctime()).unwrap_or_default());
-    if count >= FEW && changed + MAKING < now {
+    let changed = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
+    if count >= MIN_CACHED && changed + MAKING < now {
         *known() =
             Some(Known { directory: directory.to_owned(), stamp, trees: Arc::clone(&trees) });
     }
@@ -74,17 +74,17 @@ fn look(directory: &Path) -> (Trees, usize) {
     let (mut trees, mut count) = (Vec::new(), 0);
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         count += 1;
-        if count > MOST {
+        if count > MAX_ENTRIES {
             return (None, count);
         }
         // Most of very many have none, and that is all there is to know of them.
         let Some(tree) = path_in(&entry.path().join("gitdir"), b"") else { continue };
-        let Ok(place) = fs::canonicalize(entry.path()) else { continue };
+        let Ok(git_directory) = fs::canonicalize(entry.path()) else { continue };
         // The path begins where the file is, behind the links that lead there.
-        let tree = path_in(&place.join("gitdir"), b"").unwrap_or(tree);
+        let tree = path_in(&git_directory.join("gitdir"), b"").unwrap_or(tree);
         let tree =
             fs::canonicalize(&tree).unwrap_or_else(|_| absolute(&tree, Path::new("/"), None));
-        trees.push((place, tree));
+        trees.push((git_directory, tree));
     }
     (Some(trees), count)
 }

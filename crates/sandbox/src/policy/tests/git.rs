@@ -1,14 +1,14 @@
 use std::time::{Duration, Instant};
 
-use super::{Given, Place, put, *};
+use super::{Fixture, Settings, put, *};
 
 /// The protected paths where `.git/hooks` and `.git/config` are, without these two and the file beside them
 /// that leads elsewhere.
-fn beside(place: &Place, writable_roots: &[&str]) -> Vec<String> {
+fn beside(fixture: &Fixture, writable_roots: &[&str]) -> Vec<String> {
     let deny_write = vec![".git/hooks".into(), ".git/config".into()];
-    let writable_roots = writable_roots.iter().map(|path| place.at(path)).collect();
-    let plan = place.plan(&Given { writable_roots, deny_write, ..Given::default() });
-    let base = place.at("");
+    let writable_roots = writable_roots.iter().map(|path| fixture.at(path)).collect();
+    let plan = fixture.plan(&Settings { writable_roots, deny_write, ..Settings::default() });
+    let base = fixture.at("");
     let names = |path: &PathBuf| path.strip_prefix(&base).expect("below").display().to_string();
     let mut all: Vec<String> = plan.expect("a plan").protected.iter().map(names).collect();
     assert_eq!(all[..2], ["root/.git/hooks", "root/.git/config"]);
@@ -20,170 +20,170 @@ fn beside(place: &Place, writable_roots: &[&str]) -> Vec<String> {
 
 #[test]
 fn an_ordinary_repository_has_nothing_beside_its_hooks_and_its_configuration() {
-    let place = Place::new();
-    assert_eq!(beside(&place, &[]), [""; 0]);
+    let fixture = Fixture::new();
+    assert_eq!(beside(&fixture, &[]), [""; 0]);
     for file in ["HEAD", "config", "hooks/x.sample", "refs/heads/main", "objects/aa/bb"] {
-        put(&place, &format!("root/.git/{file}"), "");
+        put(&fixture, &format!("root/.git/{file}"), "");
     }
-    assert_eq!(beside(&place, &[]), [""; 0]);
+    assert_eq!(beside(&fixture, &[]), [""; 0]);
     // Other paths than those two lead to no others.
-    put(&place, "root/.git/commondir", "..");
+    put(&fixture, "root/.git/commondir", "..");
     for path in [".git", "config", "hooks", "git/hooks", ".git/hooks/x"] {
-        let plan = place.plan(&Given { deny_write: vec![path.into()], ..Given::default() });
-        assert_eq!(plan.expect("a plan").protected, [place.at("root").join(path)]);
+        let plan = fixture.plan(&Settings { deny_write: vec![path.into()], ..Settings::default() });
+        assert_eq!(plan.expect("a plan").protected, [fixture.at("root").join(path)]);
     }
 }
 
 #[test]
 fn what_leads_git_elsewhere_is_protected_where_it_is() {
-    let place = Place::new();
-    put(&place, "root/.git/commondir", "../shared\n");
-    put(&place, "root/.git/config.worktree", "");
-    put(&place, "root/shared/config", "");
+    let fixture = Fixture::new();
+    put(&fixture, "root/.git/commondir", "../shared\n");
+    put(&fixture, "root/.git/config.worktree", "");
+    put(&fixture, "root/shared/config", "");
     let expected = ["root/.git/config.worktree", "root/shared/config", "root/shared/hooks"];
-    assert_eq!(beside(&place, &[]), expected);
+    assert_eq!(beside(&fixture, &[]), expected);
     // In a circle, to a missing file, or not a path.
     for text in [".", "nowhere", "", "\0", "a\nb"] {
-        put(&place, "root/.git/commondir", text);
-        assert_eq!(beside(&place, &[])[0], expected[0], "{text:?}");
+        put(&fixture, "root/.git/commondir", text);
+        assert_eq!(beside(&fixture, &[])[0], expected[0], "{text:?}");
     }
 }
 
 #[test]
 fn a_configuration_of_the_working_tree_is_protected_before_it_is_there() {
-    let place = Place::new();
-    put(&place, "root/.git/config", "[Extensions]\n\tworktreeConfig = true\n");
-    assert_eq!(beside(&place, &[]), ["root/.git/config.worktree"]);
+    let fixture = Fixture::new();
+    put(&fixture, "root/.git/config", "[Extensions]\n\tworktreeConfig = true\n");
+    assert_eq!(beside(&fixture, &[]), ["root/.git/config.worktree"]);
 }
 
 #[test]
 fn submodules_have_hooks() {
-    let place = Place::new();
-    put(&place, "root/.git/modules/a/config", "");
-    put(&place, "root/.git/modules/libs/b/HEAD", "");
-    put(&place, "root/.git/modules/libs/b/modules/c/hooks/x", "");
-    put(&place, "root/.git/modules/libs/empty/x", "");
+    let fixture = Fixture::new();
+    put(&fixture, "root/.git/modules/a/config", "");
+    put(&fixture, "root/.git/modules/libs/b/HEAD", "");
+    put(&fixture, "root/.git/modules/libs/b/modules/c/hooks/x", "");
+    put(&fixture, "root/.git/modules/libs/empty/x", "");
     // Not their configurations, which `git submodule update` rewrites.
-    let wanted = ["a/hooks", "libs/b/hooks", "libs/b/modules/c/hooks"];
-    assert_eq!(beside(&place, &[]), wanted.map(|path| format!("root/.git/modules/{path}")));
+    let expected = ["a/hooks", "libs/b/hooks", "libs/b/modules/c/hooks"];
+    assert_eq!(beside(&fixture, &[]), expected.map(|path| format!("root/.git/modules/{path}")));
     // More than can be looked at are closed as a whole.
     for number in 0..600 {
-        fs::create_dir_all(place.at(&format!("root/.git/modules/many/{number}"))).expect("made");
+        fs::create_dir_all(fixture.at(&format!("root/.git/modules/many/{number}"))).expect("made");
     }
-    let all = beside(&place, &[]);
+    let all = beside(&fixture, &[]);
     assert!(all.len() < 20 && all.contains(&"root/.git/modules".to_owned()), "{all:?}");
-    fs::remove_dir_all(place.at("root/.git/modules")).expect("removed");
+    fs::remove_dir_all(fixture.at("root/.git/modules")).expect("removed");
     let deep = "/x".repeat(20);
-    fs::create_dir_all(place.at(&format!("root/.git/modules{deep}"))).expect("made");
-    assert_eq!(beside(&place, &[]), [format!("root/.git/modules{}", "/x".repeat(8))]);
+    fs::create_dir_all(fixture.at(&format!("root/.git/modules{deep}"))).expect("made");
+    assert_eq!(beside(&fixture, &[]), [format!("root/.git/modules{}", "/x".repeat(8))]);
 }
 
 #[test]
 fn a_git_that_is_a_file_leads_to_the_repository() {
-    let place = Place::new();
-    put(&place, "root/.git", "gitdir: ../main/.git/worktrees/w\n");
-    put(&place, "main/.git/worktrees/w/commondir", "../..\n");
-    put(&place, "main/.git/worktrees/w/gitdir", "../../../../root/.git\n");
-    put(&place, "main/.git/config", "");
+    let fixture = Fixture::new();
+    put(&fixture, "root/.git", "gitdir: ../main/.git/worktrees/w\n");
+    put(&fixture, "main/.git/worktrees/w/commondir", "../..\n");
+    put(&fixture, "main/.git/worktrees/w/gitdir", "../../../../root/.git\n");
+    put(&fixture, "main/.git/config", "");
     // None of it can be written, unless the host allows that.
-    assert_eq!(beside(&place, &[]), [""; 0]);
-    let wanted = ["main/.git/config", "main/.git/hooks", "main/.git/worktrees/w/commondir"];
-    assert_eq!(beside(&place, &["main"]), wanted);
-    put(&place, "root/.bare/HEAD", "");
+    assert_eq!(beside(&fixture, &[]), [""; 0]);
+    let expected = ["main/.git/config", "main/.git/hooks", "main/.git/worktrees/w/commondir"];
+    assert_eq!(beside(&fixture, &["main"]), expected);
+    put(&fixture, "root/.bare/HEAD", "");
     for text in ["gitdir: .bare", "gitdir: ./.bare/\n", "gitdir: .bare\r\n"] {
-        put(&place, "root/.git", text);
+        put(&fixture, "root/.git", text);
         let expected = ["root/.bare/commondir", "root/.bare/config", "root/.bare/hooks"];
-        assert_eq!(beside(&place, &[]), expected, "{text:?}");
+        assert_eq!(beside(&fixture, &[]), expected, "{text:?}");
     }
     for text in ["", "gitdir:.bare", "x", "gitdir: /no/such"] {
-        put(&place, "root/.git", text);
-        assert_eq!(beside(&place, &[]), [""; 0], "{text:?}");
+        put(&fixture, "root/.git", text);
+        assert_eq!(beside(&fixture, &[]), [""; 0], "{text:?}");
     }
 }
 
 /// Elsewhere, the working tree's own `.git` can be exchanged, and `git worktree remove` must work.
 #[test]
 fn working_trees_are_protected_where_commands_cannot_write_to_them() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for (name, tree) in [("out", "../../../../elsewhere/.git"), ("in", "../../../wt/.git")] {
-        put(&place, &format!("root/.git/worktrees/{name}/gitdir"), tree);
-        put(&place, &format!("root/.git/worktrees/{name}/commondir"), "../..");
+        put(&fixture, &format!("root/.git/worktrees/{name}/gitdir"), tree);
+        put(&fixture, &format!("root/.git/worktrees/{name}/commondir"), "../..");
     }
-    fs::create_dir_all(place.at("elsewhere")).expect("made");
-    fs::create_dir_all(place.at("root/wt")).expect("made");
+    fs::create_dir_all(fixture.at("elsewhere")).expect("made");
+    fs::create_dir_all(fixture.at("root/wt")).expect("made");
     let expected = ["commondir", "gitdir"].map(|name| format!("root/.git/worktrees/out/{name}"));
-    assert_eq!(beside(&place, &[]), expected);
+    assert_eq!(beside(&fixture, &[]), expected);
 }
 
 #[test]
 fn a_root_that_is_a_repository_itself_is_one() {
-    let place = Place::new();
-    put(&place, "root/HEAD", "");
-    fs::create_dir(place.at("root/objects")).expect("made");
-    assert_eq!(beside(&place, &[]), [""; 0]);
-    fs::create_dir(place.at("root/refs")).expect("made");
-    assert_eq!(beside(&place, &[]), ["root/commondir", "root/config", "root/hooks"]);
+    let fixture = Fixture::new();
+    put(&fixture, "root/HEAD", "");
+    fs::create_dir(fixture.at("root/objects")).expect("made");
+    assert_eq!(beside(&fixture, &[]), [""; 0]);
+    fs::create_dir(fixture.at("root/refs")).expect("made");
+    assert_eq!(beside(&fixture, &[]), ["root/commondir", "root/config", "root/hooks"]);
 }
 
 #[test]
 fn what_is_no_file_is_not_waited_for() {
-    let place = Place::new();
-    fs::create_dir_all(place.at("root/.git")).expect("made");
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.at("root/.git")).expect("made");
     for name in ["commondir", "config"] {
         let made =
-            std::process::Command::new("mkfifo").arg(place.at("root/.git").join(name)).status();
+            std::process::Command::new("mkfifo").arg(fixture.at("root/.git").join(name)).status();
         assert!(made.expect("runs").success());
     }
-    assert_eq!(beside(&place, &[]), [""; 0]);
+    assert_eq!(beside(&fixture, &[]), [""; 0]);
 }
 
 /// It is held before it is there, and also before there is a repository.
 #[test]
 fn what_leads_git_elsewhere_is_held_when_it_is_not_there() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let deny_write = vec![".git/hooks".into(), ".git/config".into()];
-    let given = Given { deny_write, ..Given::default() };
-    let protected = || place.plan(&given).expect("a plan").protected;
+    let settings = Settings { deny_write, ..Settings::default() };
+    let protected = || fixture.plan(&settings).expect("a plan").protected;
     let without = protected();
-    assert!(without.contains(&place.at("root/.git/commondir")), "{without:?}");
-    put(&place, "root/.git/HEAD", "");
-    put(&place, "root/.git/config", "");
-    put(&place, "root/.git/hooks/x", "");
+    assert!(without.contains(&fixture.at("root/.git/commondir")), "{without:?}");
+    put(&fixture, "root/.git/HEAD", "");
+    put(&fixture, "root/.git/config", "");
+    put(&fixture, "root/.git/hooks/x", "");
     assert_eq!(protected(), without, "what stands for the repository makes no other plan");
-    put(&place, "root/.git/commondir", ".");
+    put(&fixture, "root/.git/commondir", ".");
     assert_eq!(protected(), without, "and what stands for this neither");
 }
 
 /// A command can make any number of them, and another has to run to remove them.
 #[test]
 fn no_number_of_working_trees_is_too_many() {
-    let place = Place::new();
-    let trees = place.at("root/.git/worktrees");
-    put(&place, "root/.git/worktrees/out/gitdir", "/no/such/.git");
-    put(&place, "root/.git/worktrees/out/commondir", "../..");
+    let fixture = Fixture::new();
+    let trees = fixture.at("root/.git/worktrees");
+    put(&fixture, "root/.git/worktrees/out/gitdir", "/no/such/.git");
+    put(&fixture, "root/.git/worktrees/out/commondir", "../..");
     for number in 0..20_000 {
         fs::create_dir(trees.join(number.to_string())).expect("made");
     }
     let expected = ["commondir", "gitdir"].map(|name| format!("root/.git/worktrees/out/{name}"));
-    assert_eq!(beside(&place, &[]), expected, "those without a tree have none");
+    assert_eq!(beside(&fixture, &[]), expected, "those without a tree have none");
     // Once the directory has been left alone, it is known.
     std::thread::sleep(Duration::from_secs(4));
-    assert_eq!(beside(&place, &[]), expected);
+    assert_eq!(beside(&fixture, &[]), expected);
     let started = Instant::now();
     for _ in 0..10 {
-        assert_eq!(beside(&place, &[]), expected);
+        assert_eq!(beside(&fixture, &[]), expected);
     }
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
     // A later one is noticed at once.
-    put(&place, "root/.git/worktrees/new/gitdir", "/no/other/.git");
+    put(&fixture, "root/.git/worktrees/new/gitdir", "/no/other/.git");
     let new = "root/.git/worktrees/new/gitdir".to_owned();
-    assert!(beside(&place, &[]).contains(&new));
+    assert!(beside(&fixture, &[]).contains(&new));
     // More than are held one by one are held together, and the directory with them.
     for number in 0..600 {
-        put(&place, &format!("root/.git/worktrees/{number}/gitdir"), "/no/such/.git");
+        put(&fixture, &format!("root/.git/worktrees/{number}/gitdir"), "/no/such/.git");
     }
-    put(&place, "root/.git/worktrees/last/gitdir", "/no/such/.git");
-    assert_eq!(beside(&place, &[]), ["root/.git/worktrees"]);
+    put(&fixture, "root/.git/worktrees/last/gitdir", "/no/such/.git");
+    assert_eq!(beside(&fixture, &[]), ["root/.git/worktrees"]);
     fs::remove_dir_all(&trees).expect("removed");
-    assert_eq!(beside(&place, &[]), [""; 0]);
+    assert_eq!(beside(&fixture, &[]), [""; 0]);
 }

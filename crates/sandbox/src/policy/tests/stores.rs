@@ -2,13 +2,13 @@ use std::os::unix::fs::symlink;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Given, Place, put, *};
+use super::{Fixture, Settings, put, *};
 use crate::policy::stores::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
 
 /// The closed paths below the place, without the two stores that every place has.
-fn closed(place: &Place, given: &Given) -> Vec<String> {
-    let plan = place.plan(given).expect("a plan");
-    let base = place.at("");
+fn closed(fixture: &Fixture, settings: &Settings) -> Vec<String> {
+    let plan = fixture.plan(settings).expect("a plan");
+    let base = fixture.at("");
     let below = plan.closed.iter().filter_map(|path| path.strip_prefix(&base).ok());
     below
         .map(|path| path.display().to_string())
@@ -24,12 +24,12 @@ fn variable(name: &str, value: impl Into<OsString>) -> Vec<(OsString, OsString)>
 #[test]
 fn every_store_is_closed_where_it_is() {
     for store in STORES {
-        let place = Place::new();
-        if !place.at("home").join(store).exists() {
-            put(&place, &format!("home/{store}"), "secret");
+        let fixture = Fixture::new();
+        if !fixture.at("home").join(store).exists() {
+            put(&fixture, &format!("home/{store}"), "secret");
         }
-        let held = place.plan(&Given::default()).expect("a plan").closed;
-        assert!(held.contains(&place.at("home").join(store)), "{store}: {held:?}");
+        let held = fixture.plan(&Settings::default()).expect("a plan").closed;
+        assert!(held.contains(&fixture.at("home").join(store)), "{store}: {held:?}");
     }
 }
 
@@ -74,8 +74,8 @@ fn the_page_has_the_same_list() {
 
 #[test]
 fn what_a_variable_moves_is_closed_where_it_is_and_where_it_was() {
-    let place = Place::new();
-    let at = |path: &str| place.at(path).into_os_string();
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.at(path).into_os_string();
     for (name, value, file, was) in [
         ("XDG_CONFIG_HOME", at("xdg"), "xdg/rclone", "home/.config/rclone"),
         ("XDG_DATA_HOME", at("data"), "data/keyrings", "home/.local/share/keyrings"),
@@ -91,73 +91,75 @@ fn what_a_variable_moves_is_closed_where_it_is_and_where_it_was() {
         ("GOOGLE_APPLICATION_CREDENTIALS", at("g.json"), "g.json", "home/.config/gcloud"),
         ("PGPASSFILE", at("root/pg"), "root/pg", "home/.pgpass"),
     ] {
-        put(&place, file, "secret");
-        put(&place, was, "secret");
-        let given = Given { variables: variable(name, value), ..Given::default() };
-        let held = closed(&place, &given);
+        put(&fixture, file, "secret");
+        put(&fixture, was, "secret");
+        let settings = Settings { variables: variable(name, value), ..Settings::default() };
+        let held = closed(&fixture, &settings);
         assert!(held.contains(&file.to_owned()), "{name}: {held:?}");
         assert!(held.contains(&was.to_owned()), "{name}: {held:?}");
         // It is the variable that has done it.
-        assert!(!closed(&place, &Given::default()).contains(&file.to_owned()), "{name}");
+        assert!(!closed(&fixture, &Settings::default()).contains(&file.to_owned()), "{name}");
     }
-    put(&place, "k1", "secret");
-    put(&place, "k2", "secret");
-    let list = env::join_paths([place.at("k1"), place.at("missing"), place.at("k2")]);
-    let given =
-        Given { variables: variable("KUBECONFIG", list.expect("joined")), ..Given::default() };
-    let held = closed(&place, &given);
+    put(&fixture, "k1", "secret");
+    put(&fixture, "k2", "secret");
+    let list = env::join_paths([fixture.at("k1"), fixture.at("missing"), fixture.at("k2")]);
+    let settings = Settings {
+        variables: variable("KUBECONFIG", list.expect("joined")),
+        ..Settings::default()
+    };
+    let held = closed(&fixture, &settings);
     assert!(held.contains(&"k1".to_owned()) && held.contains(&"k2".to_owned()), "{held:?}");
 }
 
 #[test]
 fn what_is_no_store_stays_open_whatever_names_it() {
-    let place = Place::new();
-    symlink("/dev/null", place.at("home/.bash_history")).expect("linked");
+    let fixture = Fixture::new();
+    symlink("/dev/null", fixture.at("home/.bash_history")).expect("linked");
     for (name, value) in [
         ("AWS_CONFIG_FILE", PathBuf::from("/dev/null")),
         ("NETRC", PathBuf::new()),
         ("KUBECONFIG", PathBuf::from("::")),
         ("GNUPGHOME", PathBuf::from("/")),
-        ("CODEX_HOME", place.at("home")),
-        ("CLAUDE_CONFIG_DIR", place.at("")),
-        ("PGPASSFILE", place.at("missing/x")),
+        ("CODEX_HOME", fixture.at("home")),
+        ("CLAUDE_CONFIG_DIR", fixture.at("")),
+        ("PGPASSFILE", fixture.at("missing/x")),
     ] {
-        let given = Given { variables: variable(name, value), ..Given::default() };
-        let plan = place.plan(&given).expect("a plan");
-        let expected = ["home/.config/gh", "home/.ssh"].map(|path| place.at(path));
+        let settings = Settings { variables: variable(name, value), ..Settings::default() };
+        let plan = fixture.plan(&settings).expect("a plan");
+        let expected = ["home/.config/gh", "home/.ssh"].map(|path| fixture.at(path));
         assert_eq!(plan.closed, expected, "{name}");
     }
 }
 
 #[test]
 fn the_home_of_the_system_counts_whatever_home_says() {
-    let place = Place::new();
-    put(&place, "passwd/.aws/credentials", "secret");
-    let given = Given { other_home: Some(place.at("passwd")), ..Given::default() };
-    assert_eq!(closed(&place, &given), ["passwd/.aws"]);
+    let fixture = Fixture::new();
+    put(&fixture, "passwd/.aws/credentials", "secret");
+    let settings = Settings { other_home: Some(fixture.at("passwd")), ..Settings::default() };
+    assert_eq!(closed(&fixture, &settings), ["passwd/.aws"]);
 }
 
 #[test]
 fn a_store_is_opened_by_its_name_and_by_nothing_around_it_or_leading_to_it() {
-    let place = Place::new();
-    symlink(place.at("home/.ssh"), place.at("link")).expect("linked");
-    symlink(place.at("home"), place.at("other")).expect("linked");
+    let fixture = Fixture::new();
+    symlink(fixture.at("home/.ssh"), fixture.at("link")).expect("linked");
+    symlink(fixture.at("home"), fixture.at("other")).expect("linked");
     let is_open = |readable: &str| {
-        let given = Given { readable: vec![readable.into()], ..Given::default() };
-        let plan = place.plan(&given).expect("a plan");
-        let store = place.at("home/.ssh");
+        let settings = Settings { readable: vec![readable.into()], ..Settings::default() };
+        let plan = fixture.plan(&settings).expect("a plan");
+        let store = fixture.at("home/.ssh");
         !plan.closed.contains(&store) || plan.readable.contains(&store)
     };
-    put(&place, "home/.ssh/key", "secret");
-    symlink(place.at("home/.ssh/key"), place.at("key")).expect("linked");
+    put(&fixture, "home/.ssh/key", "secret");
+    symlink(fixture.at("home/.ssh/key"), fixture.at("key")).expect("linked");
     let opens = |readable: &str| {
-        let given = Given { readable: vec![readable.into()], ..Given::default() };
-        place
-            .plan(&given)
+        let settings = Settings { readable: vec![readable.into()], ..Settings::default() };
+        fixture
+            .plan(&settings)
             .expect("a plan")
             .readable
             .iter()
-            .any(|path| path.starts_with(place.at("home")))
+            .any(|path| path.starts_with(fixture.at("home")))
     };
     // A file inside a store is opened by its own name, too.
     assert!(opens("~/.ssh/key") && !opens("../key") && !opens("../link") && !opens("../link/key"));
@@ -170,45 +172,45 @@ fn a_store_is_opened_by_its_name_and_by_nothing_around_it_or_leading_to_it() {
 /// The directory is watched only through the time of its last change, which is coarse.
 #[test]
 fn a_store_that_comes_or_goes_is_seen_at_once() {
-    let place = Place::new();
-    put(&place, "home/.docker/x", "");
-    let expect = |expected: &[&str]| assert_eq!(closed(&place, &Given::default()), expected);
+    let fixture = Fixture::new();
+    put(&fixture, "home/.docker/x", "");
+    let expect = |expected: &[&str]| assert_eq!(closed(&fixture, &Settings::default()), expected);
     for pause in [0, 150, 2_500] {
         for round in 0..3 {
             expect(&[]);
             sleep(Duration::from_millis(if round == 0 { pause } else { 0 }));
             expect(&[]);
-            put(&place, "home/.netrc", "");
+            put(&fixture, "home/.netrc", "");
             expect(&["home/.netrc"]);
-            put(&place, "home/.docker/config.json", "");
+            put(&fixture, "home/.docker/config.json", "");
             expect(&["home/.docker/config.json", "home/.netrc"]);
-            fs::remove_file(place.at("home/.netrc")).expect("removed");
-            symlink(place.at("home/other"), place.at("home/.aws")).expect("linked");
+            fs::remove_file(fixture.at("home/.netrc")).expect("removed");
+            symlink(fixture.at("home/other"), fixture.at("home/.aws")).expect("linked");
             expect(&["home/.docker/config.json", "home/other"]);
-            fs::remove_file(place.at("home/.docker/config.json")).expect("removed");
-            fs::remove_file(place.at("home/.aws")).expect("removed");
+            fs::remove_file(fixture.at("home/.docker/config.json")).expect("removed");
+            fs::remove_file(fixture.at("home/.aws")).expect("removed");
         }
     }
 }
 
 #[test]
 fn absent_stores_are_held_where_commands_could_make_them() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let absent = |root: &str| -> Vec<PathBuf> {
-        let root = place.at(root);
-        let plan = plan(&Options { root: &root, ..place.options(&Given::default()) });
-        plan.expect("a plan").protected
+        let root = fixture.at(root);
+        let plan = plan(&Options { root: &root, ..fixture.options(&Settings::default()) });
+        plan.protected
     };
     assert_eq!(absent("root"), [""; 0].map(PathBuf::from));
     let mut held = absent("home");
     held.sort();
     // `.ssh` is there, and closed.
-    let expected = HELD_WHEN_ABSENT[1..].iter().map(|store| place.at("home").join(store));
+    let expected = HELD_WHEN_ABSENT[1..].iter().map(|store| fixture.at("home").join(store));
     let mut expected: Vec<PathBuf> = expected.collect();
     expected.sort();
     assert_eq!(held, expected);
-    let given = Given { readable: vec!["~/.aws".into()], ..Given::default() };
-    let root = place.at("home");
-    let plan = plan(&Options { root: &root, ..place.options(&given) }).expect("a plan");
-    assert!(!plan.protected.contains(&place.at("home/.aws")), "it is opened by name");
+    let settings = Settings { readable: vec!["~/.aws".into()], ..Settings::default() };
+    let root = fixture.at("home");
+    let plan = plan(&Options { root: &root, ..fixture.options(&settings) });
+    assert!(!plan.protected.contains(&fixture.at("home/.aws")), "it is opened by name");
 }

@@ -1,0 +1,122 @@
+//! `apply_patch`: the program under the name by which commands call it.
+//!
+//! It is started by a command and confined like every other program of one: the tree, Landlock and the
+//! filter say what it may change. It makes all changes of a patch or none, as the tool of that name
+//! does, in the directory that it is started in.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use toolwright_fs::{
+    Change, ChangeLimits, ChangeSet, FileChange, FsError, Place, Root, UpdateError, WriteOptions,
+};
+use toolwright_patch::{FilePatch, PatchError, parse_patch};
+use toolwright_patch_voice::applied::{
+    self, MAX_FILES, PatchKind, PatchedFile, after_no_change, misfit, refused, summary,
+};
+use toolwright_patch_voice::{files, patches};
+use toolwright_process::ShortId;
+
+/// The most bytes of a patch.
+const MAX_BYTES: usize = 10 << 20;
+
+const USAGE: &str = "Usage: apply_patch 'PATCH', or apply_patch <<'EOF' with the patch in the lines below. Paths begin at the working directory.";
+
+const HERE: &str = "Run apply_patch in a directory that commands may write to, and name the files from there: a plan of the changes lies in it for a moment.";
+
+/// Applies the patch that is the one argument, or comes in by standard input.
+#[must_use]
+pub fn apply_patch(arguments: &[OsString]) -> ExitCode {
+    // The host cannot look this process up by its pid.
+    ShortId::use_locks();
+    let patch = match arguments {
+        [] => match read(io::stdin().lock()) {
+            Ok(patch) if patch.is_empty() => return refuse("There is no patch", USAGE),
+            Ok(patch) => patch,
+            Err(error) => return refuse(&format!("The patch cannot be read: {error}"), USAGE),
+        },
+        [patch] => patch.as_encoded_bytes().to_vec(),
+        _ => return refuse("There is more than one argument", USAGE),
+    };
+    if patch.len() > MAX_BYTES {
+        let hint = "Send the hunks in several smaller patches.";
+        return refuse(&format!("Patch too large: limit {MAX_BYTES} bytes"), hint);
+    }
+    let Ok(patch) = String::from_utf8(patch) else {
+        return refuse("The patch is not UTF-8", "Change a file of another encoding by a program.");
+    };
+    match apply(&patch) {
+        Ok(text) => {
+            let _ = writeln!(io::stdout(), "{text}");
+            ExitCode::SUCCESS
+        }
+        Err((what, hint)) => refuse(&what, &hint),
+    }
+}
+
+fn read(stdin: impl Read) -> io::Result<Vec<u8>> {
+    let mut patch = Vec::new();
+    stdin.take(MAX_BYTES as u64 + 1).read_to_end(&mut patch)?;
+    Ok(patch)
+}
+
+fn refuse(what: &str, hint: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{}", format!("{what}\n{hint}").trim_end());
+    ExitCode::FAILURE
+}
+
+/// What was done; or what went wrong, and the next move.
+fn apply(patch: &str) -> Result<String, (String, String)> {
+    let files = parse_patch(patch).map_err(|error| does_not_fit(None, &error))?;
+    let planned: Vec<PatchedFile> = files.iter().map(PatchedFile::of).collect();
+    let changes: Vec<FileChange<'_>> = planned.iter().map(change).collect();
+    let options = WriteOptions::default();
+    let limits = ChangeLimits { files: MAX_FILES, ..ChangeLimits::default() };
+    let here = std::env::current_dir().map_err(|error| {
+        (format!("The working directory cannot be used: {error}"), HERE.to_owned())
+    })?;
+    let in_words = |error: FsError| {
+        let hint = if here.as_os_str() == &*error.path {
+            after_no_change(HERE).into()
+        } else {
+            refused(&error).unwrap_or_else(|| files::hint(&error).into())
+        };
+        (error.to_string(), hint.into_owned())
+    };
+    let root = Root::open(&here).map_err(in_words)?;
+    let set = ChangeSet { root: &root, changes: &changes, emptied: &[], limits };
+    let apply = |index: usize, old: &[u8]| -> Result<_, (usize, PatchError)> {
+        let file: &FilePatch<'_> = &files[index];
+        file.apply(old).map(|applied| applied.bytes).map_err(|error| (index, error))
+    };
+    let cancel = AtomicBool::new(false);
+    let done = if files.first().is_some_and(|file| file.replaces) {
+        set.run_replacing(&options, &cancel, apply)
+    } else {
+        set.run(&options, &cancel, apply)
+    };
+    match done {
+        Ok(_) => Ok(summary(&planned)),
+        Err(UpdateError::Fs(error)) => Err(in_words(error)),
+        Err(UpdateError::Refused((index, error))) => {
+            Err(does_not_fit(Some(&planned[index].path), &error))
+        }
+    }
+}
+
+fn change(file: &PatchedFile) -> FileChange<'_> {
+    let change = match (file.kind, &file.moved_to) {
+        (PatchKind::Add, _) => Change::Create { mode: None },
+        (PatchKind::Delete, _) => Change::Delete,
+        (_, Some(to)) => Change::Move { to: Place::Path(to) },
+        (PatchKind::Update | PatchKind::Move, None) => Change::Update,
+    };
+    FileChange { place: Place::Path(&file.path), change }
+}
+
+fn does_not_fit(path: Option<&str>, error: &PatchError) -> (String, String) {
+    let (path, error) = misfit(path, error);
+    (applied::failed(path, error), after_no_change(&patches::hint(error)))
+}

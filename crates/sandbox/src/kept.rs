@@ -1,0 +1,42 @@
+//! What a host and a worker say of a command that is kept running.
+
+/// How many characters a terminal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// In a line.
+    pub columns: u16,
+    /// From top to bottom.
+    pub rows: u16,
+}
+
+/// What a host wants to be told of a command that it keeps running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Watched {
+    /// The ports at which it listens.
+    pub ports: bool,
+    /// Whether it waits for input.
+    pub input: bool,
+}
+
+/// What the processes of a command used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Processor time in their own code, in microseconds.
+    pub user_us: u64,
+    /// Processor time in the kernel, in microseconds.
+    pub system_us: u64,
+    /// The most memory that one of them had in use.
+    pub peak_bytes: u64,
+}
+
+/// Whether a command waits for input, by what the kernel says of its processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InputState {
+    /// Something of it runs, or waits for something else.
+    Busy,
+    /// A process waits for its stdin or its terminal, and none runs.
+    Waiting,
+    /// The kernel does not say.
+    #[default]
+    Unknown,
+}
