@@ -4,11 +4,17 @@
 //! - [`plan`]: what the host allows, as a plan for the sandbox.
 //! - [`session`]: the same from the capabilities of a session.
 //! - [`program`]: a program with arguments, for the tools.
+//! - [`capture`]: the same, where every end is a result.
 //! - [`shell`]: a command line, for a session.
+//! - [`process`]: either of them as a process that is kept running.
+//! - [`live_output`]: what a command line has printed so far.
 
+pub mod capture;
 pub mod environment;
 pub(crate) mod launch;
+pub mod live_output;
 pub mod plan;
+pub mod process;
 pub mod program;
 pub mod session;
 pub mod shell;

@@ -1,7 +1,5 @@
 //! The codes of the tool contract: what the `metadata.code` of an envelope can be.
 
-use crate::code::Code;
-
 /// Which side a failure comes from, and so what the model can do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -142,37 +140,4 @@ codes! {
     Aborted = "aborted" Stopped,
     /// The process died during the call: how far it had come is unknown.
     Interrupted = "interrupted" Stopped,
-}
-
-impl ContractCode {
-    /// The code of an envelope whose call failed with `code`.
-    #[must_use]
-    pub const fn of(code: Code) -> Self {
-        match code {
-            Code::CapabilityDenied | Code::PathEscape => Self::CapabilityRefused,
-            Code::FileBinary => Self::BinaryFile,
-            Code::EditNoMatch => Self::Conflict,
-            Code::EditAmbiguous => Self::Ambiguous,
-            Code::PathInvalid | Code::InvalidInput => Self::InvalidArguments,
-            Code::FileNotFound => Self::NotFound,
-            Code::NotAFile => Self::NotAFile,
-            Code::NotADirectory => Self::NotADirectory,
-            Code::PermissionDenied => Self::OsDenied,
-            Code::FileTooLarge | Code::ContentTooLarge => Self::TooLarge,
-            Code::EditConflict => Self::Stale,
-            Code::FileBusy => Self::Busy,
-            Code::GrepFailed => Self::InvalidPattern,
-            Code::PathProtected | Code::NetworkDisabled | Code::GitRemoteDisabled => {
-                Self::SandboxRefused
-            }
-            Code::SandboxUnavailable
-            | Code::RootInvalid
-            | Code::RootChanged
-            | Code::NativeUnavailable => Self::Unavailable,
-            Code::IoFailed | Code::ReplaceRefused => Self::IoFailed,
-            Code::ProcessTimeout => Self::Timeout,
-            // What no built-in tool of a session fails with in any other way.
-            _ => Self::ToolFailed,
-        }
-    }
 }

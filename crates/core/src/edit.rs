@@ -2,10 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use toolwright_fs::{FsError, UpdateError};
-use toolwright_patch::{PatchError, ReplaceError};
-
-use crate::failure::{Unfinished, changes};
+use crate::failure::{Failure, Unfinished, changes};
 use crate::file::{File, Publish};
 
 /// A file and how it is to be changed.
@@ -49,38 +46,32 @@ pub struct Edited {
     pub summary: Option<String>,
     /// How many places were replaced.
     pub replacements: usize,
-    /// The line of the first one, from one.
-    pub line: usize,
-}
-
-/// Why a change cannot be made.
-enum Refused {
-    Patch(PatchError),
-    Replacement(ReplaceError),
 }
 
 impl Change<'_> {
     /// Refuses a change that is too large, before the file is looked at.
-    fn check_size(self, limit_bytes: u64) -> Result<(), Unfinished> {
+    fn check_size(self, limit_bytes: u64) -> Result<(), Failure> {
         let is_too_large = |text: &str| text.len() as u64 > limit_bytes;
-        match self {
+        let texts = match self {
             Self::Patch { diff, .. } if is_too_large(diff) => {
-                Err(changes::patch_too_large(diff, limit_bytes).into())
+                return Err(changes::patch_too_large(diff, limit_bytes));
             }
-            Self::Patch { .. } => Ok(()),
-            Self::Replacement { old, new, .. } => {
-                let texts = [("old_string", old), ("new_string", new)];
-                match texts.into_iter().find(|(_, text)| is_too_large(text)) {
-                    Some((name, text)) => {
-                        Err(changes::content_too_large(name, text, limit_bytes).into())
-                    }
-                    None => Ok(()),
-                }
-            }
+            Self::Patch { .. } => return Ok(()),
+            Self::Replacement { old, new, .. } => [("old_string", old), ("new_string", new)],
+        };
+        match texts.into_iter().find(|(_, text)| is_too_large(text)) {
+            Some((name, text)) => Err(changes::content_too_large(name, text, limit_bytes)),
+            None => Ok(()),
         }
     }
 
-    fn apply(self, old_bytes: &[u8], limit_bytes: u64) -> Result<(Vec<u8>, Edited), Refused> {
+    /// Applies the change to the content of the file at `path`.
+    fn apply(
+        self,
+        content: &[u8],
+        path: &str,
+        limit_bytes: u64,
+    ) -> Result<(Vec<u8>, Edited), Unfinished> {
         match self {
             Self::Patch { diff, by_content } => {
                 let apply = if by_content {
@@ -88,15 +79,16 @@ impl Change<'_> {
                 } else {
                     toolwright_patch::apply
                 };
-                let applied = apply(old_bytes, diff).map_err(Refused::Patch)?;
-                let edited = Edited { summary: Some(applied.summary()), ..Edited::default() };
-                Ok((applied.bytes, edited))
+                let applied =
+                    apply(content, diff).map_err(|error| changes::patch_failed(path, &error))?;
+                let summary = Some(applied.summary());
+                Ok((applied.bytes, Edited { summary, replacements: 0 }))
             }
             Self::Replacement { old, new, all } => {
-                let replaced = toolwright_patch::replace(old_bytes, old, new, all, limit_bytes)
-                    .map_err(Refused::Replacement)?;
-                let (replacements, line) = (replaced.replacements, replaced.line);
-                Ok((replaced.bytes, Edited { summary: None, replacements, line }))
+                let replaced = toolwright_patch::replace(content, old, new, all, limit_bytes)
+                    .map_err(|error| changes::not_replaced(path, &error))?;
+                let replacements = replaced.replacements;
+                Ok((replaced.bytes, Edited { summary: None, replacements }))
             }
         }
     }
@@ -108,35 +100,11 @@ impl EditInput<'_> {
         let Self { file, change, limit_bytes, publish } = *self;
         change.check_size(limit_bytes).map_err(|error| file.unfinished(error))?;
         let mut edited = Edited::default();
-        let updated = file.update(limit_bytes, publish, cancel, |old| {
-            let (bytes, what) = change.apply(old, limit_bytes)?;
+        file.update(limit_bytes, publish, cancel, |content| {
+            let (bytes, what) = change.apply(content, file.display_path(), limit_bytes)?;
             edited = what;
-            Ok::<_, Refused>(bytes)
-        });
-        match updated {
-            Ok(()) => Ok(edited),
-            Err(UpdateError::Fs(error)) => Err(file.unfinished(error)),
-            Err(UpdateError::Refused(refused)) => {
-                Err(file.unfinished(refused.unfinished(file.display_path())))
-            }
-        }
-    }
-}
-
-impl Refused {
-    fn unfinished(self, path: &str) -> Unfinished {
-        let path = || path.to_owned();
-        match self {
-            Self::Patch(error) => changes::patch_failed(&path(), &error).into(),
-            // A result that cannot be made fails like a file that is too large to hold.
-            Self::Replacement(ReplaceError::TooLarge { bytes, limit }) => {
-                FsError::TooLarge { path: path(), bytes, limit, result: true }.into()
-            }
-            Self::Replacement(ReplaceError::NoMemory { .. }) => {
-                let source = std::io::ErrorKind::OutOfMemory.into();
-                FsError::Io { path: path(), operation: "making the new content", source }.into()
-            }
-            Self::Replacement(error) => changes::not_replaced(&path(), &error).into(),
-        }
+            Ok(bytes)
+        })?;
+        Ok(edited)
     }
 }

@@ -12,7 +12,7 @@ pub mod changes;
 pub mod commands;
 pub mod files;
 pub(crate) mod searches;
-mod stores;
+pub mod stores;
 
 /// A failure in the words that its reader gets.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use toolwright_fs::{Durability, FsError, Granted, UpdateError, WriteOptions};
+use toolwright_fs::{DirectoryGrant, Durability, FsError, UpdateError, WriteOptions};
 
 use crate::access::protected_paths;
 use crate::access::target::Target;
@@ -16,7 +16,7 @@ pub enum File<'a> {
     /// Named by a path below a root: it is found and used in one step.
     Below {
         /// The root.
-        root: &'a Granted,
+        root: &'a DirectoryGrant,
         /// The path, relative to the root or absolute.
         path: &'a str,
     },
@@ -39,7 +39,17 @@ pub struct Publish {
 }
 
 impl Publish {
-    fn options(&self, file: File<'_>) -> WriteOptions {
+    /// For several files that are changed together.
+    pub(crate) fn options_for_all(&self, protected: Vec<PathBuf>) -> WriteOptions {
+        WriteOptions {
+            durability: if self.fsync { Durability::Fsync } else { Durability::Process },
+            allow_in_place: false,
+            wait: self.wait,
+            protected,
+        }
+    }
+
+    pub(crate) fn options(&self, file: File<'_>) -> WriteOptions {
         WriteOptions {
             durability: if self.fsync { Durability::Fsync } else { Durability::Process },
             allow_in_place: self.allow_in_place,
@@ -88,21 +98,45 @@ impl File<'_> {
     }
 
     /// Replaces the content by what `transform` makes of it.
-    pub(crate) fn update<E>(
+    pub(crate) fn update(
         &self,
         limit_bytes: u64,
         publish: &Publish,
         cancel: &AtomicBool,
-        transform: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
-    ) -> Result<(), UpdateError<E>> {
+        transform: impl FnOnce(&[u8]) -> Result<Vec<u8>, Unfinished>,
+    ) -> Result<(), Unfinished> {
         let options = publish.options(*self);
-        match self {
+        let updated = match self {
             Self::Below { root, path } => {
-                let root = root.open()?;
+                let root = root.open().map_err(|error| self.unfinished(error))?;
                 toolwright_fs::update(&root, path, limit_bytes, &options, cancel, transform)
             }
             Self::Opened(target) => target.file.update(limit_bytes, &options, cancel, transform),
+        };
+        match updated {
+            Ok(_) => Ok(()),
+            Err(UpdateError::Fs(error)) => Err(self.unfinished(error)),
+            Err(UpdateError::Refused(unfinished)) => Err(self.unfinished(unfinished)),
         }
-        .map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_published_as_the_host_says() {
+        let root = DirectoryGrant::new("rootDir", "/");
+        let wait = Duration::from_secs(1);
+        let options = |fsync, allow_in_place| {
+            let publish = Publish { fsync, allow_in_place, wait, deny_write: None };
+            publish.options(File::Below { root: &root, path: "a" })
+        };
+        assert_eq!(options(true, false).durability, Durability::Fsync);
+        assert_eq!(options(false, false).durability, Durability::Process);
+        assert!(options(false, true).allow_in_place);
+        assert!(!options(true, false).allow_in_place);
+        assert_eq!(options(false, false).wait, wait);
     }
 }

@@ -5,19 +5,18 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use toolwright_fs::{FsError, Granted, Located, Root};
-use toolwright_search::{GrepRequest, Hit, LineMatches, LineQuery};
+use toolwright_fs::{DirectoryGrant, FileLocation, FsError, Root};
+use toolwright_search::{GrepRequest, Hit, LineMatches, LineQuery, Parallelism};
 
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
-use crate::sidecar::SidecarFile;
 use crate::text;
 
 /// A search below a root, whose result is a text as ripgrep prints it.
 #[derive(Debug, Clone, Copy)]
 pub struct GrepInput<'a> {
     /// The root.
-    pub root: &'a Granted,
+    pub root: &'a DirectoryGrant,
     /// The file or directory to search, relative to the root or absolute.
     pub path: &'a str,
     /// The regular expression.
@@ -28,49 +27,36 @@ pub struct GrepInput<'a> {
     pub timeout: Duration,
 }
 
-/// A search whose start is found.
-struct GrepPlan<'a> {
-    input: &'a GrepInput<'a>,
-    root: Root,
-    located: Located,
-    display: PathBuf,
-}
-
 impl GrepInput<'_> {
     /// Searches: `file:line:text` lines, or nothing where nothing matches.
     pub fn run(&self, cancel: &AtomicBool) -> Result<String, Unfinished> {
-        self.plan().map_err(searches::start)?.run(cancel)
-    }
-
-    fn plan(&self) -> Result<GrepPlan<'_>, FsError> {
-        let root = self.root.open()?;
-        let located = root.locate(self.path)?;
-        let display = display_path(&root, self.path, &located);
-        Ok(GrepPlan { input: self, root, located, display })
-    }
-}
-
-impl GrepPlan<'_> {
-    fn run(&self, cancel: &AtomicBool) -> Result<String, Unfinished> {
-        let &GrepInput { pattern, limit_bytes, timeout, .. } = self.input;
+        let (root, located) = self.start().map_err(searches::start)?;
+        let Self { pattern, limit_bytes, timeout, .. } = *self;
         let request = GrepRequest {
-            root: &self.located.root,
-            start: &self.located.relative,
-            display: &self.display,
+            root: &located.root,
+            start: &located.relative,
+            display: &display_path(&root, self.path, &located),
             pattern,
             max_output_bytes: limit_bytes,
             deadline: Instant::now().checked_add(timeout),
             cancel,
+            parallelism: Parallelism::default(),
         };
-        let found = toolwright_search::grep(&request, &|path| self.root.open_listed(path))
+        let found = toolwright_search::grep(&request, &|path| root.open_listed(path))
             .map_err(|error| searches::grep(error, pattern, limit_bytes, timeout))?;
         Ok(text::within(found.text, limit_bytes))
+    }
+
+    fn start(&self) -> Result<(Root, FileLocation), FsError> {
+        let root = self.root.open()?;
+        let located = root.locate(self.path)?;
+        Ok((root, located))
     }
 }
 
 /// The start path in the output: relative to the root, and as it was written where that can be printed
 /// in front of file names.
-fn display_path(root: &Root, path: &str, located: &Located) -> PathBuf {
+fn display_path(root: &Root, path: &str, located: &FileLocation) -> PathBuf {
     let written = Path::new(path);
     let relative = if written.is_absolute() {
         written
@@ -87,12 +73,12 @@ fn display_path(root: &Root, path: &str, located: &Located) -> PathBuf {
 }
 
 /// A search of a session, whose result is a list of matches.
-#[derive(Debug, Clone, Copy)]
-pub struct SessionGrepInput<'a> {
+#[derive(Debug, Clone)]
+pub struct SessionGrepInput {
     /// What is searched.
-    pub search: SearchInput<'a>,
+    pub search: SearchInput,
     /// The names of files to search, as `rg -g` takes them.
-    pub glob: Option<&'a str>,
+    pub glob: Option<String>,
     /// Ignore case.
     pub case_insensitive: bool,
     /// The most bytes of a line.
@@ -121,20 +107,18 @@ pub struct SessionGrepOutput {
     pub count: Option<u64>,
     /// How many files were searched.
     pub files_searched: u64,
-    /// There are more.
-    pub is_truncated: bool,
-    /// The file with all of them, as `path:line:text`.
-    pub sidecar: Option<SidecarFile>,
+    /// The file with all of them, as `path:line:text`, where there are more.
+    pub sidecar: Option<PathBuf>,
     /// What could not be searched, or not to its end, and why: `path: why`.
     pub unsearched: Vec<String>,
 }
 
-impl SessionGrepInput<'_> {
+impl SessionGrepInput {
     /// Searches each target in turn.
     pub fn run(&self, cancel: &AtomicBool) -> Result<SessionGrepOutput, Unfinished> {
-        let globs: Vec<&str> = self.glob.into_iter().collect();
-        let (pattern, case_insensitive) = (self.search.pattern, self.case_insensitive);
-        let query = LineQuery { pattern, globs: &globs, case_insensitive };
+        let globs: Vec<&str> = self.glob.as_deref().into_iter().collect();
+        let Self { search: SearchInput { pattern, .. }, case_insensitive, .. } = self;
+        let query = LineQuery { pattern, globs: &globs, case_insensitive: *case_insensitive };
         let all = self.search.run("grep", cancel, |scope, open| {
             toolwright_search::find_lines(scope, &query, open)
         })?;
@@ -145,14 +129,14 @@ impl SessionGrepInput<'_> {
         let hits =
             || all.iter().flat_map(|(search, found)| found.hits().map(move |hit| (search, hit)));
         let to_match = |(search, hit): (&Search<'_>, Hit<'_>)| Match {
-            path: search.display(&hit.path),
+            path: search.display(hit.path),
             line: hit.line,
             text: text::clipped(hit.text, self.max_line_bytes).into_owned(),
         };
         let count: u64 = all.iter().map(|(_, found)| found.count).sum();
         let is_stopped = all.iter().any(|(_, found)| found.truncated);
         let is_truncated = is_stopped || count > self.search.max_results;
-        let max = usize::try_from(self.search.max_results).unwrap_or(usize::MAX);
+        let max = self.search.max_given();
         let last = is_truncated.then(|| {
             // The first half of what fits is for the beginning.
             let room = max / 2;
@@ -160,7 +144,7 @@ impl SessionGrepInput<'_> {
             hits().skip(before).map(to_match).collect()
         });
         let lines = hits().map(|(search, hit)| {
-            let mut line = format!("{}:{}:", search.display(&hit.path), hit.line).into_bytes();
+            let mut line = format!("{}:{}:", search.display(hit.path), hit.line).into_bytes();
             line.extend_from_slice(hit.text);
             line.push(b'\n');
             Cow::Owned(line)
@@ -170,8 +154,7 @@ impl SessionGrepInput<'_> {
             last,
             count: (!is_stopped).then_some(count),
             files_searched: all.iter().map(|(_, found)| found.files_searched).sum(),
-            is_truncated,
-            sidecar: self.search.fill_sidecar(is_truncated, lines)?,
+            sidecar: is_truncated.then(|| self.search.sidecar.fill(lines)).transpose()?,
             unsearched: all
                 .iter()
                 .flat_map(|(search, found)| search.unsearched(&found.unsearched))

@@ -5,15 +5,18 @@
 //! its next move. It knows nothing of JavaScript.
 
 pub mod access;
+pub mod apply_patch;
 pub mod code;
 pub mod command;
 pub mod contract_code;
 pub mod edit;
+pub mod entries;
 pub mod failure;
 pub mod file;
 pub mod glob;
 pub mod grep;
 pub mod launch_limiter;
+pub mod overview;
 pub mod read;
 pub mod session_search;
 pub mod sidecar;

@@ -1,17 +1,17 @@
-//! `read`: the text of a file, whole, by lines or by a range of bytes.
+//! `read`: the text of a file, whole or by lines. A session reads the files that it has opened: see
+//! [`Target::read_range`](crate::access::target::Target::read_range).
 
 use std::sync::atomic::AtomicBool;
 
-use toolwright_fs::{FsError, Granted, LineRange, Lines, Range, is_binary};
+use toolwright_fs::{DirectoryGrant, LineRange, Lines, is_binary};
 
-use crate::access::target::Target;
 use crate::failure::{Unfinished, files};
 
 /// A whole file below a root.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadInput<'a> {
     /// The root.
-    pub root: &'a Granted,
+    pub root: &'a DirectoryGrant,
     /// The path, relative to the root or absolute.
     pub path: &'a str,
     /// The largest file that is read.
@@ -43,7 +43,7 @@ impl ReadInput<'_> {
 #[derive(Debug, Clone, Copy)]
 pub struct ReadLinesInput<'a> {
     /// The root.
-    pub root: &'a Granted,
+    pub root: &'a DirectoryGrant,
     /// The path, relative to the root or absolute.
     pub path: &'a str,
     /// Which lines.
@@ -59,32 +59,5 @@ impl ReadLinesInput<'_> {
             return Err(files::binary_file(self.path, lines.file_bytes).into());
         }
         Ok(lines)
-    }
-}
-
-/// A range of bytes of an opened file.
-#[derive(Debug, Clone, Copy)]
-pub struct ReadRangeInput<'a> {
-    /// The file.
-    pub target: &'a Target,
-    /// Where the range begins.
-    pub offset: u64,
-    /// How long it is at most.
-    pub limit_bytes: u64,
-}
-
-impl ReadRangeInput<'_> {
-    /// Reads the range. Bytes that are not UTF-8 become U+FFFD.
-    pub fn run(&self, cancel: &AtomicBool) -> Result<Range, Unfinished> {
-        let Self { target: Target { file, .. }, offset, limit_bytes } = *self;
-        let in_session = |error: FsError| Unfinished::from(error).for_session();
-        let mut range = file.read_range(offset, limit_bytes, cancel).map_err(in_session)?;
-        if range.is_binary {
-            return Err(files::binary_file(file.display_path(), range.file_bytes).into());
-        }
-        if range.is_lossy {
-            range.bytes = String::from_utf8_lossy(&range.bytes).into_owned().into_bytes();
-        }
-        Ok(range)
     }
 }

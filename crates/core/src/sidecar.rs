@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use toolwright_exec::Overflow;
 use toolwright_fs::Sidecar;
@@ -20,40 +20,23 @@ pub struct SidecarRequest {
     pub limit_bytes: u64,
 }
 
-/// A file that was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SidecarFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// How long it is.
-    pub bytes: u64,
-    /// There was more than the limit.
-    pub is_full: bool,
-}
-
-impl From<&Sidecar> for SidecarFile {
-    fn from(sidecar: &Sidecar) -> Self {
-        Self { path: sidecar.path().to_owned(), bytes: sidecar.bytes(), is_full: sidecar.is_full() }
-    }
-}
-
 impl SidecarRequest {
     fn create(&self) -> io::Result<Sidecar> {
-        Sidecar::create(Path::new(&self.directory), &self.name, self.limit_bytes)
+        Sidecar::create(&self.directory, &self.name, self.limit_bytes)
     }
 
     /// Makes the file and fills it.
     pub fn fill<'p>(
         &self,
         pieces: impl Iterator<Item = Cow<'p, [u8]>>,
-    ) -> Result<SidecarFile, Failure> {
+    ) -> Result<PathBuf, Failure> {
         let filled = self.create().and_then(|mut sidecar| {
             for piece in pieces {
                 if !sidecar.write(&piece)? {
                     break;
                 }
             }
-            Ok(SidecarFile::from(&sidecar))
+            Ok(sidecar.path().to_owned())
         });
         filled.map_err(|error| files::output_not_kept(&error))
     }
@@ -75,23 +58,19 @@ impl<'r> LazySidecar<'r> {
 
     /// The file, or why there is none; nothing where no bytes came.
     #[must_use]
-    pub fn finish(self) -> Option<Result<SidecarFile, Failure>> {
-        let sidecar = self.sidecar?;
-        Some(sidecar.as_ref().map(SidecarFile::from).map_err(files::output_not_kept))
+    pub fn finish(self) -> Option<Result<PathBuf, Failure>> {
+        let path = |sidecar: Sidecar| sidecar.path().to_owned();
+        Some(self.sidecar?.map(path).map_err(|error| files::output_not_kept(&error)))
     }
 }
 
 impl Overflow for LazySidecar<'_> {
     fn take(&mut self, bytes: &[u8]) -> bool {
         let sidecar = self.sidecar.get_or_insert_with(|| self.request.create());
-        let written = sidecar.as_mut().map(|sidecar| sidecar.write(bytes));
-        match written {
-            Ok(Ok(takes_more)) => takes_more,
-            Ok(Err(error)) => {
-                *sidecar = Err(error);
-                false
-            }
-            Err(_) => false,
-        }
+        let Ok(file) = sidecar else { return false };
+        file.write(bytes).unwrap_or_else(|error| {
+            *sidecar = Err(error);
+            false
+        })
     }
 }

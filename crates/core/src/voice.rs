@@ -6,13 +6,14 @@
 pub mod access;
 pub mod changes;
 pub mod commands;
-pub mod files;
-pub mod patches;
+pub(crate) mod notices;
 pub mod refusals;
 mod remedy;
 pub mod report;
 pub mod searches;
 pub(crate) mod stores;
+
+pub use toolwright_patch_voice::{applied, files, patches};
 
 /// Where a model calls from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

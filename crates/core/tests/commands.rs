@@ -13,16 +13,17 @@ use toolwright_core::access::directories::GrantedName;
 use toolwright_core::access::policy::{Policy as Access, PolicyRequest, Requirements};
 use toolwright_core::access::target::{self, Purpose, Target};
 use toolwright_core::command::environment::{Policy, Variables, of_host};
-use toolwright_core::command::plan::SandboxOptions;
+use toolwright_core::command::plan::{self, SandboxOptions};
+use toolwright_core::command::process::{self, Keeping};
 use toolwright_core::command::program::{self, Ended, Program, ProgramSettings};
 use toolwright_core::command::session::SessionOptions;
 use toolwright_core::command::shell::{self, CommandLine, End, ShellOutput};
 use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_core::sidecar::SidecarRequest;
-use toolwright_exec::Cancel;
-use toolwright_fs::Granted;
+use toolwright_exec::process::{Process, Stdio};
+use toolwright_exec::{Cancel, Exit, Stream};
+use toolwright_fs::DirectoryGrant;
 use toolwright_policy::{Grants as ProcessGrants, Variables as PatternVariables};
-use toolwright_sandbox::policy::Grants;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -38,8 +39,8 @@ fn host() -> Arc<Variables> {
 }
 
 fn settings(root: &Path, timeout: Duration) -> ProgramSettings {
-    let root = Arc::new(Granted::new("rootDir", root));
-    let grants = Grants::new(Arc::clone(&root), Vec::new(), Vec::new(), Vec::new(), None);
+    let root = Arc::new(DirectoryGrant::new("rootDir", root));
+    let grants = plan::grants(Arc::clone(&root), Vec::new(), Vec::new(), Vec::new(), None);
     ProgramSettings {
         root,
         grants: Arc::new(grants),
@@ -134,6 +135,11 @@ fn a_program_that_does_not_exist_was_not_started() {
     assert_eq!(failure.details["cwd"], root.to_string_lossy().as_ref());
 }
 
+/// A file that is not made: no output of these commands is too long.
+fn sidecar() -> SidecarRequest {
+    SidecarRequest { directory: "/".into(), name: "output".to_owned(), limit_bytes: 0 }
+}
+
 /// A session whose commands read and write below `open` alone.
 struct Session {
     _made: TempDir,
@@ -163,30 +169,38 @@ impl Session {
         target::open(&self.policy, "sub", Purpose::Workdir, &never).expect("opened")
     }
 
-    fn run(
-        &self,
-        line: &str,
-        change: impl FnOnce(&mut CommandLine),
-        cancel: &Cancel,
-    ) -> ShellOutput {
+    fn line(&self, line: &str) -> CommandLine {
         let paths = vec![self.root.clone()];
         let grants =
             ProcessGrants { readable: paths.clone(), writable: paths, ..Default::default() };
-        let mut command = CommandLine {
+        CommandLine {
             line: line.to_owned(),
             bash: None,
             environment: Policy::default(),
             options: SessionOptions { grants, ..SessionOptions::default() },
             timeout: LONG,
             head_bytes: 100,
-            sidecar: None,
-        };
+            sidecar: sidecar(),
+        }
+    }
+
+    fn run(
+        &self,
+        line: &str,
+        change: impl FnOnce(&mut CommandLine),
+        cancel: &Cancel,
+    ) -> Result<ShellOutput, Unfinished> {
+        let mut command = self.line(line);
         change(&mut command);
-        shell::run(&self.workdir(), &command, &host(), cancel).expect("run")
+        shell::run(&self.workdir(), &command, &host(), None, cancel)
+    }
+
+    fn ended(&self, line: &str, change: impl FnOnce(&mut CommandLine)) -> ShellOutput {
+        self.run(line, change, &Cancel::new()).expect("run")
     }
 
     fn output(&self, line: &str) -> ShellOutput {
-        self.run(line, |_| (), &Cancel::new())
+        self.ended(line, |_| ())
     }
 }
 
@@ -196,22 +210,22 @@ fn a_command_line_runs_in_the_opened_directory() {
     let ran = session.output("pwd; echo err >&2; echo > made; exit 4");
     assert_eq!(ran.stdout, format!("{}\n", session.root.join("sub").display()));
     assert_eq!(ran.stderr, "err\n");
-    assert_eq!(ran.end, Ok(End::Exit(4)));
+    assert_eq!(ran.end, End::Exit(4));
     assert!(session.root.join("sub/made").exists());
     assert!(!ran.truncated);
     assert_eq!(ran.left_running, 0);
-    assert_eq!(session.output("true").hint, None);
+    assert_eq!(session.output("echo 'Read-only file system' >&2").hint, None);
 }
 
 #[test]
 fn a_command_line_without_an_open_directory_runs_in_the_root_of_the_system() {
     let session = Session::new();
     let nothing = |command: &mut CommandLine| command.options.grants = ProcessGrants::default();
-    let ran = session.run("pwd; ls sub", nothing, &Cancel::new());
+    let ran = session.ended("pwd; ls sub", nothing);
     assert_eq!(ran.stdout, "/\n");
     let line = format!("cat {}/sub/x", session.root.display());
     fs::write(session.root.join("sub/x"), "secret").expect("written");
-    let ran = session.run(&line, nothing, &Cancel::new());
+    let ran = session.ended(&line, nothing);
     assert_eq!(ran.stdout, "", "what the capabilities do not open is closed");
 }
 
@@ -220,10 +234,10 @@ fn a_directory_that_is_not_there_explains_a_failure() {
     let session = Session::new();
     let gone = session.root.join("gone");
     let opens = |command: &mut CommandLine| command.options.grants.readable.push(gone.clone());
-    let ran = session.run("exit 1", opens, &Cancel::new());
+    let ran = session.ended("exit 1", opens);
     assert!(ran.hint.is_some_and(|hint| hint.contains("no such directory is there")));
     let opens = |command: &mut CommandLine| command.options.grants.readable.push(gone.clone());
-    assert_eq!(session.run("exit 0", opens, &Cancel::new()).hint, None);
+    assert_eq!(session.ended("exit 0", opens).hint, None);
 }
 
 #[test]
@@ -235,18 +249,22 @@ fn what_does_not_fit_is_in_the_sidecar_and_a_full_one_ends_the_command() {
         let (directory, name) = (session.root.clone(), name.to_owned());
         move |command: &mut CommandLine| {
             command.head_bytes = 3;
-            command.sidecar = Some(SidecarRequest { directory, name, limit_bytes });
+            command.sidecar = SidecarRequest { directory, name, limit_bytes };
         }
     };
-    let ran = session.run("echo abcdef", cut("all", 1_000), &Cancel::new());
-    assert_eq!((&*ran.stdout, ran.truncated, ran.end), ("abc", true, Ok(End::Exit(0))));
+    let ran = session.ended("echo abcdef", cut("all", 1_000));
+    assert_eq!((&*ran.stdout, ran.truncated, ran.end), ("abc", true, End::Exit(0)));
     let file = ran.sidecar.expect("too long").expect("kept");
-    assert_eq!(fs::read_to_string(&file.path).expect("there"), "abcdef\n");
-    assert!(!file.is_full);
-    let ran = session.run("yes", cut("much", 10_000), &Cancel::new());
-    assert_eq!(ran.end, Ok(End::Signal("SIGKILL".to_owned())));
-    assert!(ran.sidecar.expect("too long").expect("kept").is_full);
-    let ran = session.run("echo ab", cut("none", 1_000), &Cancel::new());
+    assert_eq!(fs::read_to_string(&file).expect("there"), "abcdef\n");
+    let ran = session.ended("yes", cut("much", 10_000));
+    assert_eq!(ran.end, End::Signal("SIGKILL".to_owned()));
+    let file = fs::read_to_string(ran.sidecar.expect("too long").expect("kept")).expect("there");
+    assert!(
+        file.ends_with("[stopped here: the limit of 10000 bytes is reached]\n"),
+        "{}",
+        &file[9_900..]
+    );
+    let ran = session.ended("echo ab", cut("none", 1_000));
     assert_eq!((&*ran.stdout, ran.truncated, ran.sidecar), ("ab\n", false, None));
 }
 
@@ -254,12 +272,12 @@ fn what_does_not_fit_is_in_the_sidecar_and_a_full_one_ends_the_command() {
 fn a_command_line_is_stopped_at_its_timeout_and_by_a_cancellation() {
     let session = Session::new();
     let soon = |command: &mut CommandLine| command.timeout = Duration::from_secs(1);
-    let ran = session.run("echo so; sleep 60", soon, &Cancel::new());
-    assert_eq!((&*ran.stdout, ran.end), ("so\n", Ok(End::TimedOut)));
-    assert!(ran.duration >= Duration::from_secs(1));
+    let ran = session.ended("echo so; sleep 60", soon);
+    assert_eq!((&*ran.stdout, ran.end), ("so\n", End::TimedOut));
     let cancel = Cancel::new();
     cancel.cancel();
-    assert_eq!(session.run("sleep 60", |_| (), &cancel).end, Ok(End::Cancelled));
+    let cancelled = session.run("sleep 60", |_| (), &cancel).expect_err("cancelled");
+    assert_eq!(cancelled, Unfinished::Cancelled);
 }
 
 #[test]
@@ -269,7 +287,7 @@ fn a_path_that_the_host_closes_by_name_is_closed_to_commands() {
     assert_eq!(session.output("cat closed").stdout, "secret");
     let closed = session.root.join("sub/closed");
     let deny = |command: &mut CommandLine| command.options.deny_read.push(closed);
-    assert_eq!(session.run("cat closed", deny, &Cancel::new()).stdout, "");
+    assert_eq!(session.ended("cat closed", deny).stdout, "");
 }
 
 #[test]
@@ -286,11 +304,76 @@ fn a_directory_that_was_replaced_is_refused_in_the_words_of_a_session() {
         options: SessionOptions::default(),
         timeout: LONG,
         head_bytes: 100,
-        sidecar: None,
+        sidecar: sidecar(),
     };
-    let ran = shell::run(&workdir, &command, &host(), &Cancel::new());
+    let ran = shell::run(&workdir, &command, &host(), None, &Cancel::new());
     fs::remove_dir_all(&moved).expect("removed");
     let Err(Unfinished::Failed(failure)) = ran else { panic!("it was run") };
     assert_eq!(failure.code.as_str(), "TOOL_ROOT_CHANGED");
     assert_eq!(failure.clone().for_session(), failure);
+}
+
+fn keeping() -> Keeping {
+    Keeping {
+        stdio: Stdio::Pipes { has_input: true },
+        is_stderr_apart: true,
+        head_bytes: 10,
+        tail_bytes: 10,
+        holds: false,
+        file_bytes: 1_000,
+        file_directory: None,
+    }
+}
+
+/// Closes its input, and waits for its end.
+fn output_of(process: &Process) -> (String, Option<Exit>) {
+    process.close_input();
+    let deadline = std::time::Instant::now() + LONG;
+    let end = loop {
+        match process.end() {
+            Some(end) => break end,
+            None => assert!(std::time::Instant::now() < deadline, "it does not end"),
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    // From memory and from the file, piece by piece.
+    let (mut output, mut next) = (String::new(), 0);
+    loop {
+        let piece = process.read(Stream::Stdout, next, 1_000);
+        assert_eq!(piece.at, next, "nothing is missing");
+        output.push_str(&String::from_utf8_lossy(&piece.bytes));
+        next = piece.next();
+        if piece.is_ended {
+            return (output, end.exit);
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
+    let (_made, root) = directory();
+    let (settings, cancel) = (settings(&root, Duration::ZERO), Cancel::new());
+    let script = "read a; pwd; echo \"$a\"; exit 4";
+    let start = |program: &Program| {
+        process::start_program(&settings, program, &keeping(), &host(), &cancel, || ())
+    };
+    let kept = start(&sh(script, "sub")).expect("started");
+    kept.write(b"given\n").expect("taken");
+    let expected = format!("{}\ngiven\n", root.join("sub").display());
+    assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
+    let missing = Program { cmd: "no-such-program".to_owned(), args: vec![], cwd: ".".to_owned() };
+    let Err(Unfinished::Failed(failure)) = start(&missing) else { panic!("it was started") };
+    assert_eq!(
+        (failure.code.as_str(), &failure.details["started"]),
+        ("PROCESS_FAILED", &json!(false))
+    );
+
+    let session = Session::new();
+    let line = session.line(script);
+    let kept = process::start_line(&session.workdir(), &line, &keeping(), &host(), &cancel, || ());
+    let kept = kept.expect("started");
+    kept.write(b"given\n").expect("taken");
+    let expected = format!("{}\ngiven\n", session.root.join("sub").display());
+    assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
 }

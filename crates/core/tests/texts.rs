@@ -10,7 +10,7 @@ use toolwright_core::failure::{Unfinished, files};
 use toolwright_core::voice::{self, Door, commands, patches, searches};
 use toolwright_exec::{ExecError, Missing, Output, Requirement, SpawnReason};
 use toolwright_fs::{
-    FileKind, FsError, NAME_DESCRIPTOR, Refusal, Replaced, SYNC_DIRECTORY, WRITE_IN_PLACE,
+    FileKind, FsErrorKind, NAME_DESCRIPTOR, Refusal, RootChange, SYNC_DIRECTORY, WRITE_IN_PLACE,
 };
 use toolwright_sandbox::report::{Advice, Choice, Gap, Mechanism};
 use toolwright_search::GrepError;
@@ -22,34 +22,28 @@ fn source(errno: i32) -> io::Error {
 #[test]
 fn file_operations() {
     let path = || "a.txt".to_owned();
-    let io = |operation, errno| FsError::Io { path: path(), operation, source: source(errno) };
-    let too_large = |result| FsError::TooLarge { path: path(), bytes: 20, limit: 10, result };
+    let io = |operation, errno| FsErrorKind::Io { operation, source: source(errno) }.at(path());
+    let too_large = |result| FsErrorKind::TooLarge { bytes: 20, limit: 10, result }.at(path());
     let errors = [
-        FsError::PathInvalid { path: path(), reason: "Path is too long" },
-        FsError::Escape { path: path(), via_link: false },
-        FsError::Escape { path: path(), via_link: true },
-        FsError::Protected { path: path(), protected: ".git/hooks".to_owned() },
-        FsError::Reserved { path: path() },
-        FsError::NotFound { path: path() },
-        FsError::NotAFile { path: path(), kind: FileKind::Directory },
-        FsError::NotAFile { path: path(), kind: FileKind::Fifo },
-        FsError::NotADirectory { path: path() },
-        FsError::Permission { path: path(), operation: "opening", source: source(libc::EACCES) },
+        FsErrorKind::PathInvalid { reason: "Path is too long" }.at(path()),
+        FsErrorKind::Escape { via_link: false }.at(path()),
+        FsErrorKind::Escape { via_link: true }.at(path()),
+        FsErrorKind::Protected { protected: ".git/hooks".to_owned() }.at(path()),
+        FsErrorKind::Reserved.at(path()),
+        FsErrorKind::NotFound.at(path()),
+        FsErrorKind::NotAFile { kind: FileKind::Directory }.at(path()),
+        FsErrorKind::NotAFile { kind: FileKind::Fifo }.at(path()),
+        FsErrorKind::NotADirectory.at(path()),
+        FsErrorKind::Permission { operation: "opening", source: source(libc::EACCES) }.at(path()),
         too_large(false),
         too_large(true),
-        FsError::Conflict { path: path() },
-        FsError::Busy { path: path(), waited: Duration::from_millis(5) },
-        FsError::NotReplaceable {
-            path: path(),
-            refusal: Refusal::MountPoint,
-            source: source(libc::EBUSY),
-        },
-        FsError::Root { path: path(), source: source(libc::ENOENT) },
-        FsError::RootChanged {
-            grant: "rootDir".to_owned(),
-            path: path(),
-            now: Replaced::Directory,
-        },
+        FsErrorKind::Conflict.at(path()),
+        FsErrorKind::Busy { waited: Duration::from_millis(5) }.at(path()),
+        FsErrorKind::NotReplaceable { refusal: Refusal::MountPoint, source: source(libc::EBUSY) }
+            .at(path()),
+        FsErrorKind::Root { source: source(libc::ENOENT) }.at(path()),
+        FsErrorKind::RootChanged { grant: "rootDir".to_owned(), now: RootChange::Directory }
+            .at(path()),
         io("writing", libc::ENOSPC),
         io("opening", libc::EMFILE),
         io("writing", libc::EFBIG),
@@ -111,6 +105,53 @@ fn patches_that_do_not_fit() {
 }
 
 #[test]
+fn patches_of_several_files_that_do_not_fit() {
+    const FILE: &[u8] = b"class A:\n    one\n    two\nclass B:\n    one\n";
+    let update = |hunks: &str| format!("*** Update File: a.py\n{hunks}");
+    let mut cases = vec![
+        "replace one by two".to_owned(),
+        "*** Begin Patch\n*** Delete File: a.py\n".to_owned(),
+        format!("cd src && apply_patch <<'EOF'\n*** Begin Patch\n{}*** End Patch\n", update("")),
+        "--- a/a.py\n+++ b/b.py\n@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+        "diff --git a/a.py b/b.py\ncopy from a.py\ncopy to b.py\n".to_owned(),
+        "diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n".to_owned(),
+        "--- /dev/null\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+        "--- a/a.py\n+++ /dev/null\n@@ -2 +0,0 @@\n-    two\n".to_owned(),
+        "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+    ];
+    let bodies = [
+        String::new(),
+        update(""),
+        "*** Create File: a.py\n+a\n".to_owned(),
+        "*** Add File: a.py\na\n".to_owned(),
+        "*** Add File: a\n+a\n*** Add File: a/b\n+a\n".to_owned(),
+        "*** Add File: a.py\n+a\n*** Delete File: a.py\n".to_owned(),
+        format!("{}*** End Patch\n*** Begin Patch\n", update("@@\n-    two\n")),
+        update("@@ class C:\n@@ def f():\n-    one\n+    1\n"),
+        update("@@ class A:\n@@ class AB:\n-    one\n+    1\n"),
+        update("@@\n-    one\n+    1\n"),
+        update("@@\n+    1\n@@\n-    two\n"),
+        update("@@ class B:\n-    two\n+    2\n"),
+        update("@@ class B:\n-    one\n+    1\n@@\n class A:\n+    0\n     one\n"),
+        update("@@ class B:\n-    three\n+    3\n"),
+    ];
+    cases.extend(bodies.map(|body| format!("*** Begin Patch\n{body}*** End Patch\n")));
+    let mut texts = String::new();
+    for patch in &cases {
+        let applied = toolwright_patch::parse_patch(patch)
+            .and_then(|files| files.iter().try_for_each(|file| file.apply(FILE).map(drop)));
+        let error = applied.unwrap_err();
+        let hint = patches::hint(&error);
+        assert!(!hint.is_empty() && hint.len() <= 500, "{hint}");
+        writeln!(texts, "{error}\n  {hint}").unwrap();
+    }
+    let diff = toolwright_patch::DiffMode::Update;
+    let error = toolwright_patch::apply_diff(FILE, "*** Update File: a.py\n", diff).unwrap_err();
+    writeln!(texts, "{error}\n  {}", patches::hint(&error)).unwrap();
+    insta::assert_snapshot!(texts);
+}
+
+#[test]
 fn replacements_that_do_not_fit() {
     let cases = [
         ("abc", "", "x", false),
@@ -118,7 +159,6 @@ fn replacements_that_do_not_fit() {
         ("abc", "x", "y", false),
         ("a a", "a", "b", false),
         ("aaa", "aa", "b", true),
-        ("abc", "b", "0123456789", false),
     ];
     let mut texts = String::new();
     for (file, old, new, all) in cases {
@@ -174,6 +214,7 @@ fn commands_that_did_not_run_to_their_end() {
             problem: "contains a NUL byte",
         },
         spawn("absent", SpawnReason::NotFound),
+        spawn("apply_patch", SpawnReason::NotFound),
         spawn("cd", SpawnReason::NotFound),
         spawn("ls -l", SpawnReason::NotFound),
         spawn("./x", SpawnReason::NotFound),

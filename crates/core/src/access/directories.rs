@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolwright_fs::{FsError, Granted, Keeping, Root, Roots};
+use toolwright_fs::{DirectoryGrant, FsError, Root, Roots};
 use toolwright_policy::Variables;
 use toolwright_sandbox::plan;
-use toolwright_sandbox::policy::{GrantError, Way, refuse_led_out};
+use toolwright_sandbox::policy::{GrantError, NamedGrant, refuse_led_out};
 
 /// The name that the host has for a directory.
 #[derive(Debug, Clone)]
@@ -23,28 +23,23 @@ pub struct GrantedName {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Directories {
     /// The roots of the workspace, in their order: where relative paths begin.
-    workspace: Vec<Arc<Granted>>,
+    workspace: Vec<Arc<DirectoryGrant>>,
     /// The others, for absolute paths alone.
-    others: Vec<Arc<Granted>>,
-}
-
-/// The session's own directories.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Own<'a> {
-    pub(super) readable: &'a [PathBuf],
-    pub(super) writable: &'a [PathBuf],
+    others: Vec<Arc<DirectoryGrant>>,
 }
 
 impl Directories {
-    /// Finds the directories of `variables`. A child shares what its parent was granted.
+    /// Finds the directories of `variables`, and the session's `own` with their names. A child shares what
+    /// its parent was granted.
     pub(super) fn find(
         variables: &Variables,
         names: &[GrantedName],
-        own: Own<'_>,
+        own: [(&str, &[PathBuf]); 2],
         parent: Option<&Self>,
     ) -> Result<Self, GrantError> {
-        let known: Vec<&Arc<Granted>> = parent.iter().flat_map(|parent| parent.all()).collect();
-        let find = |option: &str, paths: &[PathBuf]| -> Result<Vec<Arc<Granted>>, FsError> {
+        let known: Vec<&Arc<DirectoryGrant>> =
+            parent.iter().flat_map(|parent| parent.all()).collect();
+        let find = |option: &str, paths: &[PathBuf]| -> Result<Vec<Arc<DirectoryGrant>>, FsError> {
             let paths = paths.iter().enumerate();
             paths
                 .map(|(index, path)| identified(&format!("{option}[{index}]"), path, names, &known))
@@ -56,10 +51,10 @@ impl Directories {
             others.push(identified("userData", path, names, &known)?);
         }
         refuse_links_out(workspace.iter().chain(&others))?;
-        for (name, paths) in [("sessionDirectory", own.readable), ("scratch", own.writable)] {
+        for (name, paths) in own {
             for path in paths {
                 // There are as many of these as sessions: none is kept open.
-                let directory = Granted::new(name, path).keeping(Keeping::Closed);
+                let directory = DirectoryGrant::new(name, path).closed_between_uses();
                 directory.identify()?;
                 others.push(Arc::new(directory));
             }
@@ -67,7 +62,7 @@ impl Directories {
         Ok(Self { workspace, others })
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<Granted>> {
+    fn all(&self) -> impl Iterator<Item = &Arc<DirectoryGrant>> {
         self.workspace.iter().chain(&self.others)
     }
 
@@ -79,8 +74,8 @@ impl Directories {
         parent: Option<&Self>,
     ) -> Result<Self, FsError> {
         let known = || self.all().chain(parent.iter().flat_map(|parent| parent.all()));
-        let is_ad_hoc = |one: &&Arc<Granted>| one.name().starts_with("adHoc");
-        let mut others: Vec<Arc<Granted>> =
+        let is_ad_hoc = |one: &&Arc<DirectoryGrant>| one.name().starts_with("adHoc");
+        let mut others: Vec<Arc<DirectoryGrant>> =
             self.others.iter().filter(|one| !is_ad_hoc(one)).cloned().collect();
         for (index, path) in ad_hoc.iter().enumerate() {
             others.push(match known().find(|one| lies_at(one, path)) {
@@ -92,7 +87,7 @@ impl Directories {
     }
 
     /// The directory in which relative paths begin.
-    pub(super) fn workspace_root(&self) -> Option<&Granted> {
+    pub(super) fn workspace_root(&self) -> Option<&DirectoryGrant> {
         self.workspace.first().map(|root| &**root)
     }
 
@@ -130,33 +125,34 @@ fn identified(
     name: &str,
     path: &Path,
     names: &[GrantedName],
-    known: &[&Arc<Granted>],
-) -> Result<Arc<Granted>, FsError> {
+    known: &[&Arc<DirectoryGrant>],
+) -> Result<Arc<DirectoryGrant>, FsError> {
     if let Some(known) = known.iter().find(|one| lies_at(one, path)) {
         known.check()?;
         return Ok(Arc::clone(known));
     }
     let written = names.iter().find(|name| name.path == path).map(|name| &*name.written);
-    let directory = Granted::new(name, written.unwrap_or(path));
+    let directory = DirectoryGrant::new(name, written.unwrap_or(path));
     directory.identify()?;
     Ok(Arc::new(directory))
 }
 
-fn lies_at(directory: &Granted, path: &Path) -> bool {
+fn lies_at(directory: &DirectoryGrant, path: &Path) -> bool {
     directory.real_path().is_ok_and(|(real_path, _)| real_path == path)
 }
 
 /// No grant is followed out of another one by a link: a command may have made the link.
 fn refuse_links_out<'a>(
-    directories: impl Iterator<Item = &'a Arc<Granted>>,
+    directories: impl Iterator<Item = &'a Arc<DirectoryGrant>>,
 ) -> Result<(), GrantError> {
-    let mut ways: Vec<Way<'a>> = Vec::new();
+    let mut grants = Vec::new();
     for directory in directories {
         let options = ["workspace", "adHoc", "userData"];
         let option = options.into_iter().find(|option| directory.name().starts_with(option));
         if let Some(option) = option {
-            ways.push((option, directory.given(), directory.real_path()?.0));
+            let (real_path, _) = directory.real_path()?;
+            grants.push(NamedGrant { option, path: directory.path(), real_path });
         }
     }
-    Ok(refuse_led_out(&ways, &[])?)
+    refuse_led_out(&grants, &[])
 }

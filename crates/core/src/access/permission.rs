@@ -173,10 +173,10 @@ pub fn decide(chain: &[Arc<Rules>], call: &Call<'_>) -> CallVerdict {
 /// Files of the session itself need no rule; only a manifest can close them.
 fn decide_implicit(chain: &[Arc<Rules>], tool: &str, touched: &[Touched<'_>]) -> CallVerdict {
     let subjects: Vec<Subject<'_>> = touched.iter().map(|touched| touched.subject).collect();
-    let mut verdicts = chain.iter().map(|rules| rules.evaluate(tool, &subjects)).enumerate();
-    let closed = verdicts.find_map(|(level, verdict)| {
-        let decisive = verdict.decided.iter().position(|decided| decided.ruling.is_final)?;
-        Some((level, decisive, verdict.decided))
+    let mut lists = chain.iter().map(|rules| rules.evaluate(tool, &subjects)).enumerate();
+    let closed = lists.find_map(|(level, decided)| {
+        let decisive = decided.iter().position(|decided| decided.ruling.is_final)?;
+        Some((level, decisive, decided))
     });
     match closed {
         Some((level, decisive, decided)) => CallVerdict {
@@ -243,7 +243,7 @@ fn judged(
     subjects: &[Subject<'_>],
     touched: &[Touched<'_>],
 ) -> Vec<Decided> {
-    let mut decided = rules.evaluate(tool, subjects).decided;
+    let mut decided = rules.evaluate(tool, subjects);
     let is_exempt = |one: &Decided| {
         let names_it = |touched: &Touched<'_>| {
             touched.subject.capability == one.capability && touched.exempt.contains(&one.resource)

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolwright_fs::{FsError, Granted, Roots};
+use toolwright_fs::{DirectoryGrant, FsError, Roots};
 use toolwright_policy::shell::{self, Dialect};
 use toolwright_policy::{
     Access, CompileError, Declared, Effective, Host, RequirementSet, Union, Variables,
 };
 use toolwright_sandbox::plan;
-use toolwright_sandbox::policy::{Closed, stores};
+use toolwright_sandbox::policy::{ClosedNames, stores};
 
-use super::directories::{Directories, GrantedName, Own};
+use super::directories::{Directories, GrantedName};
 use super::protected_paths;
 use crate::failure::{Failure, Unfinished, access};
 
@@ -67,7 +67,7 @@ pub struct Policy {
     /// There are more than a hundred, and each call asks.
     closed: HashSet<PathBuf>,
     /// What was closed by name to commands.
-    closed_names: Arc<Closed>,
+    closed_names: Arc<ClosedNames>,
 }
 
 /// One of the session's own sets that all have to allow.
@@ -112,9 +112,12 @@ impl Policy {
         let directories = match &request.names {
             None => Directories::default(),
             Some(names) => {
-                let (readable, writable) = (&request.implicit_read, &request.implicit_write);
+                let own = [
+                    ("sessionDirectory", &*request.implicit_read),
+                    ("scratch", &*request.implicit_write),
+                ];
                 let parent = parent.map(|parent| &parent.directories);
-                Directories::find(&request.variables, names, Own { readable, writable }, parent)?
+                Directories::find(&request.variables, names, own, parent)?
             }
         };
         Self::compile_with(directories, request, parent)
@@ -198,7 +201,7 @@ impl Policy {
 
     /// What was closed by name to commands.
     #[must_use]
-    pub fn closed_names(&self) -> &Closed {
+    pub fn closed_names(&self) -> &ClosedNames {
         &self.closed_names
     }
 
@@ -208,17 +211,17 @@ impl Policy {
     }
 
     /// The directory in which relative paths begin.
-    pub(super) fn workspace_root(&self) -> Option<&Granted> {
+    pub(super) fn workspace_root(&self) -> Option<&DirectoryGrant> {
         self.directories.workspace_root()
     }
 
     /// The directories that are open to file tools for `path`.
-    pub(super) fn open_roots(&self, path: &Path) -> Result<Roots, FsError> {
+    pub(crate) fn open_roots(&self, path: &Path) -> Result<Roots, FsError> {
         self.directories.open_for(path, &self.roots)
     }
 
     /// Paths below a workspace root that are not written.
-    pub(super) fn deny_write(&self) -> &[PathBuf] {
+    pub(crate) fn deny_write(&self) -> &[PathBuf] {
         &self.deny_write
     }
 

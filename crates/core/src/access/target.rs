@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use toolwright_fs::{FsError, OpenTarget, Roots, TargetKind};
+use toolwright_fs::{FsError, FsErrorKind, OpenTarget, Range, Roots, TargetKind};
 use toolwright_policy::Access;
 
 use super::policy::Policy;
@@ -98,6 +98,24 @@ impl Target {
         let is_implicit = policy.is_implicit(purpose.access(), file.real_path());
         Self { file, policy: Arc::clone(policy), is_implicit }
     }
+
+    /// Reads a range of bytes of the file. Bytes that are not UTF-8 become U+FFFD.
+    pub fn read_range(
+        &self,
+        offset: u64,
+        limit_bytes: u64,
+        cancel: &AtomicBool,
+    ) -> Result<Range, Unfinished> {
+        let in_session = |error: FsError| Unfinished::from(error).for_session();
+        let mut range = self.file.read_range(offset, limit_bytes, cancel).map_err(in_session)?;
+        if range.is_binary {
+            return Err(files::binary_file(self.file.display_path(), range.file_bytes).into());
+        }
+        if range.is_lossy {
+            range.bytes = String::from_utf8_lossy(&range.bytes).into_owned().into_bytes();
+        }
+        Ok(range)
+    }
 }
 
 /// Opens what `path` names and asks the policy about the real path of what was opened.
@@ -113,11 +131,14 @@ pub fn open(
     let refused = |error: FsError| unfinished(&error, purpose);
     let denied = || access::path_denied(purpose.capabilities(), path);
     let roots = policy.open_roots(Path::new(path)).map_err(refused)?;
+    if purpose.access() == Access::Write {
+        roots.settle(policy.deny_write());
+    }
     let mut file = roots.open_target(path).map_err(|error| {
         let is_absolute = Path::new(path).is_absolute();
         match error {
             // No capability speaks of the place.
-            FsError::Escape { via_link: false, .. }
+            FsError { kind: FsErrorKind::Escape { via_link: false }, .. }
                 if is_absolute || policy.workspace().is_empty() =>
             {
                 denied().into()
@@ -168,7 +189,7 @@ fn check(
         }
         Purpose::Workdir => {
             file.check_readable()?;
-            Err(FsError::NotADirectory { path: file.display_path().to_owned() })
+            Err(FsErrorKind::NotADirectory.at(file.display_path()))
         }
     }
 }
@@ -177,11 +198,11 @@ fn unfinished(error: &FsError, purpose: Purpose) -> Unfinished {
     if purpose != Purpose::Workdir {
         return Unfinished::from(error).for_session();
     }
-    let unfinished = match error {
-        FsError::NotADirectory { .. } => {
+    let unfinished = match error.kind {
+        FsErrorKind::NotADirectory => {
             Unfinished::from(error).map(|failure| failure.with_hint(voice::access::WORKDIR))
         }
-        error => files::working_directory(error, voice::access::WORKDIR),
+        _ => files::working_directory(error, voice::access::WORKDIR),
     };
     unfinished.for_session()
 }

@@ -10,6 +10,7 @@ use toolwright_sandbox::plan::Plan;
 
 use super::environment::Variables;
 use super::plan::warn_of_writable_home;
+use crate::voice::notices;
 
 /// The directory of a command.
 #[derive(Debug)]
@@ -62,6 +63,7 @@ impl<'a> Launch<'a> {
                 below: &self.directory.below,
                 required: self.required,
                 isolated: self.isolated,
+                on_open_files: notices::files_are_open,
             }),
             env: ExecEnv::Exactly(self.variables),
             timeout: self.timeout,

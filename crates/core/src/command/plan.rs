@@ -3,15 +3,19 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use toolwright_exec::{CancelSource, Notice};
-use toolwright_fs::Granted;
+use toolwright_exec::CancelSource;
+use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
-use toolwright_sandbox::policy::{self, Grants, ReadScope, Resolved, stores};
+use toolwright_sandbox::policy::{
+    self, Grants, ReadScope, RequestedPath, RequestedPaths, Resolved, stores,
+};
 use toolwright_sandbox::report::Report;
 
 use crate::access::protected_paths;
-use crate::failure::{Failure, Unfinished};
+use crate::failure::Unfinished;
+use crate::voice::notices;
 
 /// What commands may do. The default is the narrowest, but for the limits.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +55,18 @@ pub enum Loopback {
     Host,
 }
 
+impl Loopback {
+    /// By its name in the options; `private` without one.
+    #[must_use]
+    pub fn named(name: Option<&str>) -> Self {
+        match name {
+            Some("none") => Self::Nothing,
+            Some("host") => Self::Host,
+            _ => Self::Private,
+        }
+    }
+}
+
 /// Bounds as the host writes them: zero lifts one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LimitOptions {
@@ -66,12 +82,13 @@ pub struct LimitOptions {
 
 impl SandboxOptions {
     /// The plan for commands below `root`. `environment` is the host's.
+    #[must_use]
     pub fn plan(
         &self,
         root: &Path,
         resolved: &Resolved,
         environment: &[(OsString, OsString)],
-    ) -> Result<Plan, Failure> {
+    ) -> Plan {
         policy::plan(&policy::Options {
             root,
             resolved,
@@ -88,13 +105,12 @@ impl SandboxOptions {
             sessions: Some(&policy::sessions_directory()),
             path: variable(environment, "PATH"),
         })
-        .map_err(|error| Failure::from(&error))
     }
 
     /// Finds out by trying what holds around commands. With `inherits`, they see every variable.
     pub fn report(
         &self,
-        root: &Granted,
+        root: &DirectoryGrant,
         grants: &Grants,
         environment: &[(OsString, OsString)],
         inherits: bool,
@@ -102,7 +118,7 @@ impl SandboxOptions {
     ) -> Result<Report, Unfinished> {
         root.check()?;
         let resolved = grants.resolve()?;
-        let plan = self.plan(&resolved.root, &resolved, environment)?;
+        let plan = self.plan(&resolved.root, &resolved, environment);
         Ok(toolwright_exec::report(&plan, inherits, cancel))
     }
 
@@ -128,6 +144,20 @@ impl LimitOptions {
     }
 }
 
+/// What the options of a tool set grant to its commands, besides `root`.
+#[must_use]
+pub fn grants(
+    root: Arc<DirectoryGrant>,
+    writable: Vec<RequestedPath>,
+    readable: Vec<RequestedPath>,
+    deny_read: Vec<PathBuf>,
+    home: Option<PathBuf>,
+) -> Grants {
+    let writable = RequestedPaths { option: "sandbox.writableRoots", paths: writable };
+    let readable = RequestedPaths { option: "sandbox.readable", paths: readable };
+    Grants::new(root, writable, readable, deny_read, home)
+}
+
 /// The home directory by the host's environment, or else the user's.
 pub(super) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     let home = variable(environment, "HOME").map(PathBuf::from);
@@ -145,7 +175,7 @@ pub(super) fn warn_of_writable_home(plan: &Plan) {
     let homes = env::home_dir().into_iter();
     let mut homes = homes.chain(stores::home_of_user().map(Path::to_owned));
     if let Some(home) = homes.find(|home| writes_around(plan, home)) {
-        Notice::WritesHome(&home).say_once();
+        notices::writes_home(&home);
     }
 }
 

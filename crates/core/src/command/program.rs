@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Output, Sink};
-use toolwright_fs::{FsError, Granted, Located};
+use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
+use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
 
 use super::environment::{self, Policy, Variables};
@@ -19,7 +20,7 @@ use crate::voice::commands::WORKING_DIRECTORY;
 #[derive(Debug)]
 pub struct ProgramSettings {
     /// The root directory.
-    pub root: Arc<Granted>,
+    pub root: Arc<DirectoryGrant>,
     /// What is granted besides.
     pub grants: Arc<Grants>,
     /// What they may do.
@@ -68,21 +69,9 @@ pub fn run(
     cancel: &Cancel,
     sink: Option<&mut dyn Sink>,
 ) -> Result<Ended, Unfinished> {
-    let located = locate(settings, &program.cwd)
-        .map_err(|error| files::working_directory(&error, WORKING_DIRECTORY))?;
-    let Located { root, relative, descriptor, .. } = located;
-    let directory = Directory::new(joined(&root, &relative), relative, descriptor.as_fd());
-    let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host)?;
-    let launch = Launch {
-        program: &program.cmd,
-        args: &program.args,
-        directory: &directory,
-        plan: &plan,
-        required: settings.sandbox.required,
-        isolated: settings.sandbox.isolated,
-        variables: environment::of_command(&settings.environment, host, &directory.path),
-        timeout: settings.timeout,
-    };
+    let placed = place(settings, program, host)?;
+    let Placed { directory, plan, .. } = &placed;
+    let launch = launch(settings, program, host, directory, plan);
     let limit = settings.max_output_bytes;
     let request = ExecRequest { max_output_bytes: limit, ..launch.request(cancel) };
     let ran = match sink {
@@ -95,10 +84,50 @@ pub fn run(
             Ok(Ended::Success { output: text(output), left_running })
         }
         Ok(Finished { exit, output, .. }) => {
-            Err(commands::exited(program, &exit, text(output), &plan).into())
+            Err(commands::exited(program, &exit, text(output), plan).into())
         }
         Err(ExecError::Cancelled { output, .. }) => Ok(Ended::Cancelled { output: text(output) }),
-        Err(error) => Err(failed(error, program, &directory, &plan, text).into()),
+        Err(error) => Err(failed(error, program, directory, plan, text).into()),
+    }
+}
+
+/// Where a program runs, and behind which plan.
+pub(super) struct Placed {
+    pub(super) directory: Directory,
+    pub(super) plan: Plan,
+    /// Keeps the directory open, which is named by its descriptor.
+    _location: FileLocation,
+}
+
+pub(super) fn place(
+    settings: &ProgramSettings,
+    program: &Program,
+    host: &Arc<Variables>,
+) -> Result<Placed, Unfinished> {
+    let location = locate(settings, &program.cwd)
+        .map_err(|error| files::working_directory(&error, WORKING_DIRECTORY))?;
+    let FileLocation { root, relative, descriptor, .. } = &location;
+    let directory = Directory::new(joined(root, relative), relative.clone(), descriptor.as_fd());
+    let plan = settings.sandbox.plan(root, &settings.grants.resolve()?, host);
+    Ok(Placed { directory, plan, _location: location })
+}
+
+pub(super) fn launch<'a>(
+    settings: &ProgramSettings,
+    program: &'a Program,
+    host: &Arc<Variables>,
+    directory: &'a Directory,
+    plan: &'a Plan,
+) -> Launch<'a> {
+    Launch {
+        program: &program.cmd,
+        args: &program.args,
+        directory,
+        plan,
+        required: settings.sandbox.required,
+        isolated: settings.sandbox.isolated,
+        variables: environment::of_command(&settings.environment, host, &directory.path),
+        timeout: settings.timeout,
     }
 }
 
@@ -106,7 +135,7 @@ fn failed(
     error: ExecError,
     program: &Program,
     directory: &Directory,
-    plan: &toolwright_sandbox::plan::Plan,
+    plan: &Plan,
     text: impl FnOnce(Output) -> String,
 ) -> Failure {
     let failure = match error {
@@ -119,10 +148,10 @@ fn failed(
     failure.with("command", &*program.cmd).with("args", program.args.clone()).with("cwd", cwd)
 }
 
-fn locate(settings: &ProgramSettings, cwd: &str) -> Result<Located, FsError> {
+pub(super) fn locate(settings: &ProgramSettings, cwd: &str) -> Result<FileLocation, FsError> {
     let located = settings.root.open()?.locate(cwd)?;
     if located.is_directory {
         return Ok(located);
     }
-    Err(FsError::NotADirectory { path: cwd.to_owned() })
+    Err(FsErrorKind::NotADirectory.at(cwd))
 }

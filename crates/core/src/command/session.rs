@@ -7,7 +7,7 @@ use toolwright_policy::Grants;
 use toolwright_sandbox::plan::{Granted, Plan};
 use toolwright_sandbox::policy::Resolved;
 
-use super::plan::{LimitOptions, Loopback, SandboxOptions, home_of};
+use super::plan::{Loopback, SandboxOptions, home_of};
 use crate::access::policy::Policy;
 use crate::failure::Unfinished;
 use crate::voice;
@@ -25,8 +25,6 @@ pub struct SessionOptions {
     pub loopback: Loopback,
     /// Refuse to run where a layer for files or processes is missing.
     pub required: bool,
-    /// Bounds of what a command uses.
-    pub limits: LimitOptions,
 }
 
 /// Where a command runs.
@@ -79,6 +77,16 @@ impl OpenDirectories {
         self.hold(directory) || self.all().any(|open| open.starts_with(directory))
     }
 
+    fn resolve(&self, root: &Path, closed: Vec<PathBuf>) -> Resolved {
+        Resolved {
+            root: root.to_owned(),
+            given_root: root.to_owned(),
+            readable: self.readable.clone(),
+            closed,
+            ..Resolved::default()
+        }
+    }
+
     /// Says which directories a command may have looked for in vain.
     pub(super) fn missing(&self) -> Option<String> {
         let (first, more) = self.absent.split_first()?;
@@ -112,9 +120,9 @@ impl SessionOptions {
             Unfinished::from(error).for_session()
         })?;
         let home = home_of(environment);
-        let closed = policy.closed_names().now(&self.deny_read, root, home.as_deref());
+        let closed = policy.closed_names().resolve(&self.deny_read, root, home.as_deref());
         let directories = policy.workspace().iter().chain(policy.other_directories());
-        let plan = self.sandbox().plan(root, &open.resolve(root, closed), environment)?;
+        let plan = self.sandbox().plan(root, &open.resolve(root, closed), environment);
         Ok(self.narrow(plan, open, directories, granted))
     }
 
@@ -126,7 +134,6 @@ impl SessionOptions {
             readable: self.grants.readable.clone(),
             deny_write: self.deny_write.clone(),
             required: self.required,
-            limits: self.limits,
             ..SandboxOptions::default()
         }
     }
@@ -152,18 +159,6 @@ impl SessionOptions {
             paths.dedup();
         }
         plan
-    }
-}
-
-impl OpenDirectories {
-    fn resolve(&self, root: &Path, closed: Vec<PathBuf>) -> Resolved {
-        Resolved {
-            root: root.to_owned(),
-            given_root: root.to_owned(),
-            readable: self.readable.clone(),
-            closed,
-            ..Resolved::default()
-        }
     }
 }
 

@@ -1,21 +1,23 @@
 //! A command line through a shell: `bash` of a session.
 
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Exit, Finished, Head, Overflow, Split, StoppedBy, Streams,
+    Cancel, ExecError, ExecRequest, Exit, Finished, Head, Split, StoppedBy, Streams,
 };
 use toolwright_sandbox::plan::Plan;
 
 use super::environment::{self, Policy, Variables};
 use super::launch::{Directory, Launch};
+use super::live_output::{LiveOutput, Shown};
 use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
 use crate::failure::{Failure, Unfinished, commands};
-use crate::sidecar::{LazySidecar, SidecarFile, SidecarRequest};
+use crate::sidecar::{LazySidecar, SidecarRequest};
 use crate::text;
 use crate::voice::Door;
 use crate::voice::refusals::{Ending, explain, explain_line};
@@ -36,7 +38,7 @@ pub struct CommandLine {
     /// How much output is given back, of both streams together.
     pub head_bytes: usize,
     /// Where all of it goes when there is more.
-    pub sidecar: Option<SidecarRequest>,
+    pub sidecar: SidecarRequest,
 }
 
 /// What a command line printed, and how it ended.
@@ -49,15 +51,13 @@ pub struct ShellOutput {
     /// It wrote more than is given back.
     pub truncated: bool,
     /// Where all of it is, in the order of arrival, or why it is nowhere.
-    pub sidecar: Option<Result<SidecarFile, Failure>>,
-    /// How it ended, or why it was not run.
-    pub end: Result<End, Failure>,
+    pub sidecar: Option<Result<PathBuf, Failure>>,
+    /// How it ended.
+    pub end: End,
     /// What the sandbox seems to have refused.
     pub hint: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// How long it ran.
-    pub duration: Duration,
 }
 
 /// How a command line ended.
@@ -69,18 +69,62 @@ pub enum End {
     Signal(String),
     /// By its timeout.
     TimedOut,
-    /// By a cancellation.
-    Cancelled,
 }
 
 /// Runs a command line in a directory that was opened as `workdir`. A command that writes more than its
-/// sidecar takes is stopped.
+/// sidecar takes is stopped. `live` has the output while the command runs.
 pub fn run(
     workdir: &Target,
     command: &CommandLine,
     host: &Arc<Variables>,
+    live: Option<&LiveOutput>,
     cancel: &Cancel,
 ) -> Result<ShellOutput, Unfinished> {
+    let Placed { open, plan, directory } = place(workdir, command, host)?;
+    let (program, args) = shell(command);
+    let launch = launch(command, host, program, &args, &directory, &plan);
+    let stop = AtomicBool::new(false);
+    let stopped_by = StoppedBy { cancel, stop: &stop };
+    let mut sidecar = LazySidecar::new(&command.sidecar);
+    let mut split = Split::new(command.head_bytes, Some(&mut sidecar), &stop);
+    let request =
+        ExecRequest { max_output_bytes: 0, streams: Streams::Apart, ..launch.request(&stopped_by) };
+    let ran = toolwright_exec::run_streaming(&request, &mut Shown { sink: &mut split, live });
+    let Head { stdout, stderr, truncated } = split.into_head();
+    let left_running = ran.as_ref().map_or(0, |finished| finished.left_running);
+    let end = end(ran, stop.load(Ordering::Relaxed)).map_err(|error| match error {
+        ExecError::Cancelled { .. } => Unfinished::Cancelled,
+        error => commands::line_not_run(&error, &command.line, &directory).into(),
+    })?;
+    let stdout = text::within(stdout, command.head_bytes);
+    let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
+    let hint = match end {
+        End::Exit(0) => None,
+        _ => hint(&command.line, &end, [&stderr, &stdout], &plan).or_else(|| open.missing()),
+    };
+    Ok(ShellOutput {
+        stdout,
+        stderr,
+        truncated,
+        sidecar: sidecar.finish(),
+        end,
+        hint,
+        left_running,
+    })
+}
+
+/// Where a command line runs, and behind which plan.
+pub(super) struct Placed {
+    open: OpenDirectories,
+    pub(super) plan: Plan,
+    pub(super) directory: Directory,
+}
+
+pub(super) fn place(
+    workdir: &Target,
+    command: &CommandLine,
+    host: &Arc<Variables>,
+) -> Result<Placed, Unfinished> {
     let open = OpenDirectories::find(&command.options.grants);
     let opened = workdir.file.directory_path();
     let place = command.options.place(opened, workdir.policy.workspace(), &open);
@@ -90,40 +134,27 @@ pub fn run(
     } else {
         Directory { opened: place.cwd.clone(), path: place.cwd, below: place.below }
     };
-    let (program, args) = shell(command);
-    let launch = Launch {
+    Ok(Placed { open, plan, directory })
+}
+
+pub(super) fn launch<'a>(
+    command: &CommandLine,
+    host: &Arc<Variables>,
+    program: &'a str,
+    args: &'a [String],
+    directory: &'a Directory,
+    plan: &'a Plan,
+) -> Launch<'a> {
+    Launch {
         program,
-        args: &args,
-        directory: &directory,
-        plan: &plan,
+        args,
+        directory,
+        plan,
         required: command.options.required,
         isolated: false,
         variables: environment::of_shell(&command.environment, host, &directory.path),
         timeout: command.timeout,
-    };
-    let stop = AtomicBool::new(false);
-    let stopped_by = StoppedBy { cancel, stop: &stop };
-    let mut sidecar = command.sidecar.as_ref().map(LazySidecar::new);
-    let overflow = sidecar.as_mut().map(|sidecar| sidecar as &mut dyn Overflow);
-    let mut split = Split::new(command.head_bytes, overflow, &stop);
-    let request =
-        ExecRequest { max_output_bytes: 0, streams: Streams::Apart, ..launch.request(&stopped_by) };
-    let started = Instant::now();
-    let ran = toolwright_exec::run_streaming(&request, &mut split);
-    let duration = started.elapsed();
-    let Head { stdout, stderr, truncated } = split.into_head();
-    let stdout = text::within(stdout, command.head_bytes);
-    let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
-    let left_running = ran.as_ref().map_or(0, |finished| finished.left_running);
-    let sidecar = sidecar.and_then(LazySidecar::finish);
-    let was_full = stop.load(Ordering::Relaxed);
-    let end = end(ran, was_full)
-        .map_err(|error| commands::line_not_run(&error, &command.line, &directory));
-    let hint = hint(&command.line, &end, [&stderr, &stdout], &plan).or_else(|| match end {
-        Ok(End::Exit(0)) => None,
-        _ => open.missing(),
-    });
-    Ok(ShellOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, duration })
+    }
 }
 
 /// A command that was stopped because its output had no more room was killed.
@@ -133,18 +164,16 @@ fn end(ran: Result<Finished, ExecError>, was_full: bool) -> Result<End, ExecErro
         Ok(Finished { exit: Exit::Signal { name, .. }, .. }) => Ok(End::Signal(name.to_string())),
         Err(ExecError::TimedOut { .. }) => Ok(End::TimedOut),
         Err(ExecError::Cancelled { .. }) if was_full => Ok(End::Signal("SIGKILL".to_owned())),
-        Err(ExecError::Cancelled { .. }) => Ok(End::Cancelled),
         Err(error) => Err(error),
     }
 }
 
-/// What the sandbox has to do with the end of a command: what it printed last says most.
-fn hint(line: &str, end: &Result<End, Failure>, printed: [&str; 2], plan: &Plan) -> Option<String> {
+/// What the sandbox has to do with the end of a command that did not succeed: what it printed last says most.
+fn hint(line: &str, end: &End, printed: [&str; 2], plan: &Plan) -> Option<String> {
     let ending = match end {
-        Ok(End::Exit(0)) => return None,
-        Ok(End::Exit(code)) => Some(Ending::Code(*code)),
-        Ok(End::TimedOut) => Some(Ending::TimedOut),
-        Ok(End::Signal(_) | End::Cancelled) | Err(_) => None,
+        End::Exit(code) => Some(Ending::Code(*code)),
+        End::TimedOut => Some(Ending::TimedOut),
+        End::Signal(_) => None,
     };
     let explained = printed.iter().find_map(|text| explain(text, plan, Door::Session));
     explained.or_else(|| explain_line(line, ending?, plan, Door::Session))
@@ -152,7 +181,7 @@ fn hint(line: &str, end: &Result<End, Failure>, printed: [&str; 2], plan: &Plan)
 
 /// The shell and its arguments. bash reads none of its own files first, and a line that begins with
 /// `-` is no option.
-fn shell(command: &CommandLine) -> (&str, Vec<String>) {
+pub(super) fn shell(command: &CommandLine) -> (&str, Vec<String>) {
     let (shell, options): (&str, &[&str]) = match command.bash.as_deref() {
         Some(bash) => (bash, &["--norc", "--noprofile", "-c", "--"]),
         None => ("sh", &["-c", "--"]),

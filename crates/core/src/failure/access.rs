@@ -2,7 +2,7 @@
 
 use toolwright_policy::CompileError;
 use toolwright_policy::shell::SimpleCommand;
-use toolwright_sandbox::policy::{GrantError, PolicyError};
+use toolwright_sandbox::policy::GrantError;
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
@@ -85,18 +85,15 @@ pub fn target_closed(path: &str) -> Failure {
 impl From<GrantError> for Unfinished {
     fn from(error: GrantError) -> Self {
         match error {
-            GrantError::Option(error) => Failure::from(&error).into(),
             GrantError::Directory(error) => error.into(),
+            GrantError::Refused { option, path, problem } => {
+                let path = path.to_string_lossy().into_owned();
+                let summary = format!("{option} cannot be used");
+                let place = format!("{option}: `{path}` {}", voice::grant_problem(&problem));
+                let failure = Failure::new(Code::InvalidInput, summary, place);
+                let failure = failure.with_hint(voice::OPTION_INVALID).with("option", option);
+                failure.with("path", path).into()
+            }
         }
-    }
-}
-
-impl From<&PolicyError> for Failure {
-    fn from(error: &PolicyError) -> Self {
-        let summary = format!("{} cannot be used", error.option);
-        Self::new(Code::InvalidInput, summary, error.to_string())
-            .with_hint(voice::OPTION_INVALID)
-            .with("option", error.option)
-            .with("path", error.path.to_string_lossy().into_owned())
     }
 }

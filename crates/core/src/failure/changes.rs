@@ -1,13 +1,15 @@
 //! Failures of changes: texts that are too large, patches and replacements that do not fit.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 
 use sha2::{Digest, Sha256};
+use toolwright_fs::FsErrorKind;
 use toolwright_patch::{Detail, PatchError, ReplaceError};
 
-use super::Failure;
+use super::{Failure, Unfinished};
 use crate::code::Code;
-use crate::voice::{changes as voice, patches};
+use crate::voice::{applied, changes as voice, patches};
 
 /// The content of a file, or a part of an edit, that is over the limit.
 pub(crate) fn content_too_large(what: &str, text: &str, limit_bytes: u64) -> Failure {
@@ -19,6 +21,11 @@ pub(crate) fn content_too_large(what: &str, text: &str, limit_bytes: u64) -> Fai
         .with("contentBytes", text.len())
         .with("contentHash", sha256_hex(text))
         .with("limitBytes", limit_bytes)
+}
+
+/// A file that no longer holds what its change was made for.
+pub(crate) fn changed_meanwhile(path: &str) -> Unfinished {
+    FsErrorKind::Conflict.at(path).into()
 }
 
 /// A patch that is over the limit.
@@ -34,22 +41,67 @@ pub(crate) fn patch_too_large(diff: &str, limit_bytes: u64) -> Failure {
 
 /// A patch that is malformed or does not fit.
 pub(crate) fn patch_failed(path: &str, error: &PatchError) -> Failure {
-    let summary = "Failed to apply patch";
-    let failure = Failure::new(Code::PatchFailed, summary, format!("{summary}: `{path}`: {error}"))
-        .with_hint(patches::hint(error))
-        .with("path", path);
+    let failure =
+        Failure::new(Code::PatchFailed, applied::FAILED, applied::failed(Some(path), error))
+            .with_hint(patches::hint(error))
+            .with("path", path);
     error.details().into_iter().fold(failure, |failure, (name, detail)| match detail {
         Detail::Number(number) => failure.with(name, number),
         Detail::Text(text) => failure.with(name, text),
     })
 }
 
+/// A patch of several files that is malformed, or does not fit the file at `path`.
+pub(crate) fn patch_of_files_failed(path: Option<&str>, error: &PatchError) -> Failure {
+    let (path, error) = applied::misfit(path, error);
+    let mut failure = patch_failed(path.unwrap_or_default(), error);
+    if path.is_none() {
+        failure.place = applied::failed(None, error);
+        failure.details.remove("path");
+    }
+    no_file_changed(failure)
+}
+
+/// A failure after which every file is as it was.
+pub(crate) fn no_file_changed(failure: Failure) -> Failure {
+    let hint = applied::after_no_change(&failure.hint);
+    failure.with_hint(hint)
+}
+
+/// The files of a patch are not below one directory that was granted.
+pub(crate) fn several_roots(path: &str) -> Failure {
+    let summary = "The patch changes files of several directories";
+    Failure::new(Code::InvalidInput, summary, format!("{summary}: `{path}`"))
+        .with_hint(voice::SEVERAL_ROOTS)
+        .with("path", path)
+}
+
+/// A file can be created, updated and deleted.
+pub(crate) fn unknown_operation(word: &str) -> Failure {
+    let summary = "Unknown operation";
+    Failure::new(Code::InvalidInput, summary, format!("{summary}: `{word}`"))
+        .with_hint(voice::UNKNOWN_OPERATION)
+}
+
+/// The files that were opened for a patch are not those that it names.
+pub(crate) fn not_the_files() -> Failure {
+    Failure::without_place(Code::InternalError, "Other files were opened than the patch names")
+}
+
 /// A text that was not replaced by another.
-pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Failure {
-    let code = match error {
+pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
+    let code = match *error {
         ReplaceError::NotFound { .. } => Code::EditNoMatch,
         ReplaceError::Ambiguous { .. } => Code::EditAmbiguous,
-        _ => Code::InvalidInput,
+        ReplaceError::Empty | ReplaceError::Same | ReplaceError::Lossy => Code::InvalidInput,
+        // A result that cannot be made fails like a file that is too large to hold.
+        ReplaceError::TooLarge { bytes, limit } => {
+            return FsErrorKind::TooLarge { bytes, limit, result: true }.at(path).into();
+        }
+        ReplaceError::NoMemory { .. } => {
+            let source = ErrorKind::OutOfMemory.into();
+            return FsErrorKind::Io { operation: "making the new content", source }.at(path).into();
+        }
     };
     let (summary, message) = (error.summary(), error.to_string());
     let rest = message.strip_prefix(&summary).unwrap_or_default();
@@ -57,7 +109,7 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Failure {
     let failure = Failure::new(code, summary, place)
         .with_hint(patches::replacement_hint(error))
         .with("path", path);
-    match error {
+    let failure = match error {
         ReplaceError::NotFound { candidates } => {
             let lines: Vec<usize> = candidates.iter().map(|candidate| candidate.line).collect();
             failure.with("nearestLines", lines)
@@ -65,8 +117,13 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Failure {
         ReplaceError::Ambiguous { count, lines, .. } => {
             failure.with("count", *count).with("lines", lines.clone())
         }
-        _ => failure,
-    }
+        ReplaceError::Empty
+        | ReplaceError::Same
+        | ReplaceError::Lossy
+        | ReplaceError::TooLarge { .. }
+        | ReplaceError::NoMemory { .. } => failure,
+    };
+    failure.into()
 }
 
 /// A text from the caller for which there is no memory; it has at least `bytes` bytes.

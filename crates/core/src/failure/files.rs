@@ -1,6 +1,6 @@
 //! Failures of file operations.
 
-use toolwright_fs::FsError;
+use toolwright_fs::{FsError, FsErrorKind};
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
@@ -26,47 +26,41 @@ impl From<&FsError> for Unfinished {
         if let Some(errno) = error.errno() {
             failure = failure.with("errno", errno);
         }
-        Self::Failed(match error {
-            FsError::TooLarge { bytes, limit, .. } => {
+        Self::Failed(match &error.kind {
+            FsErrorKind::TooLarge { bytes, limit, .. } => {
                 failure.with("bytes", *bytes).with("limitBytes", *limit)
             }
-            FsError::Protected { protected, .. } => failure.with("protected", protected.as_str()),
-            FsError::RootChanged { grant, .. } => failure.with("grant", grant.as_str()),
-            FsError::NotAFile { kind, .. } => failure.with("kind", kind.word()),
-            FsError::PathInvalid { .. }
-            | FsError::Escape { .. }
-            | FsError::Reserved { .. }
-            | FsError::NotFound { .. }
-            | FsError::NotADirectory { .. }
-            | FsError::Permission { .. }
-            | FsError::Conflict { .. }
-            | FsError::Busy { .. }
-            | FsError::NotReplaceable { .. }
-            | FsError::Root { .. }
-            | FsError::Io { .. }
-            | FsError::Cancelled => failure,
+            FsErrorKind::TooManyFiles { count, limit } => {
+                failure.with("files", *count).with("limitFiles", *limit)
+            }
+            FsErrorKind::Protected { protected } => failure.with("protected", protected.as_str()),
+            FsErrorKind::RootChanged { grant, .. } => failure.with("grant", grant.as_str()),
+            FsErrorKind::NotAFile { kind } => failure.with("kind", kind.word()),
+            _ => failure,
         })
     }
 }
 
 /// `None` for a cancellation, which is no failure.
 fn code_of(error: &FsError) -> Option<Code> {
-    Some(match error {
-        FsError::PathInvalid { .. } => Code::PathInvalid,
-        FsError::Escape { .. } => Code::PathEscape,
-        FsError::Protected { .. } | FsError::Reserved { .. } => Code::PathProtected,
-        FsError::NotFound { .. } => Code::FileNotFound,
-        FsError::NotAFile { .. } => Code::NotAFile,
-        FsError::NotADirectory { .. } => Code::NotADirectory,
-        FsError::Permission { .. } => Code::PermissionDenied,
-        FsError::TooLarge { .. } => Code::FileTooLarge,
-        FsError::Conflict { .. } => Code::EditConflict,
-        FsError::Busy { .. } => Code::FileBusy,
-        FsError::NotReplaceable { .. } => Code::ReplaceRefused,
-        FsError::Root { .. } => Code::RootInvalid,
-        FsError::RootChanged { .. } => Code::RootChanged,
-        FsError::Io { .. } => Code::IoFailed,
-        FsError::Cancelled => return None,
+    Some(match &error.kind {
+        FsErrorKind::PathInvalid { .. } => Code::PathInvalid,
+        FsErrorKind::Escape { .. } => Code::PathEscape,
+        FsErrorKind::Protected { .. } | FsErrorKind::Reserved => Code::PathProtected,
+        FsErrorKind::NotFound => Code::FileNotFound,
+        FsErrorKind::Exists => Code::FileExists,
+        FsErrorKind::TooManyFiles { .. } => Code::PatchTooLarge,
+        FsErrorKind::NotAFile { .. } => Code::NotAFile,
+        FsErrorKind::NotADirectory => Code::NotADirectory,
+        FsErrorKind::Permission { .. } => Code::PermissionDenied,
+        FsErrorKind::TooLarge { .. } => Code::FileTooLarge,
+        FsErrorKind::Conflict => Code::EditConflict,
+        FsErrorKind::Busy { .. } => Code::FileBusy,
+        FsErrorKind::NotReplaceable { .. } => Code::ReplaceRefused,
+        FsErrorKind::Root { .. } => Code::RootInvalid,
+        FsErrorKind::RootChanged { .. } => Code::RootChanged,
+        FsErrorKind::Io { .. } => Code::IoFailed,
+        FsErrorKind::Cancelled => return None,
     })
 }
 
@@ -84,12 +78,13 @@ pub fn binary_file(display_path: &str, bytes: u64) -> Failure {
 /// The directory of a command cannot be used; `hint` says how to choose another.
 #[must_use]
 pub fn working_directory(error: &FsError, hint: &'static str) -> Unfinished {
-    match error {
-        FsError::NotFound { path } => {
+    match &error.kind {
+        FsErrorKind::NotFound => {
+            let path = &*error.path;
             let place = format!("Directory not found: `{path}`");
             Failure::new(Code::FileNotFound, "Directory not found", place)
                 .with_hint(hint)
-                .with("path", path.as_str())
+                .with("path", path)
                 .into()
         }
         _ => error.into(),

@@ -1,15 +1,16 @@
 //! Failures of searches.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::Duration;
 
-use toolwright_fs::FsError;
+use toolwright_fs::{FsError, FsErrorKind};
 use toolwright_search::GrepError;
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
 use crate::text;
-use crate::voice::searches::hint;
+use crate::voice::searches::{OVERVIEW_TIMED_OUT, hint};
 
 /// A search of the tools door. What it found until a timeout is in the message: a model sees nothing
 /// else.
@@ -35,7 +36,7 @@ pub(crate) fn grep(
         // Such as too many open files, which says nothing about the path or the pattern.
         GrepError::Unreadable { source, path } if source.kind() != ErrorKind::PermissionDenied => {
             let path = path.to_string_lossy().into_owned();
-            FsError::Io { path, operation: "searching", source }.into()
+            FsErrorKind::Io { operation: "searching", source }.at(path).into()
         }
         error => failed(&error, pattern),
     }
@@ -59,18 +60,35 @@ pub(crate) fn in_session(
     }
 }
 
+/// An overview of a session.
+pub(crate) fn overview(error: &GrepError, tool: &str, timeout: Duration) -> Unfinished {
+    match error {
+        GrepError::TimedOut { path, .. } => {
+            let summary = format!("Overview timed out after {}ms", timeout.as_millis());
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            let place = format!("{summary}: {tool}. It was in `{}`", path.display());
+            let failure = Failure::new(Code::ProcessTimeout, summary, place);
+            failure.with_hint(OVERVIEW_TIMED_OUT).with("command", tool).into()
+        }
+        GrepError::Cancelled { .. } => Unfinished::Cancelled,
+        error => Failure::without_place(Code::GrepFailed, error.to_string())
+            .with_hint(hint(error))
+            .into(),
+    }
+}
+
 /// The start of a search that cannot be found is the search's failure, in ripgrep's words; one that
 /// leaves the root stays what it is.
 pub(crate) fn start(error: FsError) -> Unfinished {
-    match error {
-        FsError::NotFound { path } | FsError::NotADirectory { path } => {
-            let missing = GrepError::Missing { path: path.as_str().into() };
+    match error.kind {
+        FsErrorKind::NotFound | FsErrorKind::NotADirectory => {
+            let missing = GrepError::Missing { path: error.path.as_str().into() };
             Failure::without_place(Code::GrepFailed, missing.to_string())
                 .with_hint(hint(&missing))
-                .with("path", path)
+                .with("path", error.path)
                 .into()
         }
-        error => error.into(),
+        _ => error.into(),
     }
 }
 

@@ -1,30 +1,30 @@
 //! Failures of journals and of thread stores.
 
+use serde_json::json;
 use toolwright_journal::JournalError;
-use toolwright_sqlite::SqliteError;
+use toolwright_sqlite::SqliteErrorKind;
 use toolwright_thread_store::ThreadError;
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
 use crate::voice;
 
+/// The index of each store in a pair.
+const JOURNAL: usize = 0;
+const THREADS: usize = 1;
+
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
+        use voice::stores as hint;
         let (code, hint) = match &error {
             JournalError::Sqlite(error) => {
-                (journal_code(error), voice::stores::journal_hint(error))
+                (codes(error.kind)[JOURNAL], hint::hints(error.kind)[JOURNAL])
             }
-            JournalError::Duplicate { .. } => {
-                (Code::JournalDuplicateCall, voice::stores::DUPLICATE_CALL)
-            }
-            JournalError::Missing { .. } => (Code::JournalCallMissing, voice::stores::CALL_MISSING),
-            JournalError::Finished { .. } => {
-                (Code::JournalCallFinished, voice::stores::CALL_FINISHED)
-            }
-            JournalError::TaskLocked { .. } => {
-                (Code::JournalTaskLocked, voice::stores::TASK_LOCKED)
-            }
-            JournalError::Unwritten { .. } => (Code::JournalRowsLost, voice::stores::ROWS_LOST),
+            JournalError::Duplicate { .. } => (Code::JournalDuplicateCall, hint::DUPLICATE_CALL),
+            JournalError::Missing { .. } => (Code::JournalCallMissing, hint::CALL_MISSING),
+            JournalError::Finished { .. } => (Code::JournalCallFinished, hint::CALL_FINISHED),
+            JournalError::TaskLocked { .. } => (Code::JournalTaskLocked, hint::TASK_LOCKED),
+            JournalError::Unwritten { .. } => (Code::JournalRowsLost, hint::ROWS_LOST),
         };
         let failure = Self::new(code, error.summary(), error.to_string()).with_hint(hint);
         match error.path() {
@@ -34,30 +34,45 @@ impl From<JournalError> for Failure {
     }
 }
 
-fn journal_code(error: &SqliteError) -> Code {
-    match error {
-        SqliteError::Location { .. } => Code::JournalLocationInvalid,
-        SqliteError::NotFound { .. } => Code::JournalNotFound,
-        SqliteError::CannotOpen { .. } => Code::JournalOpenFailed,
-        SqliteError::Removed { .. } => Code::JournalRemoved,
-        SqliteError::ReadOnly { .. } => Code::JournalReadOnly,
-        SqliteError::NotADatabase { .. } => Code::JournalNotADatabase,
-        SqliteError::Corrupt { .. } => Code::JournalCorrupt,
-        SqliteError::WrongSchema { .. } => Code::JournalSchemaMismatch,
-        SqliteError::Full { .. } => Code::JournalDiskFull,
-        SqliteError::Busy { .. } => Code::JournalBusy,
-        SqliteError::Lock { .. } => Code::JournalLockFailed,
-        SqliteError::TooLarge { .. } => Code::JournalRowTooLarge,
-        SqliteError::Closed { .. } => Code::JournalClosed,
-        SqliteError::Io { .. } => Code::JournalIoFailed,
+/// The codes for a journal, and for a thread store.
+fn codes(kind: SqliteErrorKind) -> [Code; 2] {
+    match kind {
+        SqliteErrorKind::Location => [Code::JournalLocationInvalid, Code::ThreadLocationInvalid],
+        SqliteErrorKind::NotFound => [Code::JournalNotFound, Code::ThreadStoreNotFound],
+        SqliteErrorKind::CannotOpen => [Code::JournalOpenFailed, Code::ThreadOpenFailed],
+        SqliteErrorKind::Removed => [Code::JournalRemoved, Code::ThreadRemoved],
+        SqliteErrorKind::ReadOnly => [Code::JournalReadOnly, Code::ThreadReadOnly],
+        SqliteErrorKind::NotADatabase => [Code::JournalNotADatabase, Code::ThreadNotADatabase],
+        SqliteErrorKind::Corrupt => [Code::JournalCorrupt, Code::ThreadCorrupt],
+        SqliteErrorKind::WrongSchema => [Code::JournalSchemaMismatch, Code::ThreadSchemaMismatch],
+        SqliteErrorKind::Full => [Code::JournalDiskFull, Code::ThreadDiskFull],
+        SqliteErrorKind::Busy => [Code::JournalBusy, Code::ThreadBusy],
+        SqliteErrorKind::Lock => [Code::JournalLockFailed, Code::ThreadLockFailed],
+        SqliteErrorKind::TooLarge => [Code::JournalRowTooLarge, Code::ThreadTooLarge],
+        SqliteErrorKind::Closed => [Code::JournalClosed, Code::ThreadClosed],
+        SqliteErrorKind::Io => [Code::JournalIoFailed, Code::ThreadIoFailed],
     }
+}
+
+/// The error that a journal records for a call whose process ended before it recorded the outcome.
+#[must_use]
+pub fn process_died_json() -> String {
+    let failure = Failure::without_place(
+        Code::ProcessDied,
+        "The process that made this call ended before it recorded the outcome; the call may have done all, a part or nothing.",
+    );
+    let message = failure.with_hint(voice::stores::PROCESS_DIED).message();
+    json!({ "name": "ToolError", "code": Code::ProcessDied.as_str(), "message": message })
+        .to_string()
 }
 
 impl From<ThreadError> for Failure {
     fn from(error: ThreadError) -> Self {
         use voice::stores as hint;
         let (code, hint) = match &error {
-            ThreadError::Sqlite(error) => (thread_code(error), hint::thread_hint(error)),
+            ThreadError::Sqlite(error) => {
+                (codes(error.kind)[THREADS], hint::hints(error.kind)[THREADS])
+            }
             ThreadError::NoThread { .. } => (Code::ThreadNotFound, hint::NO_THREAD),
             ThreadError::Locked { .. } => (Code::ThreadLocked, hint::THREAD_LOCKED),
             ThreadError::NoCall { .. } => (Code::ThreadCallNotFound, hint::NO_CALL),
@@ -104,52 +119,32 @@ impl From<ThreadError> for Failure {
     }
 }
 
-fn thread_code(error: &SqliteError) -> Code {
-    match error {
-        SqliteError::Location { .. } => Code::ThreadLocationInvalid,
-        SqliteError::NotFound { .. } => Code::ThreadStoreNotFound,
-        SqliteError::CannotOpen { .. } => Code::ThreadOpenFailed,
-        SqliteError::Removed { .. } => Code::ThreadRemoved,
-        SqliteError::ReadOnly { .. } => Code::ThreadReadOnly,
-        SqliteError::NotADatabase { .. } => Code::ThreadNotADatabase,
-        SqliteError::Corrupt { .. } => Code::ThreadCorrupt,
-        SqliteError::WrongSchema { .. } => Code::ThreadSchemaMismatch,
-        SqliteError::Full { .. } => Code::ThreadDiskFull,
-        SqliteError::Busy { .. } => Code::ThreadBusy,
-        SqliteError::Lock { .. } => Code::ThreadLockFailed,
-        SqliteError::TooLarge { .. } => Code::ThreadTooLarge,
-        SqliteError::Closed { .. } => Code::ThreadClosed,
-        SqliteError::Io { .. } => Code::ThreadIoFailed,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::path::PathBuf;
-    use std::sync::Arc;
+    use std::path::{Path, PathBuf};
     use std::time::Duration;
+
+    use toolwright_sqlite::SqliteError;
 
     use super::*;
 
     fn sqlite_errors() -> Vec<SqliteError> {
-        use SqliteError as E;
-        let path = || PathBuf::from("a.db");
-        let reason = || "why".to_owned();
+        use SqliteErrorKind as E;
+        let path = Path::new("a.db");
         vec![
-            E::Location { location: "x://".to_owned(), reason: "why" },
-            E::NotFound { path: path() },
-            E::CannotOpen { path: path(), reason: reason() },
-            E::Removed { path: path() },
-            E::ReadOnly { path: path() },
-            E::NotADatabase { path: path() },
-            E::Corrupt { path: path(), reason: reason() },
-            E::WrongSchema { path: path(), reason: reason() },
-            E::Full { path: path() },
-            E::Busy { path: path(), waited: Duration::from_millis(7) },
-            E::Lock { path: path(), source: Arc::new(io::Error::other("why")) },
-            E::TooLarge { path: path() },
-            E::Closed { path: path() },
+            E::Location.because(Path::new("x://"), "why"),
+            E::NotFound.at(path),
+            E::CannotOpen.because(path, "why"),
+            E::Removed.at(path),
+            E::ReadOnly.at(path),
+            E::NotADatabase.at(path),
+            E::Corrupt.because(path, "why"),
+            E::WrongSchema.because(path, "why"),
+            E::Full.at(path),
+            SqliteError::busy(path, Duration::from_millis(7)),
+            E::Lock.because(path, "why"),
+            E::TooLarge.at(path),
+            E::Closed.at(path),
         ]
     }
 
@@ -157,7 +152,7 @@ mod tests {
     #[test]
     fn texts_of_journals() {
         let path = || PathBuf::from("a.db");
-        let source = Box::new(SqliteError::Full { path: path() }.into());
+        let source = Box::new(SqliteErrorKind::Full.at(&path()).into());
         let own = [
             JournalError::Duplicate { path: path(), call: "call 1".to_owned() },
             JournalError::Missing { path: path(), row: 1 },

@@ -1,5 +1,7 @@
 //! Next moves after refusals by a session's policy, and after policies that cannot be compiled.
 
+use toolwright_sandbox::policy::GrantProblem;
+
 pub(crate) const PATH_DENIED: &str = "Use a path that is granted, most often one in the workspace.";
 
 pub(crate) const HOST_DENIED: &str =
@@ -26,6 +28,20 @@ pub(crate) const TARGET_CLOSED: &str = "Open it again.";
 
 /// For an option of the host.
 pub(crate) const OPTION_INVALID: &str = "Correct the option; the host sets it, not the call.";
+
+/// What is wrong with a path that an option of the host grants.
+pub(crate) fn grant_problem(problem: &GrantProblem) -> String {
+    match problem {
+        GrantProblem::Missing => "does not exist".to_owned(),
+        GrantProblem::NotADirectory => "is no directory".to_owned(),
+        GrantProblem::Unreadable(error) => error.to_string(),
+        GrantProblem::LedOut { directory, real_path } => format!(
+            "leads through a link in `{}`, which commands can write, to `{}`; name that directory itself",
+            directory.display(),
+            real_path.display(),
+        ),
+    }
+}
 
 /// For the directory of a session's command.
 pub(crate) const WORKDIR: &str = "Check `workdir`, or leave it out to run in the workspace.";

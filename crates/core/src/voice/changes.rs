@@ -9,4 +9,9 @@ pub(crate) const SESSION_CONTENT_TOO_LARGE: &str =
 pub(crate) const PATCH_TOO_LARGE: &str =
     "Send the hunks in several smaller patches; the limit is the host's.";
 
+pub(crate) const SEVERAL_ROOTS: &str =
+    "No file was changed. Make one patch for the files of each directory.";
+
+pub(crate) const UNKNOWN_OPERATION: &str = "Use create, update or delete.";
+
 pub(crate) const NO_MEMORY: &str = "Give less at once, in several calls.";

@@ -6,6 +6,7 @@ use std::path::Path;
 use toolwright_exec::{ExecError, Missing, Requirement, SpawnReason};
 
 use super::Door;
+use super::refusals::APPLY_PATCH;
 use super::remedy::Remedy;
 
 /// The next move.
@@ -115,6 +116,9 @@ pub fn missing(missing: &Missing) -> String {
 
 /// The next move after a missing program, guessed from its name.
 fn not_found(name: &str) -> &'static str {
+    if name == "apply_patch" {
+        return APPLY_PATCH;
+    }
     if BUILTINS.contains(&name) {
         return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";
     }

@@ -1,4 +1,4 @@
-//! Explains refusals by the sandbox from the output of a command.
+//! Explains refusals by the sandbox from the output of a command, and a tool called as a program.
 //!
 //! A command sees an error number alone, and prints it in its own words. An explanation is added when
 //! these words are known and the layer that returns the number is in force. It says "may", because it
@@ -47,6 +47,16 @@ const PROCESSES: [&str; 3] =
 const BUSY: [&str; 4] =
     ["device or resource busy", "resource busy or locked", "ebusy", "os error 16"];
 
+/// How shells say that a tool is no program.
+const NO_PROGRAM: [&str; 3] =
+    ["apply_patch: command not found", "apply_patch: not found", "command not found: apply_patch"];
+
+/// The next move after a patch that was sent to a shell. Not every reader has a tool of this name.
+pub(crate) const APPLY_PATCH: &str = "There is no program `apply_patch`: call the tool of that name with the patch if you have it, and the edit tool once for each file if not.";
+
+const ONLY_WRITABLE: &str =
+    "only the root directory and the temporary directory can be written; work there, or";
+
 /// Explains to a model why a command failed, if its output shows a refusal by the sandbox.
 #[must_use]
 pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
@@ -54,6 +64,9 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
     let start = printed.len().saturating_sub(16 << 10);
     let printed = String::from_utf8_lossy(&printed.as_bytes()[start..]).to_lowercase();
     let has_any = |words: &[&str]| words.iter().any(|word| printed.contains(word));
+    if has_any(&NO_PROGRAM) {
+        return Some(APPLY_PATCH.to_owned());
+    }
     let hint = |what: &str, move_of_host: Remedy| Some(sentence(what, move_of_host, door));
     if plan.network != Network::Open && has_any(&NETWORK) {
         return hint("the network is blocked; work without it, or", Remedy::NETWORK);
@@ -79,8 +92,7 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
                 return hint(&what, Remedy::PROTECTED);
             }
             None if read_only => {
-                let what = "only the root directory and the temporary directory can be written; work there, or";
-                return hint(what, Remedy::WRITABLE);
+                return hint(ONLY_WRITABLE, Remedy::WRITABLE);
             }
             // Many other resources can be busy.
             None => {}
@@ -102,9 +114,7 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
         }
     }
     if plan.files == Files::Confined && refuses_without_mounts() && outside(&printed, plan) {
-        let what =
-            "only the root directory and the temporary directory can be written; work there, or";
-        return hint(what, Remedy::WRITABLE);
+        return hint(ONLY_WRITABLE, Remedy::WRITABLE);
     }
     None
 }
@@ -201,6 +211,21 @@ pub(crate) mod tests {
             &"é".repeat(20_000),
         ] {
             assert_eq!(explain(printed, &confined, Door::Tools), None);
+        }
+    }
+
+    /// Models send patches to a shell, where the program of another agent would be.
+    #[test]
+    fn a_patch_sent_to_a_shell_is_for_a_tool() {
+        let open = plan(Network::Open, Files::Full);
+        for printed in [
+            "bash: line 1: apply_patch: command not found\n",
+            "sh: 1: apply_patch: not found\n",
+            "zsh:1: command not found: apply_patch\n",
+        ] {
+            for door in [Door::Tools, Door::Session] {
+                assert_eq!(explain(printed, &open, door).as_deref(), Some(APPLY_PATCH));
+            }
         }
     }
 

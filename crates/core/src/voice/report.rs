@@ -1,8 +1,18 @@
 //! The report of the sandbox, for the person who runs the host.
 
-use toolwright_sandbox::report::{Advice, Choice, Gap, Mechanism};
+use toolwright_sandbox::report::{Advice, Choice, Gap, Level, Mechanism};
 
 use super::commands::RUN_PROGRAMS;
+
+/// The level of a row, as programs read it.
+#[must_use]
+pub fn level(level: Level) -> &'static str {
+    match level {
+        Level::Kernel => "kernel",
+        Level::BestEffort => "best-effort",
+        Level::None => "none",
+    }
+}
 
 /// The mechanism of a row, or why there is none.
 #[must_use]

@@ -2,6 +2,10 @@
 
 use toolwright_search::GrepError;
 
+/// After an overview that took too long.
+pub const OVERVIEW_TIMED_OUT: &str =
+    "Pass the path of a subdirectory; glob lists the directories that there are.";
+
 /// The next move.
 #[must_use]
 pub fn hint(error: &GrepError) -> &'static str {

@@ -1,6 +1,6 @@
 //! Next moves after failures of journals and of thread stores.
 
-use toolwright_sqlite::SqliteError;
+use toolwright_sqlite::SqliteErrorKind;
 
 pub(crate) const DUPLICATE_CALL: &str =
     "Give every call of an attempt its own sequence number, and every repetition its own attempt.";
@@ -10,6 +10,9 @@ pub(crate) const CALL_FINISHED: &str = "Record the outcome of a call once.";
 pub(crate) const TASK_LOCKED: &str =
     "Wait until it has ended; a lock goes with the process that holds it.";
 pub(crate) const ROWS_LOST: &str = "Remove the cause; calls with side effects are not concerned.";
+
+pub(crate) const PROCESS_DIED: &str =
+    "Look at what it should have changed before it is made again.";
 
 pub(crate) const NO_THREAD: &str = "Check the id, or create the thread first.";
 pub(crate) const THREAD_LOCKED: &str =
@@ -25,82 +28,55 @@ pub(crate) const NAME_REFUSED: &str =
 pub(crate) const NOT_BASE64: &str = "Encode the bytes with the standard alphabet and padding, without line breaks or a `data:` prefix.";
 pub(crate) const TOO_LARGE: &str = "Store less, or store it in parts.";
 
-/// After a failure of a journal's database.
-pub(crate) fn journal_hint(error: &SqliteError) -> &'static str {
-    match error {
-        SqliteError::Location { .. } => "Name a file as `file:runs.db`, or `memory:`.",
-        SqliteError::NotFound { .. } => {
-            "Check the path: to be read, the journal has to be there, and to be created, its directory."
+/// After a failure of the database of a journal, and of a thread store.
+pub(crate) fn hints(kind: SqliteErrorKind) -> [&'static str; 2] {
+    let either = |hint| [hint; 2];
+    match kind {
+        SqliteErrorKind::Location => [
+            "Name a file as `file:runs.db`, or `memory:`.",
+            "Name a file as `file:thread.db`, or `memory:`.",
+        ],
+        SqliteErrorKind::NotFound => [
+            "Check the path: to be read, the journal has to be there, and to be created, its directory.",
+            "Check the path: to be read, the store has to be there, and to be created, its directory.",
+        ],
+        SqliteErrorKind::Removed => [
+            "Open it again, and keep it where no command of a task removes it.",
+            "Open it again, and keep it where no tool removes it.",
+        ],
+        SqliteErrorKind::WrongSchema => [
+            "Choose another file: this one is no journal, or that of a program which keeps other columns.",
+            "Choose another file: this one is no thread store, or one of its tables was made by another program.",
+        ],
+        SqliteErrorKind::Full => [
+            "Free some disk space and try again; the rows already written are safe.",
+            "Free some disk space and try again; what was written before is safe.",
+        ],
+        SqliteErrorKind::Lock => [
+            "Check that the directory beside the journal can be written by this user.",
+            "Check that the directory beside the thread store can be written by this user.",
+        ],
+        SqliteErrorKind::TooLarge => {
+            ["Record a smaller input, for instance the size and hash of a content.", TOO_LARGE]
         }
-        SqliteError::Removed { .. } => {
-            "Open it again, and keep it where no command of a task removes it."
+        SqliteErrorKind::CannotOpen => {
+            either("Check that the file and its directory can be read and written by this user.")
         }
-        SqliteError::WrongSchema { .. } => {
-            "Choose another file: this one is no journal, or that of a program which keeps other columns."
+        SqliteErrorKind::ReadOnly => either(
+            "Make the file and its directory writable, choose another place, or open it for reading only.",
+        ),
+        SqliteErrorKind::NotADatabase => {
+            either("Nothing was changed. Choose another path, or move the file away.")
         }
-        SqliteError::Full { .. } => {
-            "Free some disk space and try again; the rows already written are safe."
+        SqliteErrorKind::Corrupt => either(
+            "Nothing was changed. Move the file and those beside it (`-wal`, `-shm`) away, and recover what can be read with `sqlite3 FILE .recover`.",
+        ),
+        SqliteErrorKind::Busy => {
+            either("Try again; if it persists, look for a program that keeps a transaction open.")
         }
-        SqliteError::Lock { .. } => {
-            "Check that the directory beside the journal can be written by this user."
+        SqliteErrorKind::Closed => either("Open it again, or close it only after the last call."),
+        SqliteErrorKind::Io => {
+            either("Check the disk, its quota and the limits of the process, and try again.")
         }
-        SqliteError::TooLarge { .. } => {
-            "Record a smaller input, for instance the size and hash of a content."
-        }
-        other => hint(other),
-    }
-}
-
-/// After a failure of a thread store's database.
-pub(crate) fn thread_hint(error: &SqliteError) -> &'static str {
-    match error {
-        SqliteError::Location { .. } => "Name a file as `file:thread.db`, or `memory:`.",
-        SqliteError::NotFound { .. } => {
-            "Check the path: to be read, the store has to be there, and to be created, its directory."
-        }
-        SqliteError::Removed { .. } => "Open it again, and keep it where no tool removes it.",
-        SqliteError::WrongSchema { .. } => {
-            "Choose another file: this one is no thread store, or one of its tables was made by another program."
-        }
-        SqliteError::Full { .. } => {
-            "Free some disk space and try again; what was written before is safe."
-        }
-        SqliteError::Lock { .. } => {
-            "Check that the directory beside the thread store can be written by this user."
-        }
-        SqliteError::TooLarge { .. } => TOO_LARGE,
-        other => hint(other),
-    }
-}
-
-/// For both.
-fn hint(error: &SqliteError) -> &'static str {
-    match error {
-        SqliteError::CannotOpen { .. } => {
-            "Check that the file and its directory can be read and written by this user."
-        }
-        SqliteError::ReadOnly { .. } => {
-            "Make the file and its directory writable, choose another place, or open it for reading only."
-        }
-        SqliteError::NotADatabase { .. } => {
-            "Nothing was changed. Choose another path, or move the file away."
-        }
-        SqliteError::Corrupt { .. } => {
-            "Nothing was changed. Move the file and those beside it (`-wal`, `-shm`) away, and recover what can be read with `sqlite3 FILE .recover`."
-        }
-        SqliteError::Busy { .. } => {
-            "Try again; if it persists, look for a program that keeps a transaction open."
-        }
-        SqliteError::Closed { .. } => "Open it again, or close it only after the last call.",
-        SqliteError::Io { .. } => {
-            "Check the disk, its quota and the limits of the process, and try again."
-        }
-        SqliteError::Location { .. }
-        | SqliteError::NotFound { .. }
-        | SqliteError::Removed { .. }
-        | SqliteError::WrongSchema { .. }
-        | SqliteError::Full { .. }
-        | SqliteError::Lock { .. }
-        | SqliteError::TooLarge { .. } => "",
     }
 }

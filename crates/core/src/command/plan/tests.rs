@@ -6,7 +6,7 @@ pub(in crate::command) fn resolved(root: &Path) -> Resolved {
 }
 
 fn plan(options: &SandboxOptions, root: &Path) -> Plan {
-    options.plan(root, &resolved(root), &[]).expect("a plan")
+    options.plan(root, &resolved(root), &[])
 }
 
 #[test]
@@ -21,6 +21,15 @@ fn the_network_is_closed_but_for_what_is_asked_for() {
     ] {
         let options = SandboxOptions { network, loopback, ..SandboxOptions::default() };
         assert_eq!(options.reach(), expected);
+    }
+}
+
+#[test]
+fn loopback_is_private_unless_the_host_names_another() {
+    assert_eq!(Loopback::named(Some("none")), Loopback::Nothing);
+    assert_eq!(Loopback::named(Some("host")), Loopback::Host);
+    for name in [None, Some("private"), Some("open")] {
+        assert_eq!(Loopback::named(name), Loopback::Private);
     }
 }
 
@@ -107,4 +116,117 @@ fn a_home_is_writable_where_a_writable_directory_holds_it() {
     assert!(writes_around(&plan, &root));
     assert!(writes_around(&plan, &root.join("home")));
     assert!(!writes_around(&plan, Path::new("/home/u")));
+}
+
+/// A home with a credential store, and a root beside it.
+fn home_with_keys() -> (tempfile::TempDir, PathBuf, PathBuf, PathBuf) {
+    let place = tempfile::tempdir().expect("made");
+    let real = place.path().canonicalize().expect("there");
+    let (root, home) = (real.join("root"), real.join("home"));
+    let keys = home.join(".ssh");
+    std::fs::create_dir_all(&keys).expect("made");
+    std::fs::create_dir(&root).expect("made");
+    (place, root, home, keys)
+}
+
+fn closed(
+    options: &SandboxOptions,
+    root: &Path,
+    variables: &[(&str, &Path)],
+) -> std::collections::HashSet<PathBuf> {
+    let variables: Vec<(OsString, OsString)> =
+        variables.iter().map(|&(name, value)| (name.into(), value.into())).collect();
+    let plan = options.plan(root, &resolved(root), &variables);
+    plan.closed.into_iter().collect()
+}
+
+#[test]
+fn the_stores_of_the_host_s_home_are_closed_unless_they_are_named() {
+    let (_place, root, home, keys) = home_with_keys();
+    let default = SandboxOptions::default();
+    let readable = SandboxOptions { readable: vec![keys.clone()], ..SandboxOptions::default() };
+    let writable =
+        SandboxOptions { writable_roots: vec![keys.clone()], ..SandboxOptions::default() };
+    let variables = [("HOME", home.as_path())];
+    assert!(closed(&default, &root, &variables).contains(&keys));
+    assert!(!closed(&default, &root, &[]).contains(&keys), "of nobody's home");
+    assert!(!closed(&readable, &root, &variables).contains(&keys));
+    assert!(!closed(&writable, &root, &variables).contains(&keys));
+}
+
+#[test]
+fn a_store_is_closed_where_a_variable_moves_it() {
+    let (place, root, _home, _keys) = home_with_keys();
+    let moved = place.path().canonicalize().expect("there").join("credentials");
+    std::fs::write(&moved, "").expect("written");
+    let variables = [("AWS_SHARED_CREDENTIALS_FILE", moved.as_path())];
+    assert!(closed(&SandboxOptions::default(), &root, &variables).contains(&moved));
+}
+
+#[test]
+fn programs_in_temporary_directories_can_be_read() {
+    let (place, root, _home, _keys) = home_with_keys();
+    let real = place.path().canonicalize().expect("there");
+    let bin = real.join("toolchain/bin");
+    std::fs::create_dir_all(&bin).expect("made");
+    let readable = |variables: &[(OsString, OsString)]| {
+        let plan = SandboxOptions::default().plan(&root, &resolved(&root), variables);
+        plan.readable
+    };
+    let path = [("PATH".into(), bin.clone().into())];
+    let is_readable = |paths: &[PathBuf]| paths.iter().any(|path| bin.starts_with(path));
+    assert!(is_readable(&readable(&path)));
+    assert!(!is_readable(&readable(&[])));
+}
+
+#[test]
+fn a_narrow_scope_closes_the_host_s_home_to_reading() {
+    let (_place, root, home, _keys) = home_with_keys();
+    let variables = [("HOME", home.as_path())];
+    let narrow = SandboxOptions { system_only: true, ..SandboxOptions::default() };
+    assert!(closed(&narrow, &root, &variables).contains(&home));
+    assert!(!closed(&SandboxOptions::default(), &root, &variables).contains(&home));
+}
+
+#[test]
+fn the_stores_of_the_user_s_home_are_closed_whatever_home_the_host_names() {
+    let Some(user) = stores::home_of_user() else { return };
+    let (_place, root, home, _keys) = home_with_keys();
+    let options = SandboxOptions { full_files: true, ..SandboxOptions::default() };
+    let held = |home: &Path| {
+        let variables = [("HOME".into(), home.into())];
+        let plan = options.plan(&root, &resolved(&root), &variables);
+        let paths = plan.closed.into_iter().chain(plan.protected);
+        paths.filter(|path| path.starts_with(user)).collect::<std::collections::HashSet<_>>()
+    };
+    let stores = held(user);
+    assert!(!stores.is_empty());
+    assert!(stores.is_subset(&held(&home)));
+}
+
+#[test]
+fn the_files_of_sessions_are_closed() {
+    use std::os::unix::fs::DirBuilderExt;
+
+    let (_place, root, _home, _keys) = home_with_keys();
+    let sessions = policy::sessions_directory();
+    let mut private = std::fs::DirBuilder::new();
+    private.recursive(true).mode(0o700).create(&sessions).expect("made");
+    let _session = tempfile::tempdir_in(&sessions).expect("made");
+    let sessions = sessions.canonicalize().expect("there");
+    assert!(closed(&SandboxOptions::default(), &root, &[]).contains(&sessions));
+}
+
+#[test]
+fn a_report_is_refused_for_a_root_that_was_replaced() {
+    let (place, root, _home, _keys) = home_with_keys();
+    let granted = std::sync::Arc::new(DirectoryGrant::new("rootDir", &root));
+    granted.identify().expect("there");
+    let grants = grants(std::sync::Arc::clone(&granted), vec![], vec![], vec![], None);
+    std::fs::rename(&root, place.path().join("moved")).expect("moved");
+    std::fs::create_dir(&root).expect("made");
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let report = SandboxOptions::default().report(&granted, &grants, &[], false, &stop);
+    let Err(Unfinished::Failed(failure)) = report else { panic!("it was made") };
+    assert_eq!(failure.code.as_str(), "TOOL_ROOT_CHANGED");
 }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use toolwright_exec::{Missing, Output, Requirement};
-use toolwright_sandbox::plan::{Files, Limits, Network};
+use toolwright_sandbox::plan::{Files, Network};
 
 use super::*;
 
@@ -11,11 +11,7 @@ fn plan(network: Network) -> Plan {
         network,
         files: Files::Confined,
         writable: vec!["/srv".into()],
-        closed: Vec::new(),
-        readable: Vec::new(),
-        protected: Vec::new(),
-        granted: Vec::new(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 

@@ -1,0 +1,332 @@
+//! `apply_patch`: files created, changed, moved and deleted by one patch, all of them or none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use toolwright_fs::{
+    Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, DirectoryGrant, FileChange,
+    FsError, FsErrorKind, Inverse, Place, Root, UpdateError,
+};
+use toolwright_patch::{DiffMode, FilePatch, PatchError, apply_diff, parse_patch};
+
+use crate::access::protected_paths;
+use crate::access::target::Target;
+use crate::failure::{Failure, Unfinished, changes};
+use crate::file::Publish;
+use crate::voice::applied::{MAX_FILES, refused, summary};
+pub use crate::voice::applied::{PatchKind, PatchedFile};
+
+/// The most bytes of all files of a patch, before and after.
+const MAX_TOTAL_BYTES: u64 = 256 << 20;
+
+/// The files of a patch, before any of them is looked at.
+pub fn plan(patch: &str, limit_bytes: u64) -> Result<Vec<PatchedFile>, Failure> {
+    let files = parsed(patch, limit_bytes)?;
+    Ok(files.iter().map(PatchedFile::of).collect())
+}
+
+fn parsed(patch: &str, limit_bytes: u64) -> Result<Vec<FilePatch<'_>>, Failure> {
+    if patch.len() as u64 > limit_bytes {
+        return Err(changes::patch_too_large(patch, limit_bytes));
+    }
+    parse_patch(patch).map_err(|error| changes::patch_of_files_failed(None, &error))
+}
+
+/// Where the files of a patch are.
+#[derive(Debug, Clone, Copy)]
+pub enum Files<'a> {
+    /// Below a root: they are found and used in one step.
+    Below(&'a DirectoryGrant),
+    /// Opened before, and allowed by the policy of a session: those that [`plan`] names, in its order,
+    /// each followed by the place it is moved to.
+    Opened(&'a [Arc<Target>]),
+}
+
+/// A patch, and the files that it is for.
+#[derive(Debug, Clone, Copy)]
+pub struct ApplyPatchInput<'a> {
+    /// Where the files are.
+    pub files: Files<'a>,
+    /// The envelope of `apply_patch`, or a unified diff.
+    pub patch: &'a str,
+    /// The most bytes of the patch, and of each file before and after it.
+    pub limit_bytes: u64,
+    /// How the files are published.
+    pub publish: &'a Publish,
+}
+
+/// What a patch did.
+#[derive(Debug)]
+pub struct AppliedPatch {
+    /// Its files, in its order.
+    pub files: Vec<PatchedFile>,
+    /// What undoes it.
+    pub undo: Undo,
+}
+
+impl AppliedPatch {
+    /// What happened, for a model: a line for each file.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        summary(&self.files)
+    }
+}
+
+impl ApplyPatchInput<'_> {
+    /// Makes all changes of the patch or none. The size of the patch and its form are judged before
+    /// any file is.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<AppliedPatch, Unfinished> {
+        let Self { files, patch, limit_bytes, publish } = *self;
+        let in_words = |unfinished: Unfinished| match files {
+            Files::Below(_) => unfinished,
+            Files::Opened(_) => unfinished.for_session(),
+        };
+        let patches = parsed(patch, limit_bytes).map_err(|error| in_words(error.into()))?;
+        let planned: Vec<PatchedFile> = patches.iter().map(PatchedFile::of).collect();
+        let transform = |index: usize, old: &[u8]| {
+            let applied = patches[index].apply(old);
+            applied
+                .map(|applied| applied.bytes)
+                .map_err(|error| (planned[index].path.clone(), error))
+        };
+        let replaces = patches.first().is_some_and(|file| file.replaces);
+        let set = SetOfFiles { files, planned: &planned, replaces, limit_bytes, publish };
+        let done = set.run(cancel, transform).map_err(in_words)?;
+        Ok(AppliedPatch { files: planned, undo: Undo(done) })
+    }
+}
+
+/// A change of one file by a diff that does not name it.
+#[derive(Debug, Clone, Copy)]
+pub enum FileOperation<'a> {
+    /// Creates it; every line of the diff has a `+`.
+    Create {
+        /// The diff.
+        diff: &'a str,
+    },
+    /// Changes it.
+    Update {
+        /// The diff.
+        diff: &'a str,
+    },
+    /// Deletes it.
+    Delete,
+}
+
+impl<'a> FileOperation<'a> {
+    /// The operation with a name, and its diff.
+    pub fn of(word: &str, diff: &'a str) -> Result<Self, Failure> {
+        match word {
+            "create" => Ok(Self::Create { diff }),
+            "update" => Ok(Self::Update { diff }),
+            "delete" => Ok(Self::Delete),
+            _ => Err(changes::unknown_operation(word)),
+        }
+    }
+}
+
+/// A file below a root, and its change.
+#[derive(Debug, Clone, Copy)]
+pub struct FileOperationInput<'a> {
+    /// The root.
+    pub root: &'a DirectoryGrant,
+    /// The path, relative to the root or absolute.
+    pub path: &'a str,
+    /// The change.
+    pub operation: FileOperation<'a>,
+    /// The most bytes of the diff, and of the file before and after it.
+    pub limit_bytes: u64,
+    /// How the file is published.
+    pub publish: &'a Publish,
+}
+
+impl FileOperationInput<'_> {
+    /// Makes the change.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<AppliedPatch, Unfinished> {
+        let Self { root, path, operation, limit_bytes, publish } = *self;
+        let (kind, diff) = match operation {
+            FileOperation::Create { diff } => (PatchKind::Add, diff),
+            FileOperation::Update { diff } => (PatchKind::Update, diff),
+            FileOperation::Delete => (PatchKind::Delete, ""),
+        };
+        if diff.len() as u64 > limit_bytes {
+            return Err(changes::patch_too_large(diff, limit_bytes).into());
+        }
+        let planned = vec![PatchedFile { path: path.to_owned(), kind, moved_to: None }];
+        let files = Files::Below(root);
+        let set = SetOfFiles { files, planned: &planned, replaces: false, limit_bytes, publish };
+        let done = set.run(cancel, |_, old| {
+            let applied = match operation {
+                FileOperation::Create { diff } => apply_diff(b"", diff, DiffMode::Create),
+                FileOperation::Update { diff } => apply_diff(old, diff, DiffMode::Update),
+                FileOperation::Delete => return Ok(Vec::new()),
+            };
+            applied.map(|applied| applied.bytes).map_err(|error| (path.to_owned(), error))
+        })?;
+        Ok(AppliedPatch { files: planned, undo: Undo(done) })
+    }
+}
+
+struct SetOfFiles<'a> {
+    files: Files<'a>,
+    planned: &'a [PatchedFile],
+    /// Whether a file that stands in the way is replaced.
+    replaces: bool,
+    limit_bytes: u64,
+    publish: &'a Publish,
+}
+
+impl SetOfFiles<'_> {
+    fn run(
+        &self,
+        cancel: &AtomicBool,
+        transform: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, (String, PatchError)>,
+    ) -> Result<ChangedFiles, Unfinished> {
+        match self.files {
+            Files::Below(root) => {
+                let protected = protected_paths(self.publish.deny_write.as_deref());
+                let change = |file: &PatchedFile| (file.path.clone(), file.moved_to.clone());
+                let names: Vec<_> = self.planned.iter().map(change).collect();
+                let places = names
+                    .iter()
+                    .map(|(path, to)| (Place::Path(path), to.as_deref().map(Place::Path)));
+                self.run_in(&root.open()?, places, protected, cancel, transform)
+            }
+            Files::Opened(targets) => {
+                let mut rest = targets.iter().map(|target| Place::Opened(&target.file));
+                let mut places = Vec::with_capacity(self.planned.len());
+                for file in self.planned {
+                    let place = rest.next().ok_or_else(changes::not_the_files)?;
+                    let to = file.moved_to.as_ref().map(|_| rest.next());
+                    let to = to.map(|to| to.ok_or_else(changes::not_the_files)).transpose()?;
+                    places.push((place, to));
+                }
+                let Some(first) = targets.first().filter(|_| rest.next().is_none()) else {
+                    return Err(changes::not_the_files().into());
+                };
+                let policy = &first.policy;
+                let roots = policy.open_roots(first.file.real_path())?;
+                let files: Vec<_> = targets.iter().map(|target| &target.file).collect();
+                let root = roots.around(&files);
+                let root = root.ok_or_else(|| changes::several_roots(first.file.display_path()))?;
+                let protected = policy.deny_write().to_vec();
+                self.run_in(root, places.into_iter(), protected, cancel, transform)
+            }
+        }
+    }
+
+    fn run_in<'a>(
+        &self,
+        root: &Root,
+        places: impl Iterator<Item = (Place<'a>, Option<Place<'a>>)>,
+        protected: Vec<PathBuf>,
+        cancel: &AtomicBool,
+        transform: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, (String, PatchError)>,
+    ) -> Result<ChangedFiles, Unfinished> {
+        let changes: Vec<FileChange<'_>> = places
+            .zip(self.planned)
+            .map(|((place, to), file)| {
+                let change = match (file.kind, to) {
+                    (PatchKind::Add, _) => Change::Create { mode: None },
+                    (PatchKind::Delete, _) => Change::Delete,
+                    (_, Some(to)) => Change::Move { to },
+                    (PatchKind::Update | PatchKind::Move, None) => Change::Update,
+                };
+                FileChange { place, change }
+            })
+            .collect();
+        let limits = limits(self.limit_bytes);
+        let set = ChangeSet { root, changes: &changes, emptied: &[], limits };
+        let options = self.publish.options_for_all(protected);
+        let done = if self.replaces {
+            set.run_replacing(&options, cancel, transform)
+        } else {
+            set.run(&options, cancel, transform)
+        };
+        done.map_err(|error| match error {
+            UpdateError::Fs(error) => unfinished(error),
+            UpdateError::Refused((path, error)) => {
+                changes::patch_of_files_failed(Some(&path), &error).into()
+            }
+        })
+    }
+}
+
+fn limits(file_bytes: u64) -> ChangeLimits {
+    ChangeLimits {
+        files: MAX_FILES,
+        file_bytes,
+        // A patch of one file may fill the whole limit before and after.
+        total_bytes: MAX_TOTAL_BYTES.max(file_bytes.saturating_mul(2)),
+    }
+}
+
+fn unfinished(error: FsError) -> Unfinished {
+    let hint = refused(&error);
+    Unfinished::from(error).map(|failure| match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    })
+}
+
+/// Undoes a patch. It holds the contents of its files before and after.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Undo(ChangedFiles);
+
+impl Undo {
+    /// Puts every file back to what it was, or none. A file that was changed since refuses it.
+    pub fn run(
+        &self,
+        root: &DirectoryGrant,
+        publish: &Publish,
+        cancel: &AtomicBool,
+    ) -> Result<(), Unfinished> {
+        let ChangedFiles { files, made } = &self.0;
+        let inverse: Vec<(String, Inverse, Option<String>)> = files
+            .iter()
+            .map(|file| {
+                let (path, inverse) = file.inverse();
+                let to = match &inverse {
+                    Inverse::Move { to } => Some(text(to)),
+                    _ => None,
+                };
+                (text(path), inverse, to)
+            })
+            .collect();
+        let changes: Vec<FileChange<'_>> = inverse
+            .iter()
+            .map(|(path, inverse, to)| {
+                let change = match (inverse, to) {
+                    (Inverse::Delete, _) => Change::Delete,
+                    (Inverse::Create { mode }, _) => Change::Create { mode: *mode },
+                    (_, Some(to)) => Change::Move { to: Place::Path(to) },
+                    (Inverse::Update | Inverse::Move { .. }, None) => Change::Update,
+                };
+                FileChange { place: Place::Path(path), change }
+            })
+            .collect();
+        let bytes = |file: &ChangedFile| file.new.as_ref().map_or(0, Vec::len) as u64;
+        let limits = limits(files.iter().map(bytes).max().unwrap_or(0).max(u64::from(u32::MAX)));
+        let root = root.open()?;
+        let set = ChangeSet { root: &root, changes: &changes, emptied: made, limits };
+        let protected = protected_paths(publish.deny_write.as_deref());
+        let options = publish.options_for_all(protected);
+        let undone = set.run(&options, cancel, |index, now| {
+            let file = &files[index];
+            if file.new.as_deref().unwrap_or_default() != now {
+                return Err(FsErrorKind::Conflict.at(&*inverse[index].0));
+            }
+            Ok(file.old.clone().unwrap_or_default())
+        });
+        match undone {
+            Ok(_) => Ok(()),
+            Err(UpdateError::Fs(error) | UpdateError::Refused(error)) => Err(unfinished(error)),
+        }
+    }
+}
+
+/// The path of a file that was named by text, or lies in a directory that was.
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,132 @@
+//! A program with arguments whose end is a result, whatever it is: both streams apart, and how it ended.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Output, Streams};
+use toolwright_fs::FileLocation;
+use toolwright_sandbox::plan::Plan;
+
+use super::environment::{self, Variables};
+use super::launch::{Directory, Launch, joined};
+use super::program::{Program, ProgramSettings, locate};
+use crate::failure::{Unfinished, commands, files};
+use crate::text;
+use crate::voice::Door;
+use crate::voice::commands::WORKING_DIRECTORY;
+use crate::voice::refusals::{Ending, explain, explain_program};
+
+/// The terms of one program, which may be narrower than its settings.
+#[derive(Debug, Clone, Default)]
+pub struct CaptureTerms {
+    /// When the program and its children are killed.
+    pub timeout: Duration,
+    /// The most bytes of each stream. Of a longer one the beginning and the end are kept.
+    pub stream_bytes: usize,
+    /// Variables that join those of the policy.
+    pub variables: Variables,
+}
+
+/// What a program printed, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// What it wrote there.
+    pub stdout: String,
+    /// What it wrote there.
+    pub stderr: String,
+    /// How it ended.
+    pub end: CapturedEnd,
+    /// What the sandbox seems to have refused.
+    pub hint: Option<String>,
+    /// How many processes that it had left running were killed.
+    pub left_running: u32,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapturedEnd {
+    /// With this code.
+    Exit(i32),
+    /// By this signal.
+    Signal {
+        /// Its number.
+        number: i32,
+        /// Its name.
+        name: String,
+    },
+    /// By its timeout.
+    TimedOut,
+}
+
+/// Runs a program. The terms replace the limits of the settings.
+pub fn run(
+    settings: &ProgramSettings,
+    program: &Program,
+    host: &Arc<Variables>,
+    terms: &CaptureTerms,
+    cancel: &Cancel,
+) -> Result<Captured, Unfinished> {
+    let located = locate(settings, &program.cwd)
+        .map_err(|error| files::working_directory(&error, WORKING_DIRECTORY))?;
+    let FileLocation { root, relative, descriptor, .. } = located;
+    let directory = Directory::new(joined(&root, &relative), relative, descriptor.as_fd());
+    let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
+    let variables = environment::of_command(&settings.environment, host, &directory.path);
+    let launch = Launch {
+        program: &program.cmd,
+        args: &program.args,
+        directory: &directory,
+        plan: &plan,
+        required: settings.sandbox.required,
+        isolated: settings.sandbox.isolated,
+        variables: joined_variables(variables, &terms.variables),
+        timeout: terms.timeout,
+    };
+    let request = ExecRequest {
+        max_output_bytes: terms.stream_bytes,
+        streams: Streams::Apart,
+        ..launch.request(cancel)
+    };
+    let (end, output, stderr, left_running) = match toolwright_exec::run(&request) {
+        Ok(Finished { exit, output, stderr, left_running, .. }) => {
+            let end = match exit {
+                Exit::Code(code) => CapturedEnd::Exit(code),
+                Exit::Signal { number, name } => {
+                    CapturedEnd::Signal { number, name: name.to_string() }
+                }
+            };
+            (end, output, stderr, left_running)
+        }
+        Err(ExecError::TimedOut { output, stderr, .. }) => {
+            (CapturedEnd::TimedOut, output, stderr, 0)
+        }
+        Err(ExecError::Cancelled { .. }) => return Err(Unfinished::Cancelled),
+        Err(error) => return Err(commands::program_not_run(&error, program, &directory).into()),
+    };
+    let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
+    let (stdout, stderr) = (text(output), text(stderr.unwrap_or_default()));
+    let hint = hint(program, &end, [&stderr, &stdout], &plan);
+    Ok(Captured { stdout, stderr, end, hint, left_running })
+}
+
+/// Each name once: the variables of the call replace those of the policy.
+fn joined_variables(policy: Arc<Variables>, own: &Variables) -> Arc<Variables> {
+    if own.is_empty() {
+        return policy;
+    }
+    let kept = policy.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
+    Arc::new(kept.chain(own).cloned().collect())
+}
+
+/// What the sandbox has to do with an end that is no success: what was printed last says most.
+fn hint(program: &Program, end: &CapturedEnd, printed: [&str; 2], plan: &Plan) -> Option<String> {
+    let ending = match end {
+        CapturedEnd::Exit(0) => return None,
+        CapturedEnd::Exit(code) => Some(Ending::Code(*code)),
+        CapturedEnd::TimedOut => Some(Ending::TimedOut),
+        CapturedEnd::Signal { .. } => None,
+    };
+    let explained = printed.iter().find_map(|text| explain(text, plan, Door::Tools));
+    explained.or_else(|| explain_program(&program.cmd, &program.args, ending?, plan, Door::Tools))
+}

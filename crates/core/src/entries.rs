@@ -1,0 +1,120 @@
+//! Entries of directories below a root: files created where nothing is, and entries deleted, renamed and
+//! listed.
+
+use std::ffi::OsStr;
+use std::sync::atomic::AtomicBool;
+
+use toolwright_fs::{Deletable, DirectoryGrant, ListOptions, Listing, Placed};
+
+use crate::failure::{Unfinished, changes};
+use crate::file::{File, Publish};
+
+/// An entry and the root that it is below.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryInput<'a> {
+    /// The root.
+    pub root: &'a DirectoryGrant,
+    /// The path, relative to the root or absolute.
+    pub path: &'a str,
+    /// How a change is published.
+    pub publish: &'a Publish,
+}
+
+impl EntryInput<'_> {
+    /// Creates a file. Nothing may be there yet.
+    pub fn create(
+        &self,
+        content: &str,
+        limit_bytes: u64,
+        cancel: &AtomicBool,
+    ) -> Result<Placed, Unfinished> {
+        if content.len() as u64 > limit_bytes {
+            return Err(changes::content_too_large("Content", content, limit_bytes).into());
+        }
+        let options = self.publish.options(self.file());
+        let root = self.root.open()?;
+        Ok(toolwright_fs::create(&root, self.path, content.as_bytes(), &options, cancel)?)
+    }
+
+    /// Deletes a file or a link, or with `trees` a directory with everything in it.
+    pub fn delete(&self, trees: bool, cancel: &AtomicBool) -> Result<(), Unfinished> {
+        let deletable = if trees { Deletable::Trees } else { Deletable::Files };
+        let options = self.publish.options(self.file());
+        Ok(toolwright_fs::delete(&self.root.open()?, self.path, deletable, &options, cancel)?)
+    }
+
+    /// Renames the entry. Nothing may be at `to` yet.
+    pub fn rename(&self, to: &str, cancel: &AtomicBool) -> Result<Placed, Unfinished> {
+        let options = self.publish.options(self.file());
+        Ok(toolwright_fs::rename(&self.root.open()?, self.path, to, &options, cancel)?)
+    }
+
+    fn file(&self) -> File<'_> {
+        File::Below { root: self.root, path: self.path }
+    }
+}
+
+/// A directory to list, or a file whose size is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct ListInput<'a> {
+    /// The root.
+    pub root: &'a DirectoryGrant,
+    /// The path, relative to the root or absolute.
+    pub path: &'a str,
+    /// How many levels.
+    pub depth: usize,
+    /// The most entries.
+    pub max_entries: usize,
+}
+
+impl ListInput<'_> {
+    /// Lists the directory, without hidden entries and `node_modules`.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<Listing, Unfinished> {
+        let options = ListOptions {
+            depth: self.depth,
+            max_entries: self.max_entries,
+            leaves_out: is_left_out,
+        };
+        Ok(toolwright_fs::list(&self.root.open()?, self.path, options, cancel)?)
+    }
+}
+
+fn is_left_out(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") || name == "node_modules"
+}
+
+/// A file whose content is known, and what it is to be replaced by.
+#[derive(Debug, Clone, Copy)]
+pub struct RewriteInput<'a> {
+    /// The file.
+    pub file: File<'a>,
+    /// What it has to hold now.
+    pub known: &'a str,
+    /// What it is to hold.
+    pub content: &'a str,
+    /// The longest content.
+    pub limit_bytes: u64,
+    /// How the file is published.
+    pub publish: &'a Publish,
+}
+
+impl RewriteInput<'_> {
+    /// Replaces the content. Fails if the file no longer holds what is known, as an edit does when
+    /// another program has changed it.
+    pub fn run(&self, cancel: &AtomicBool) -> Result<(), Unfinished> {
+        let Self { file, known, content, limit_bytes, publish } = *self;
+        if content.len() as u64 > limit_bytes {
+            let failure = changes::content_too_large("Content", content, limit_bytes);
+            return Err(file.unfinished(failure));
+        }
+        // The file was within the limit when it was read, and may have grown.
+        let limit_bytes = limit_bytes.max(known.len() as u64);
+        file.update(limit_bytes, publish, cancel, |now| {
+            if now == known.as_bytes() {
+                Ok(content.as_bytes().to_vec())
+            } else {
+                Err(changes::changed_meanwhile(file.display_path()))
+            }
+        })
+    }
+}
