@@ -55,7 +55,7 @@ fn sound() -> &'static (Vec<u8>, Vec<u8>) {
             let journal = open(&path, Access::ReadWrite).expect("opened");
             for seq in 1..=20 {
                 let outcome =
-                    Outcome::Success { output_json: Some(format!("{:?}", "x".repeat(300))) };
+                    Outcome::Success(Some(format!("{:?}", "x".repeat(300))));
                 let begun = journal.begin(call(node, seq)).expect("begun");
                 journal
                     .finish(begun, Finish { outcome, finished_at_ms: seq, whole: false })
@@ -100,13 +100,13 @@ fuzz_target!(|data: &[u8]| {
     for access in [Access::ReadOnly, Access::ReadWrite] {
         let Some(journal) = open(&path, access) else { continue };
         let _ = journal.list_runs();
-        let _ = journal.list_run("run", Order::Reverse);
+        let _ = journal.list_run("run", Order::Reverse, false);
         let _ = journal.tail(0, 100);
-        let _ = journal.recover();
+        let _ = journal.recover("{}");
         let _ = journal.record(
             call("new", 1),
             Finish {
-                outcome: Outcome::Success { output_json: None },
+                outcome: Outcome::Success(None),
                 finished_at_ms: 1,
                 whole: false,
             },

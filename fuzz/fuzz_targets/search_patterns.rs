@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_search::{GrepRequest, Scope, grep, list_files};
+use toolwright_search::{GrepRequest, Parallelism, Scope, grep, list_files};
 
 static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = std::env::temp_dir().join(format!("toolwright-fuzz-{}", std::process::id()));
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let open = |path: &Path| -> io::Result<File> { File::open(ROOT.join(path)) };
     let cancel = AtomicBool::new(false);
     let deadline = Some(Instant::now() + Duration::from_secs(5));
-    let said = if kind % 2 == 0 {
+    let length = if kind % 2 == 0 {
         let request = GrepRequest {
             root: &ROOT,
             start: Path::new("."),
@@ -37,6 +37,7 @@ fuzz_target!(|data: &[u8]| {
             max_output_bytes: 10_000,
             deadline,
             cancel: &cancel,
+            parallelism: Parallelism::default(),
         };
         grep(&request, &open).map(|found| found.text.len())
     } else {
@@ -49,11 +50,12 @@ fuzz_target!(|data: &[u8]| {
             max_bytes: 10_000,
             deadline,
             cancel: &cancel,
+            parallelism: Parallelism::default(),
         };
         list_files(&scope, &patterns, &open)
             .map(|found| found.paths().map(|path| path.as_os_str().len()).sum())
     };
-    match said {
+    match length {
         Ok(length) => assert!(length <= 10_100),
         Err(error) => {
             assert!(!matches!(error, toolwright_search::GrepError::TimedOut { .. }), "{error}");

@@ -6,15 +6,12 @@
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_policy::shell::{CommandLine, Dialect, bash_only, parse, parse_as, suggest};
+use toolwright_policy::shell::{CommandLine, Dialect, bash_only, parse, suggest};
 
 /// Takes a line apart as a session does: for bash, for a plain shell, and for one that is not known.
 fn taken_apart(line: &str, dialect: Option<Dialect>) -> CommandLine {
     let started = Instant::now();
-    let parsed = match dialect {
-        Some(dialect) => parse_as(line, dialect),
-        None => parse(line),
-    };
+    let parsed = parse(line, dialect);
     assert!(started.elapsed() < Duration::from_secs(5), "{line:?}");
     parsed
 }

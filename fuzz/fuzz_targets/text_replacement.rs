@@ -23,8 +23,8 @@ fuzz_target!(|data: &[u8]| {
                 assert!(replaced.bytes.len() as u64 <= limit);
                 assert!(replaced.replacements > 0 && (all || replaced.replacements == 1));
             }
-            Err(ReplaceError::TooLarge { bytes, limit: told }) => {
-                assert!(bytes > told && told == limit)
+            Err(ReplaceError::TooLarge { bytes, limit: max }) => {
+                assert!(bytes > max && max == limit)
             }
             Err(error) => {
                 assert!(error.to_string().len() <= 2_000, "{error}");

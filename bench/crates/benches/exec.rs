@@ -36,7 +36,7 @@ fn place(bytes: usize) -> (TempDir, Plan) {
 
 fn command(plan: &Plan, is_confined: bool, cmd: &str, args: &[String]) {
     let below = Path::new("");
-    let sandbox = Sandbox { plan, below, required: false, isolated: false };
+    let sandbox = Sandbox { plan, below, required: false, isolated: false, on_open_files: |_| () };
     let request = ExecRequest {
         cwd: &plan.root,
         max_output_bytes: 16 << 20,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use divan::Bencher;
 use tempfile::TempDir;
 use toolwright_benches::{FREQUENT, tree};
-use toolwright_search::{GrepRequest, Scope, grep, list_files};
+use toolwright_search::{GrepRequest, Parallelism, Scope, grep, list_files, overview};
 
 const SIZES: [usize; 2] = [20, 2_000];
 const NOWHERE: &str = "thisIsNowhere";
@@ -34,6 +34,7 @@ fn search(root: &Path, pattern: &str, max_output_bytes: usize) {
         max_output_bytes,
         deadline: None,
         cancel: &NEVER,
+        parallelism: Parallelism::default(),
     };
     let found = grep(&request, &|path| File::open(root.join(path))).expect("a pattern");
     divan::black_box(found);
@@ -57,18 +58,29 @@ fn grep_stopped_at_10_kb(bencher: Bencher<'_, '_>, files: usize) {
     bencher.bench(|| search(&root, FREQUENT, 10_000));
 }
 
-#[divan::bench(args = SIZES)]
-fn glob_all(bencher: Bencher<'_, '_>, files: usize) {
-    let (_directory, root) = place(files);
-    let scope = Scope {
-        root: &root,
+fn everything(root: &Path) -> Scope<'_> {
+    Scope {
+        root,
         start: Path::new(""),
         filter: &|_| true,
         max_results: u64::MAX,
         max_bytes: usize::MAX,
         deadline: None,
         cancel: &NEVER,
-    };
+        parallelism: Parallelism::default(),
+    }
+}
+
+#[divan::bench(args = SIZES)]
+fn glob_all(bencher: Bencher<'_, '_>, files: usize) {
+    let (_directory, root) = place(files);
     let open = |path: &Path| File::open(root.join(path));
-    bencher.bench(|| list_files(&scope, &["*.ts"], &open).expect("patterns"));
+    bencher.bench(|| list_files(&everything(&root), &["*.ts"], &open).expect("patterns"));
+}
+
+#[divan::bench(args = SIZES)]
+fn overview_all(bencher: Bencher<'_, '_>, files: usize) {
+    let (_directory, root) = place(files);
+    let open = |path: &Path| File::open(root.join(path));
+    bencher.bench(|| overview(&everything(&root), 3, &open).expect("an overview"));
 }

@@ -51,9 +51,9 @@ fn set_mode(stat: &rustix::fs::Stat, new: &File) -> Result<(), Errno> {
 /// Whether a file that may be written but not read has attributes that would be lost. Whoever can
 /// reach the file may see their names, but the descriptor cannot be used to list them directly.
 #[cfg(target_os = "linux")]
-pub(crate) fn none_beyond_reading(place: std::os::fd::BorrowedFd<'_>) -> Result<bool, Errno> {
+pub(crate) fn none_beyond_reading(handle: std::os::fd::BorrowedFd<'_>) -> Result<bool, Errno> {
     use std::os::fd::AsRawFd;
-    let link = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
     let names = listed(|buffer| rustix::fs::listxattr(&link, buffer))?;
     Ok(names_in(&names).all(is_assigned))
 }
@@ -89,34 +89,33 @@ fn names_in(list: &[u8]) -> impl Iterator<Item = &CStr> {
     list.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
 }
 
-/// The names that `list` fills in.
-fn listed(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    let mut names = vec![0; 256];
-    loop {
-        match ask(&mut names) {
-            Ok(filled) => {
-                names.truncate(filled);
-                return Ok(names);
-            }
-            Err(Errno::RANGE) if names.len() < (1 << 20) => names = vec![0; names.len() * 4],
-            // A file system without attributes has none to copy.
-            Err(Errno::NOTSUP) => return Ok(Vec::new()),
-            Err(errno) => return Err(errno),
-        }
+/// The names that `ask` fills in. A file system without attributes has none.
+fn listed(ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    match filled(ask) {
+        Err(Errno::NOTSUP) => Ok(Vec::new()),
+        names => names,
     }
 }
 
 fn copy_xattr(old: &File, new: &File, name: &CStr) -> Result<(), Errno> {
-    let mut value = vec![0; 4096];
+    match filled(|buffer| rustix::fs::fgetxattr(old, name, buffer)) {
+        Ok(value) => rustix::fs::fsetxattr(new, name, &value, XattrFlags::empty()),
+        // Removed in between, so there is nothing to copy.
+        Err(Errno::NODATA) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// What `ask` fills in, with a buffer that grows until it is large enough.
+fn filled(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut bytes = vec![0; 256];
     loop {
-        match rustix::fs::fgetxattr(old, name, &mut value[..]) {
-            Ok(size) => {
-                let value = value.get(..size).unwrap_or(&value);
-                return rustix::fs::fsetxattr(new, name, value, XattrFlags::empty());
+        match ask(&mut bytes) {
+            Ok(length) => {
+                bytes.truncate(length);
+                return Ok(bytes);
             }
-            Err(Errno::RANGE) if value.len() < (1 << 20) => value = vec![0; value.len() * 4],
-            // Removed in between, so there is nothing to copy.
-            Err(Errno::NODATA) => return Ok(()),
+            Err(Errno::RANGE) if bytes.len() < (1 << 20) => bytes = vec![0; bytes.len() * 4],
             Err(errno) => return Err(errno),
         }
     }

@@ -5,7 +5,7 @@
 //! the path and `RWF_NOWAIT` for the bytes. A disk or a server that does not answer is left to the
 //! ordinary way, on a thread that may wait.
 
-use crate::Granted;
+use crate::DirectoryGrant;
 
 /// Calls `take` with the bytes of the regular file at `path` below the directory `root`, at most
 /// `limit` of them, if that needs no waiting.
@@ -13,7 +13,7 @@ use crate::Granted;
 /// `None` says nothing about the file. [`read()`](crate::read()) it for the bytes or the error.
 #[must_use]
 pub fn try_read_cached<T>(
-    root: &Granted,
+    root: &DirectoryGrant,
     path: &str,
     limit: u64,
     take: impl FnOnce(&[u8]) -> T,
@@ -37,8 +37,8 @@ pub(crate) mod linux {
     use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
     use rustix::io::ReadWriteFlags;
 
-    use crate::open::{Identity, READ};
-    use crate::{FileKind, Granted, path, reserved};
+    use crate::open::{READ, identity};
+    use crate::{DirectoryGrant, FileKind, path, reserved};
 
     /// Copying more takes so long that another thread should do it.
     pub(crate) const MAX_BYTES: u64 = 256 << 10;
@@ -59,7 +59,7 @@ pub(crate) mod linux {
     }
 
     pub(super) fn read<T>(
-        root: &Granted,
+        root: &DirectoryGrant,
         path: &str,
         limit: u64,
         take: impl FnOnce(&[u8]) -> T,
@@ -67,26 +67,25 @@ pub(crate) mod linux {
         path::validate(path).ok()?;
         let relative = match Path::new(path) {
             relative if relative.is_relative() => relative.to_path_buf(),
-            absolute => path::below(absolute, root.given())?,
+            absolute => path::below(absolute, root.path())?,
         };
         let root = root.try_open_cached()?;
         // Whatever is mounted below may be another kind of file system.
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
         // Checked before it is opened: opening a device can act on it, and a FIFO can wait.
-        let place = open(root.as_fd(), &relative, OFlags::PATH | OFlags::CLOEXEC, inside)?;
-        let seen = regular(&place)?;
-        if !is_local(&place, &seen)? {
+        let handle = open(root.as_fd(), &relative, OFlags::PATH | OFlags::CLOEXEC, inside)?;
+        let seen = regular(&handle)?;
+        if !is_local(&handle, &seen)? {
             return None;
         }
         let bytes =
             u64::try_from(seen.st_size).ok().filter(|bytes| *bytes <= limit.min(MAX_BYTES))?;
         let file = open(root.as_fd(), &relative, READ, inside)?;
         // A file that was replaced since the check would need another check.
-        let found = regular_open(file)?;
-        if Identity::of(&found.1) != Identity::of(&seen) {
+        let (file, now) = regular_open(file)?;
+        if identity(&now) != identity(&seen) {
             return None;
         }
-        let (file, _) = found;
         let bytes = usize::try_from(bytes).ok()?;
         BUFFER.with(|buffer| {
             // If `take` reads another file, that one takes the ordinary way.
@@ -111,25 +110,25 @@ pub(crate) mod linux {
         static LOCAL_DISK: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    pub(crate) fn is_local(place: &OwnedFd, stat: &Stat) -> Option<bool> {
+    pub(crate) fn is_local(handle: &OwnedFd, stat: &Stat) -> Option<bool> {
         if LOCAL_DISK.get() == Some(stat.st_dev) {
             return Some(true);
         }
-        let is_local = is_on_local(place)?;
+        let is_local = is_on_local(handle)?;
         if is_local && rustix::fs::major(stat.st_dev) != 0 {
             LOCAL_DISK.set(Some(stat.st_dev));
         }
         Some(is_local)
     }
 
-    pub(crate) fn is_on_local(place: &OwnedFd) -> Option<bool> {
-        Some(LOCAL.contains(&magic(place)?))
+    pub(crate) fn is_on_local(handle: &OwnedFd) -> Option<bool> {
+        Some(LOCAL.contains(&magic(handle)?))
     }
 
     #[expect(clippy::cast_sign_loss, reason = "a magic number, of another type on each system")]
     #[allow(clippy::unnecessary_cast, clippy::allow_attributes, reason = "the types differ")]
-    fn magic(place: &OwnedFd) -> Option<u64> {
-        rustix::fs::fstatfs(place).ok().map(|told| told.f_type as u64)
+    fn magic(handle: &OwnedFd) -> Option<u64> {
+        rustix::fs::fstatfs(handle).ok().map(|stat| stat.f_type as u64)
     }
 
     pub(crate) fn regular(file: &OwnedFd) -> Option<Stat> {

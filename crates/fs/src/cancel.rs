@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::FsError;
+use crate::{FsError, FsErrorKind};
 
-/// Fails with [`FsError::Cancelled`] once the flag is set.
+/// Fails with [`FsErrorKind::Cancelled`] once the flag is set.
 pub(crate) fn checkpoint(cancel: &AtomicBool) -> Result<(), FsError> {
-    if cancel.load(Ordering::Relaxed) { Err(FsError::Cancelled) } else { Ok(()) }
+    if cancel.load(Ordering::Relaxed) { Err(FsErrorKind::Cancelled.at("")) } else { Ok(()) }
 }

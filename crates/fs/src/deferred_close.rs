@@ -5,12 +5,14 @@
 //! if the old file was written just before.
 //!
 //! Space that is not freed yet is missing for the next write. A write that finds none waits for the
-//! pending closes and tries again.
+//! pending closes and tries again ([`with_space`]).
 
 use std::fs::File;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{mem, thread};
+
+use rustix::io::Errno;
 
 /// Beyond this many, the writer closes the file itself: the disk is slower than the writers.
 const MAX_PENDING: u64 = 32;
@@ -18,6 +20,8 @@ const MAX_PENDING: u64 = 32;
 const IDLE: Duration = Duration::from_secs(10);
 /// How long a write without space waits for pending closes.
 const MAX_WAIT: Duration = Duration::from_secs(1);
+/// How often a write without space tries again.
+const MAX_RETRIES: usize = 3;
 
 struct CloseQueue {
     files: Vec<File>,
@@ -50,17 +54,26 @@ pub(crate) fn close_later(file: File) {
     }
 }
 
-/// Waits until the files that are pending now are closed. Returns false if there were none, so that
-/// no space was freed.
-pub(crate) fn wait_for_space() -> bool {
+/// Runs `attempt`, and runs it again if it found no space while closes were pending.
+pub(crate) fn with_space<T>(mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    for _ in 0..MAX_RETRIES {
+        let closed = queue().closed;
+        match attempt() {
+            Err(Errno::NOSPC | Errno::DQUOT) if was_space_freed(closed) => {}
+            result => return result,
+        }
+    }
+    attempt()
+}
+
+/// Waits until the files that are pending now are closed. Returns false if none was closed since
+/// `closed` was counted. A close that ended during a failed attempt may have come too late for it.
+fn was_space_freed(closed: u64) -> bool {
     let queue = queue();
     let last = queue.added;
-    if queue.closed == last {
-        return false;
-    }
     let waited = CLOSED.wait_timeout_while(queue, MAX_WAIT, |queue| queue.closed < last);
     let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
-    queue.closed >= last
+    queue.closed > closed
 }
 
 fn close() {

@@ -8,14 +8,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::FsError;
+use toolwright_reserved::FileId;
+
 use crate::cancel::checkpoint;
-use crate::open::Identity;
+use crate::{FsError, FsErrorKind};
 
 /// A name in a directory, whatever path led to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    pub(crate) directory: Identity,
+    pub(crate) directory: FileId,
     pub(crate) name: OsString,
 }
 
@@ -65,7 +66,7 @@ impl Turn {
         while waiters.waiting.front() != Some(&turn.number) {
             let waited = started.elapsed();
             let refused = if waited >= limit {
-                Err(FsError::Busy { path: display_path.to_owned(), waited })
+                Err(FsErrorKind::Busy { waited }.at(display_path))
             } else {
                 checkpoint(cancel)
             };

@@ -2,7 +2,7 @@
 //!
 //! A host grants a directory by its name. Any process that can write the directory around it can
 //! replace it by another one or by a link. So the grant identifies the directory once, and each use
-//! compares: the directory is the same, or the use fails with [`FsError::RootChanged`].
+//! compares: the directory is the same, or the use fails with [`FsErrorKind::RootChanged`].
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -13,23 +13,11 @@ use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::location::name_of;
 use crate::root::O_PATH;
-use crate::{FileIdentity, FsError, Resolver, Root, path};
-
-/// Whether a grant keeps its directory open between uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Keeping {
-    /// It does, while the process may keep more open. An open directory's inode number is not
-    /// reused, and using it takes fewer system calls. Grants of the same directory share one
-    /// descriptor.
-    #[default]
-    Open,
-    /// It does not: for a host that grants many different directories.
-    Closed,
-}
+use crate::{FileIdentity, FsError, FsErrorKind, Resolver, Root, path};
 
 /// How a granted directory has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replaced {
+pub enum RootChange {
     /// There is nothing at its path any more.
     Gone,
     /// Another directory is there.
@@ -40,8 +28,8 @@ pub enum Replaced {
     File,
 }
 
-impl Replaced {
-    pub(crate) fn says(self) -> &'static str {
+impl RootChange {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Gone => "it was removed or moved away",
             Self::Directory => "another directory is there now",
@@ -62,16 +50,16 @@ static OPEN: Mutex<Vec<(FileIdentity, Weak<OwnedFd>)>> = Mutex::new(Vec::new());
 /// It is identified on its first use, by [`identify`](Self::identify), or by a caller that has only
 /// looked at its numbers ([`seen`](Self::seen)).
 #[derive(Debug)]
-pub struct Granted {
+pub struct DirectoryGrant {
     name: String,
-    given: PathBuf,
+    path: PathBuf,
     seen: Option<(u64, u64)>,
-    keeping: Keeping,
-    found: OnceLock<Found>,
+    stays_open: bool,
+    identified: OnceLock<Identified>,
 }
 
 #[derive(Debug)]
-struct Found {
+struct Identified {
     identity: FileIdentity,
     /// Its real path.
     real: PathBuf,
@@ -80,13 +68,13 @@ struct Found {
     is_local: bool,
 }
 
-impl Granted {
-    /// The directory that is at `given` (absolute) when it is first used. `name` is the name of the
+impl DirectoryGrant {
+    /// The directory that is at `path` (absolute) when it is first used. `name` is the name of the
     /// grant: `rootDir`, `sandbox.writableRoots[1]`.
     #[must_use]
-    pub fn new(name: impl Into<String>, given: impl Into<PathBuf>) -> Self {
-        let (name, given) = (name.into(), given.into());
-        Self { name, given, seen: None, keeping: Keeping::Open, found: OnceLock::new() }
+    pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        let (name, path) = (name.into(), path.into());
+        Self { name, path, seen: None, stays_open: true, identified: OnceLock::new() }
     }
 
     /// Requires these numbers of device and inode.
@@ -96,10 +84,13 @@ impl Granted {
         self
     }
 
-    /// Whether to keep it open.
+    /// Does not keep the directory open between uses: for a host that grants many different directories.
+    ///
+    /// An open directory's inode number is not reused, and using it takes fewer system calls. Grants of
+    /// the same directory share one descriptor, and a process keeps only so many open.
     #[must_use]
-    pub fn keeping(mut self, keeping: Keeping) -> Self {
-        self.keeping = keeping;
+    pub fn closed_between_uses(mut self) -> Self {
+        self.stays_open = false;
         self
     }
 
@@ -111,32 +102,32 @@ impl Granted {
 
     /// Its path as the host wrote it.
     #[must_use]
-    pub fn given(&self) -> &Path {
-        &self.given
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Identifies the directory unless it is identified already. Does not check it again.
     pub fn identify(&self) -> Result<(), FsError> {
-        self.found().map(drop)
+        self.identified().map(drop)
     }
 
     /// Whether the directory is identified.
     #[must_use]
     pub fn is_identified(&self) -> bool {
-        self.found.get().is_some()
+        self.identified.get().is_some()
     }
 
     /// The real path and the identity of the directory.
     pub fn real_path(&self) -> Result<(&Path, FileIdentity), FsError> {
-        self.found().map(|found| (found.real.as_path(), found.identity))
+        self.identified().map(|known| (known.real.as_path(), known.identity))
     }
 
     /// Whether an absolute path is inside the directory, by the host's name for it or by its real
     /// path.
     #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
-        path::below(path, &self.given).is_some()
-            || self.found.get().is_some_and(|found| path::below(path, &found.real).is_some())
+        path::below(path, &self.path).is_some()
+            || self.identified.get().is_some_and(|known| path::below(path, &known.real).is_some())
     }
 
     /// Fails if another directory is at the path now.
@@ -149,44 +140,44 @@ impl Granted {
         self.open_with(Resolver::Automatic)
     }
 
-    /// As [`Granted::open`], with the given resolver.
+    /// As [`DirectoryGrant::open`], with the given resolver.
     pub fn open_with(&self, resolver: Resolver) -> Result<Root, FsError> {
-        let found = self.checked()?;
-        let open = if let Some(open) = &found.open {
+        let known = self.checked()?;
+        let open = if let Some(open) = &known.open {
             Arc::clone(open)
         } else {
-            let open = self.open_given()?;
+            let open = self.open_path()?;
             let now = FileIdentity::of(&open).map_err(|error| self.unreadable(error))?;
-            if !now.is(&found.identity) {
+            if !now.is(&known.identity) {
                 return Err(self.changed());
             }
             Arc::new(open)
         };
-        Ok(Root::granted(open, self.given.clone(), found.real.clone(), resolver))
+        Ok(Root::granted(open, self.path.clone(), known.real.clone(), resolver))
     }
 
     /// The directory, if it is open, local and still at its path. This never waits: while it is
     /// open, the kernel has the path to it in memory.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux reads at once"))]
     pub(crate) fn try_open_cached(&self) -> Option<BorrowedFd<'_>> {
-        let found = self.found.get().filter(|found| found.is_local)?;
-        let open = found.open.as_ref()?;
+        let known = self.identified.get().filter(|known| known.is_local)?;
+        let open = known.open.as_ref()?;
         self.checked().is_ok().then(|| open.as_fd())
     }
 
-    fn checked(&self) -> Result<&Found, FsError> {
-        let Some(found) = self.found.get() else { return self.found() };
-        self.compare(fs::metadata(&self.given), found)?;
-        if found.real != self.given {
+    fn checked(&self) -> Result<&Identified, FsError> {
+        let Some(known) = self.identified.get() else { return self.identified() };
+        self.compare(fs::metadata(&self.path), known)?;
+        if known.real != self.path {
             // The links in its name can stay the same while the directory itself is moved away.
-            self.compare(fs::symlink_metadata(&found.real), found)?;
+            self.compare(fs::symlink_metadata(&known.real), known)?;
         }
-        Ok(found)
+        Ok(known)
     }
 
-    fn compare(&self, now: io::Result<fs::Metadata>, found: &Found) -> Result<(), FsError> {
+    fn compare(&self, now: io::Result<fs::Metadata>, known: &Identified) -> Result<(), FsError> {
         match now {
-            Ok(now) if FileIdentity::from(&now).is(&found.identity) => Ok(()),
+            Ok(now) if FileIdentity::from(&now).is(&known.identity) => Ok(()),
             Err(error)
                 if !matches!(
                     error.kind(),
@@ -199,38 +190,35 @@ impl Granted {
         }
     }
 
-    fn found(&self) -> Result<&Found, FsError> {
-        if let Some(found) = self.found.get() {
-            return Ok(found);
+    fn identified(&self) -> Result<&Identified, FsError> {
+        if let Some(known) = self.identified.get() {
+            return Ok(known);
         }
-        let open = self.open_given()?;
+        let open = self.open_path()?;
         let identity = FileIdentity::of(&open).map_err(|error| self.unreadable(error))?;
         if self.seen.is_some_and(|seen| seen != (identity.device, identity.inode)) {
             return Err(self.changed());
         }
         // Resolved from its name and not from the descriptor: the directory may be renamed for a
         // moment, and that name would be expected from then on.
-        let real = fs::canonicalize(&self.given).ok().or_else(|| name_of(open.as_fd()).ok());
-        let real = real.unwrap_or_else(|| self.given.clone());
+        let real = fs::canonicalize(&self.path).ok().or_else(|| name_of(open.as_fd()).ok());
+        let real = real.unwrap_or_else(|| self.path.clone());
         let there = fs::symlink_metadata(&real).map_err(|error| self.unreadable(error))?;
         if !FileIdentity::from(&there).is(&identity) {
             return Err(self.changed());
         }
         let is_local = is_local(&open);
-        let open = match self.keeping {
-            Keeping::Open => keep(identity, open),
-            Keeping::Closed => None,
-        };
+        let open = if self.stays_open { share(identity, open) } else { None };
         // If two calls identify it at the same time, the first result counts.
-        Ok(self.found.get_or_init(|| Found { identity, real, open, is_local }))
+        Ok(self.identified.get_or_init(|| Identified { identity, real, open, is_local }))
     }
 
-    fn open_given(&self) -> Result<OwnedFd, FsError> {
-        if !self.given.is_absolute() {
+    fn open_path(&self) -> Result<OwnedFd, FsError> {
+        if !self.path.is_absolute() {
             return Err(self.unreadable(rustix::io::Errno::INVAL.into()));
         }
         let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(CWD, &self.given, flags, Mode::empty());
+        let opened = rustix::fs::openat(CWD, &self.path, flags, Mode::empty());
         opened.map_err(|errno| match self.seen {
             // It existed when it was granted and does not any more.
             Some(_) if matches!(errno, rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {
@@ -241,48 +229,46 @@ impl Granted {
     }
 
     fn unreadable(&self, error: io::Error) -> FsError {
-        Root::unreadable(&self.given, error)
+        Root::unreadable(&self.path, error)
     }
 
     #[cold]
     fn changed(&self) -> FsError {
-        let now = match (fs::symlink_metadata(&self.given), fs::metadata(&self.given)) {
-            (Err(_), _) => Replaced::Gone,
-            (Ok(entry), _) if entry.is_symlink() => Replaced::Link,
-            (_, Ok(now)) if now.is_dir() => Replaced::Directory,
-            _ => Replaced::File,
+        let now = match (fs::symlink_metadata(&self.path), fs::metadata(&self.path)) {
+            (Err(_), _) => RootChange::Gone,
+            (Ok(entry), _) if entry.is_symlink() => RootChange::Link,
+            (_, Ok(now)) if now.is_dir() => RootChange::Directory,
+            _ => RootChange::File,
         };
-        FsError::RootChanged {
-            grant: self.name.clone(),
-            path: self.given.to_string_lossy().into_owned(),
-            now,
-        }
+        FsErrorKind::RootChanged { grant: self.name.clone(), now }.at(self.path.to_string_lossy())
     }
 }
 
 /// The directory of `around`, pairs of a name and a real path, that contains a path by its name
-/// `given` but not by its real path `real`. Any process that can write that directory may have made
+/// `path` but not by its real path `real`. Any process that can write that directory may have made
 /// the link.
 pub fn led_out_of<'a>(
-    given: &Path,
+    path: &Path,
     real: &Path,
     around: impl Iterator<Item = (&'a Path, &'a Path)> + Clone,
 ) -> Option<&'a Path> {
-    let inside = |path: &Path, way: &Path| path != way && path.starts_with(way);
-    if given == real || around.clone().any(|(_, place)| real.starts_with(place)) {
+    let inside = |path: &Path, directory: &Path| path != directory && path.starts_with(directory);
+    if path == real || around.clone().any(|(_, real_path)| real.starts_with(real_path)) {
         return None;
     }
     let mut around = around;
-    around.find(|(name, place)| inside(given, name) || inside(given, place)).map(|(_, place)| place)
+    around
+        .find(|(name, real_path)| inside(path, name) || inside(path, real_path))
+        .map(|(_, real_path)| real_path)
 }
 
 /// Keeps a directory open, unless it is open already or there are too many.
-fn keep(identity: FileIdentity, open: OwnedFd) -> Option<Arc<OwnedFd>> {
+fn share(identity: FileIdentity, open: OwnedFd) -> Option<Arc<OwnedFd>> {
     let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    all.retain(|(_, kept)| kept.strong_count() > 0);
-    let known = all.iter().find(|(known, _)| known.is(&identity));
-    if let Some(known) = known.and_then(|(_, kept)| kept.upgrade()) {
-        return Some(known);
+    all.retain(|(_, open)| open.strong_count() > 0);
+    let same = all.iter().find(|(other, _)| other.is(&identity));
+    if let Some(shared) = same.and_then(|(_, open)| open.upgrade()) {
+        return Some(shared);
     }
     if all.len() >= MAX_OPEN {
         return None;

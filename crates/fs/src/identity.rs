@@ -22,7 +22,7 @@ impl FileIdentity {
     /// The identity of an open file. A descriptor opened with `O_PATH` is enough.
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         let copy = file.as_fd().try_clone_to_owned()?;
-        File::from(copy).metadata().map(|found| Self::from(&found))
+        File::from(copy).metadata().map(|metadata| Self::from(&metadata))
     }
 
     /// Whether this is the same file. If either has no creation time, the numbers decide.
@@ -37,11 +37,11 @@ impl FileIdentity {
 }
 
 impl From<&Metadata> for FileIdentity {
-    fn from(found: &Metadata) -> Self {
-        let born = found.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    fn from(metadata: &Metadata) -> Self {
+        let born = metadata.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         Self {
-            device: found.dev(),
-            inode: found.ino(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
             born: born.and_then(|since| u64::try_from(since.as_nanos()).ok()),
         }
     }

@@ -13,15 +13,18 @@
 //! - [`write()`] replaces a whole file by a rename, so other readers see the old bytes or the new
 //!   bytes and never a mixture.
 //! - [`update`] reads, transforms and replaces a file. If another process changed the file
-//!   meanwhile, it fails with [`FsError::Conflict`]. On Linux it exchanges the new file for the old
+//!   meanwhile, it fails with [`FsErrorKind::Conflict`]. On Linux it exchanges the new file for the old
 //!   one and checks what came out; elsewhere it checks directly before the rename.
 //!
-//! [`write()`] and [`update`] never change a path that the host protects
+//! - [`ChangeSet`] changes several files: all of them, or none.
+//! - [`create`], [`delete`], [`rename`] and [`list`] work on the entries of directories.
+//!
+//! [`write()`], [`update`] and [`ChangeSet`] never change a path that the host protects
 //! ([`WriteOptions::protected`]).
 //!
 //! # Directories
 //!
-//! A [`Granted`] directory serves many calls. It is identified once, and each call works in that
+//! A [`DirectoryGrant`] directory serves many calls. It is identified once, and each call works in that
 //! directory or fails.
 //!
 //! [`Roots`] opens what a path names as an [`OpenTarget`] before anything is done to it. A policy can
@@ -38,7 +41,7 @@
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use toolwright_fs::{FsError, Root, WriteOptions, read, write};
+//! use toolwright_fs::{FsError, FsErrorKind, Root, WriteOptions, read, write};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let root = Root::open(directory.path())?;
@@ -46,14 +49,16 @@
 //! write(&root, "src/main.rs", b"fn main() {}\n", &WriteOptions::default(), &cancel)?;
 //! assert_eq!(read(&root, "src/main.rs", 200_000, &cancel)?, b"fn main() {}\n");
 //! let escape = read(&root, "../secret", 200_000, &cancel);
-//! assert!(matches!(escape, Err(FsError::Escape { .. })));
+//! assert!(matches!(escape, Err(FsError { kind: FsErrorKind::Escape { .. }, .. })));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod attributes;
 mod cached_read;
 mod cancel;
+mod change_set;
 mod deferred_close;
+mod entry;
 mod errno;
 mod error;
 mod file_kind;
@@ -61,6 +66,7 @@ mod file_queue;
 mod grant;
 mod identity;
 mod lines;
+mod listed;
 mod location;
 mod open;
 mod open_target;
@@ -81,13 +87,23 @@ mod walk;
 mod write;
 
 pub use cached_read::try_read_cached;
-pub use error::{FsError, NAME_DESCRIPTOR, Refusal, SYNC_DIRECTORY, WRITE_IN_PLACE};
+pub use change_set::{
+    Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, FileChange, Inverse, Place,
+};
+pub use entry::create::create;
+pub use entry::delete::{Deletable, delete};
+pub use entry::list::{ListOptions, Listed, Listing, list};
+pub use entry::rename::{Placed, rename};
+pub use error::{
+    FsError, FsErrorKind, NAME_DESCRIPTOR, PUT_BACK, Refusal, SYNC_DIRECTORY, WRITE_IN_PLACE,
+};
 pub use file_kind::FileKind;
-pub use grant::{Granted, Keeping, Replaced, led_out_of};
+pub use grant::{DirectoryGrant, RootChange, led_out_of};
 pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};
-pub use location::Located;
-pub use open_target::{OpenTarget, Opener, Roots, TargetKind};
+pub use listed::Opener;
+pub use location::FileLocation;
+pub use open_target::{OpenTarget, Roots, TargetKind};
 pub use range::{Range, is_binary, whole_characters};
 pub use read::read;
 pub use remove::abandoned::remove_abandoned;

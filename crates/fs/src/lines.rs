@@ -69,7 +69,7 @@ fn lines_of(
     let mut lines = Lines { file_bytes: u64::try_from(size).unwrap_or(0), ..Lines::default() };
     let mut scan = Scan {
         skipped: range.first.max(1) - 1,
-        wanted: range.count.max(1),
+        remaining: range.count.max(1),
         ends: 0,
         is_open: false,
     };
@@ -91,10 +91,10 @@ fn lines_of(
             return Ok(lines);
         }
         offset += read as u64;
-        let (wanted, is_done) = scan.wanted_of(&chunk, &mut lines);
+        let (part, is_done) = scan.part_of(&chunk, &mut lines);
         // One byte beyond the limit shows that more follows.
         let room = limit.saturating_add(1).saturating_sub(lines.bytes.len());
-        let taken = &wanted[..wanted.len().min(room)];
+        let taken = &part[..part.len().min(room)];
         lines.bytes.try_reserve(taken.len()).map_err(|_| failed(Errno::NOMEM))?;
         lines.bytes.extend_from_slice(taken);
         if lines.bytes.len() > limit {
@@ -112,7 +112,7 @@ struct Scan {
     /// The lines still to skip.
     skipped: u64,
     /// The lines still to take.
-    wanted: u64,
+    remaining: u64,
     /// The line ends passed.
     ends: u64,
     /// Whether the last byte passed is not a line end.
@@ -121,8 +121,8 @@ struct Scan {
 
 impl Scan {
     /// The part of a chunk that belongs to the range, and whether more lines follow it.
-    fn wanted_of<'a>(&mut self, chunk: &'a [u8], lines: &mut Lines) -> (&'a [u8], bool) {
-        if self.wanted == 0 {
+    fn part_of<'a>(&mut self, chunk: &'a [u8], lines: &mut Lines) -> (&'a [u8], bool) {
+        if self.remaining == 0 {
             lines.has_more = true;
             return (&[], true);
         }
@@ -135,17 +135,17 @@ impl Scan {
                 if self.skipped == 0 {
                     begin = at + 1;
                 }
-            } else if self.wanted > 0 {
+            } else if self.remaining > 0 {
                 self.ends += 1;
-                self.wanted -= 1;
+                self.remaining -= 1;
                 lines.count += 1;
-                if self.wanted == 0 {
+                if self.remaining == 0 {
                     end = at + 1;
                     break;
                 }
             }
         }
-        lines.has_more = self.wanted == 0 && end < chunk.len();
+        lines.has_more = self.remaining == 0 && end < chunk.len();
         (&chunk[begin..end], lines.has_more)
     }
 
@@ -191,16 +191,16 @@ mod tests {
     fn expected(content: &[u8], first: u64, count: u64, limit: u64) -> (Vec<u8>, bool) {
         let all: Vec<&[u8]> = content.split_inclusive(|byte| *byte == b'\n').collect();
         let first = usize::try_from(first.max(1)).unwrap() - 1;
-        let wanted = all.get(first.min(all.len())..).unwrap();
-        let count = wanted.len().min(usize::try_from(count.max(1)).unwrap());
+        let selected = all.get(first.min(all.len())..).unwrap();
+        let count = selected.len().min(usize::try_from(count.max(1)).unwrap());
         let mut bytes = Vec::new();
-        for line in &wanted[..count] {
+        for line in &selected[..count] {
             if (bytes.len() + line.len()) as u64 > limit {
                 return (bytes, true);
             }
             bytes.extend_from_slice(line);
         }
-        (bytes, wanted.len() > count)
+        (bytes, selected.len() > count)
     }
 
     proptest! {
@@ -213,49 +213,49 @@ mod tests {
             limit in 40_u64..400,
         ) {
             let content = lines.join("\n") + if ends { "\n" } else { "" };
-            let found = of(content.as_bytes(), first, count, limit);
+            let read = of(content.as_bytes(), first, count, limit);
             let (bytes, has_more) = expected(content.as_bytes(), first, count, limit);
-            prop_assert_eq!(String::from_utf8_lossy(&found.bytes), String::from_utf8_lossy(&bytes));
-            prop_assert_eq!(found.has_more, has_more, "{:?}", found);
+            prop_assert_eq!(String::from_utf8_lossy(&read.bytes), String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(read.has_more, has_more, "{:?}", read);
             let whole = content.split_inclusive('\n').count() as u64;
-            prop_assert!(found.total.is_none_or(|total| total == whole), "{:?}", found);
+            prop_assert!(read.total.is_none_or(|total| total == whole), "{:?}", read);
             let here = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
-            prop_assert_eq!(found.count, here);
-            prop_assert!(!found.is_cut);
+            prop_assert_eq!(read.count, here);
+            prop_assert!(!read.is_cut);
         }
     }
 
     #[test]
     fn beyond_the_end_there_is_nothing_and_the_number_of_lines_is_known() {
-        let found = of(b"a\nb\nc", 9, 5, 100);
-        assert_eq!((found.bytes.as_slice(), found.total), (&b""[..], Some(3)));
-        let found = of(b"", 1, 5, 100);
-        assert_eq!((found.bytes.as_slice(), found.total), (&b""[..], Some(0)));
+        let read = of(b"a\nb\nc", 9, 5, 100);
+        assert_eq!((read.bytes.as_slice(), read.total), (&b""[..], Some(3)));
+        let read = of(b"", 1, 5, 100);
+        assert_eq!((read.bytes.as_slice(), read.total), (&b""[..], Some(0)));
     }
 
     #[test]
     fn chunks_make_no_difference() {
         let line = "x".repeat(99) + "\n";
         let content = line.repeat(20_000); // 2 MB
-        let found = of(content.as_bytes(), 15_000, 3, 1 << 20);
-        assert_eq!((found.bytes.len(), found.count, found.has_more), (300, 3, true));
-        let found = of(content.as_bytes(), 20_000, 3, 1 << 20);
-        assert_eq!((found.bytes.len(), found.total, found.has_more), (100, Some(20_000), false));
-        let found = of(content.as_bytes(), 1, u64::MAX, 1 << 20);
-        assert_eq!((found.count, found.has_more), ((1 << 20) / 100, true));
+        let read = of(content.as_bytes(), 15_000, 3, 1 << 20);
+        assert_eq!((read.bytes.len(), read.count, read.has_more), (300, 3, true));
+        let read = of(content.as_bytes(), 20_000, 3, 1 << 20);
+        assert_eq!((read.bytes.len(), read.total, read.has_more), (100, Some(20_000), false));
+        let read = of(content.as_bytes(), 1, u64::MAX, 1 << 20);
+        assert_eq!((read.count, read.has_more), ((1 << 20) / 100, true));
     }
 
     #[test]
     fn a_line_longer_than_the_limit_is_cut_between_characters() {
-        let found = of("ééééé\nb\n".as_bytes(), 1, 2, 5);
-        assert_eq!(String::from_utf8(found.bytes.clone()).unwrap(), "éé");
-        assert!(found.is_cut && found.has_more);
-        assert_eq!(found.count, 1);
+        let read = of("ééééé\nb\n".as_bytes(), 1, 2, 5);
+        assert_eq!(String::from_utf8(read.bytes.clone()).unwrap(), "éé");
+        assert!(read.is_cut && read.has_more);
+        assert_eq!(read.count, 1);
     }
 
     #[test]
     fn a_binary_file_gives_no_lines() {
-        let found = of(b"\x89PNG\0\0\nx", 1, 2, 100);
-        assert!(found.is_binary && found.bytes.is_empty());
+        let read = of(b"\x89PNG\0\0\nx", 1, 2, 100);
+        assert!(read.is_binary && read.bytes.is_empty());
     }
 }

@@ -1,21 +1,17 @@
 //! The real path of a file below the root.
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::open::{Links, READ};
-use crate::walk::{Missing, Place};
-use crate::{FileKind, FsError, Root, reserved, walk};
+use crate::error::NAME_DESCRIPTOR;
+use crate::{FileKind, FsError, FsErrorKind, Root};
 
 /// An existing file or directory below a root.
 #[derive(Debug)]
-pub struct Located {
+pub struct FileLocation {
     /// The real path of the root.
     pub root: PathBuf,
     /// The path below it, without links and `..`; empty for the root itself.
@@ -29,10 +25,12 @@ pub struct Located {
 impl Root {
     /// Finds the regular file or directory at `path`. The real paths are for programs that cannot
     /// take a descriptor. To stay inside the root, open files through the root again.
-    pub fn locate(&self, path: &str) -> Result<Located, FsError> {
+    pub fn locate(&self, path: &str) -> Result<FileLocation, FsError> {
         let descriptor = match self.open_directory(path) {
             Ok(directory) => directory,
-            Err(FsError::NotADirectory { .. }) => OwnedFd::from(self.open_file(path)?),
+            Err(FsError { kind: FsErrorKind::NotADirectory, .. }) => {
+                OwnedFd::from(self.open_file(path)?)
+            }
             Err(error) => return Err(error),
         };
         let failed = |errno| FsError::at(path, "looking at it", errno);
@@ -42,11 +40,11 @@ impl Root {
             FileType::RegularFile => false,
             _ => {
                 let kind = FileKind::of(&stat).unwrap_or(FileKind::Other);
-                return Err(FsError::NotAFile { path: path.to_owned(), kind });
+                return Err(FsErrorKind::NotAFile { kind }.at(path));
             }
         };
-        let root = match self.known_place() {
-            Some(place) => place.to_owned(),
+        let root = match self.known_real_path() {
+            Some(real_path) => real_path.to_owned(),
             None => name_of(self.as_fd()).map_err(|errno| unnamed(path, errno))?,
         };
         let full = name_of(descriptor.as_fd()).map_err(|errno| unnamed(path, errno))?;
@@ -54,68 +52,17 @@ impl Root {
         let relative = full
             .strip_prefix(&root)
             .map(Path::to_path_buf)
-            .map_err(|_| FsError::NotFound { path: path.to_owned() })?;
-        Ok(Located { root, relative, is_directory, descriptor })
-    }
-}
-
-impl Root {
-    /// Opens a regular file or a directory below the root for a search, by a path from a listing.
-    /// Where the kernel can, this takes one system call and a look, because a search opens many
-    /// files. A listing already leaves out devices and pipes.
-    pub fn open_listed(&self, relative: &Path) -> io::Result<File> {
-        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        // A listing leaves out reserved files, so only a link could lead to one.
-        let links = if toolwright_reserved::is_any() { Links::Refused } else { Links::Followed };
-        let fd = match self.beneath(relative, READ, links) {
-            Some(opened) => opened?,
-            None => self.open_listed_by_walk(relative)?,
-        };
-        let stat = rustix::fs::fstat(&fd)?;
-        let fd = reserved::unless_reserved(fd, &stat).ok_or(Errno::NXIO)?;
-        match FileKind::of(&stat) {
-            None | Some(FileKind::Directory) => Ok(File::from(fd)),
-            Some(_) => Err(Errno::NXIO.into()),
-        }
-    }
-
-    fn open_listed_by_walk(&self, relative: &Path) -> io::Result<OwnedFd> {
-        let display_path = relative.to_string_lossy();
-        let outside = |error: FsError| match error {
-            FsError::NotFound { .. } => Errno::NOENT.into(),
-            FsError::Permission { source, .. } | FsError::Io { source, .. } => source,
-            _ => io::Error::from(Errno::XDEV),
-        };
-        let (directory, name) =
-            match walk::walk(self, &display_path, relative, Missing::Reported).map_err(outside)? {
-                Place::Entry { parent, name, .. } => (parent, name),
-                Place::Directory(directory) => (directory, ".".into()),
-            };
-        let directory = directory.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
-        if is_reserved_entry(directory, &name) {
-            return Err(Errno::NXIO.into());
-        }
-        Ok(rustix::fs::openat(directory, name, READ | OFlags::NOFOLLOW, Mode::empty())?)
+            .map_err(|_| FsErrorKind::NotFound.at(path))?;
+        Ok(FileLocation { root, relative, is_directory, descriptor })
     }
 }
 
 /// The name of an open file is missing only where there is no `/proc`.
 pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
     match errno {
-        Errno::NOENT => FsError::Io {
-            path: path.to_owned(),
-            operation: crate::error::NAME_DESCRIPTOR,
-            source: errno.into(),
-        },
+        Errno::NOENT => FsError::io(path, NAME_DESCRIPTOR, errno),
         errno => FsError::at(path, "looking at it", errno),
     }
-}
-
-/// Whether `name` in an open directory is a reserved file.
-pub(crate) fn is_reserved_entry(directory: BorrowedFd<'_>, name: &OsStr) -> bool {
-    toolwright_reserved::is_any()
-        && rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| reserved::is_reserved(&stat))
 }
 
 /// The system's name for an open file.

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use toolwright_reserved::FileId;
 
 use crate::protection::Protection;
 use crate::root::O_PATH;
-use crate::walk::{CreatedDirectories, Missing, Place};
-use crate::{FileKind, FsError, Resolver, Root, path, reserved, walk};
+use crate::walk::{CreatedDirectories, Missing, WalkEnd};
+use crate::{FileKind, FsError, FsErrorKind, Resolver, Root, path, reserved, walk};
 
 /// How often to try again when a file is replaced between the check and the opening.
 const MAX_REPLACED: usize = 64;
@@ -29,19 +30,10 @@ pub(crate) enum Links {
     Refused,
 }
 
-/// Identifies a file while it exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Identity {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-}
-
-impl Identity {
-    #[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "types differ"))]
-    #[cfg_attr(not(target_os = "linux"), expect(clippy::cast_sign_loss, reason = "only compared"))]
-    pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
-        Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
-    }
+#[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "types differ"))]
+#[cfg_attr(not(target_os = "linux"), expect(clippy::cast_sign_loss, reason = "only compared"))]
+pub(crate) fn identity(stat: &rustix::fs::Stat) -> FileId {
+    FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
 }
 
 impl Root {
@@ -58,8 +50,8 @@ impl Root {
     pub fn open_file_below(&self, display_path: &str, relative: &Path) -> Result<File, FsError> {
         for _ in 0..MAX_REPLACED {
             let opened = match self.beneath(relative, O_PATH | OFlags::CLOEXEC, Links::Followed) {
-                Some(Ok(place)) => {
-                    regular(display_path, place.as_fd())?;
+                Some(Ok(handle)) => {
+                    regular(display_path, handle.as_fd())?;
                     match self.beneath(relative, READ, Links::Followed) {
                         // It may have been replaced since the check, so the open file is checked
                         // too.
@@ -72,13 +64,12 @@ impl Root {
                 }
                 Some(Err(errno)) => return Err(FsError::at(display_path, "opening", errno)),
                 None => match walk::walk(self, display_path, relative, Missing::Reported)? {
-                    Place::Directory(_) => {
-                        return Err(FsError::NotAFile {
-                            path: display_path.to_owned(),
-                            kind: FileKind::Directory,
-                        });
+                    WalkEnd::Directory(_) => {
+                        return Err(
+                            FsErrorKind::NotAFile { kind: FileKind::Directory }.at(display_path)
+                        );
                     }
-                    Place::Entry { parent, name, .. } => {
+                    WalkEnd::Entry { parent, name, .. } => {
                         let parent = parent.as_ref().map_or_else(|| self.as_fd(), AsFd::as_fd);
                         open_entry(display_path, parent, &name)?.map(|(file, _)| file)
                     }
@@ -104,9 +95,9 @@ impl Root {
                 let mut relative = relative.clone();
                 relative.push(""); // asks for a directory
                 let found = match walk::walk(self, path, &relative, Missing::Reported)? {
-                    Place::Directory(Some(fd)) => return Ok(fd),
-                    Place::Directory(None) => rustix::fs::openat(self, ".", flags, Mode::empty()),
-                    Place::Entry { .. } => Err(Errno::NOTDIR),
+                    WalkEnd::Directory(Some(fd)) => return Ok(fd),
+                    WalkEnd::Directory(None) => rustix::fs::openat(self, ".", flags, Mode::empty()),
+                    WalkEnd::Entry { .. } => Err(Errno::NOTDIR),
                 };
                 found.map_err(|errno| FsError::at(path, "opening", errno))
             }
@@ -128,13 +119,13 @@ impl Root {
         let missing =
             created.map_or(Missing::Reported, |created| Missing::Made(created, protection));
         match walk::walk(self, display_path, relative, missing)? {
-            Place::Entry { parent, name, place } => {
-                protection.check_file(display_path, &place)?;
+            WalkEnd::Entry { parent, name, resolved } => {
+                protection.check_file(display_path, &resolved)?;
                 let parent = parent.map_or_else(|| self.reopen(display_path), Ok)?;
                 Ok((parent, name))
             }
-            Place::Directory(_) => {
-                Err(FsError::NotAFile { path: display_path.to_owned(), kind: FileKind::Directory })
+            WalkEnd::Directory(_) => {
+                Err(FsErrorKind::NotAFile { kind: FileKind::Directory }.at(display_path))
             }
         }
     }
@@ -149,11 +140,11 @@ impl Root {
         let Some((parent, name)) = path::split_last(relative) else { return Ok(None) };
         // Without links on the way, the path is the real path, and the kernel guarantees that.
         // Asking for the name of a descriptor afterwards would take longer.
-        let (links, place) = if protection.is_empty() {
+        let (links, resolved) = if protection.is_empty() {
             (Links::Followed, None)
         } else {
-            let Some(place) = path::plain(relative) else { return Ok(None) };
-            (Links::Refused, Some(place))
+            let Some(resolved) = path::plain(relative) else { return Ok(None) };
+            (Links::Refused, Some(resolved))
         };
         let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = match self.beneath(parent.unwrap_or(Path::new(".")), flags, links) {
@@ -166,7 +157,8 @@ impl Root {
         match walk::read_link(parent.as_fd(), name) {
             Ok(_) => Ok(None),
             Err(Errno::INVAL | Errno::NOENT) => {
-                place.map_or(Ok(()), |place| protection.check_file(display_path, &place))?;
+                resolved
+                    .map_or(Ok(()), |resolved| protection.check_file(display_path, &resolved))?;
                 Ok(Some((parent, name.to_os_string())))
             }
             Err(errno) => Err(FsError::at(display_path, "opening", errno)),
@@ -222,7 +214,7 @@ pub(crate) fn open_entry(
     match FileKind::of(&stat) {
         None => reserved::check(display_path, &stat)?,
         Some(FileKind::Symlink) => return Ok(None),
-        Some(kind) => return Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
+        Some(kind) => return Err(FsErrorKind::NotAFile { kind }.at(display_path)),
     }
     match rustix::fs::openat(parent, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
         // And checked after, because another file may have been opened.
@@ -238,7 +230,7 @@ fn regular(display_path: &str, fd: BorrowedFd<'_>) -> Result<rustix::fs::Stat, F
         rustix::fs::fstat(fd).map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
     match FileKind::of(&stat) {
         None => reserved::check(display_path, &stat).map(|()| stat),
-        Some(kind) => Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
+        Some(kind) => Err(FsErrorKind::NotAFile { kind }.at(display_path)),
     }
 }
 
@@ -247,7 +239,7 @@ fn opened(display_path: &str, file: OwnedFd) -> Result<(OwnedFd, rustix::fs::Sta
     match regular(display_path, file.as_fd()) {
         Ok(stat) => Ok((file, stat)),
         Err(error) => {
-            if matches!(error, FsError::Reserved { .. }) {
+            if matches!(error.kind, FsErrorKind::Reserved) {
                 toolwright_reserved::keep(file);
             }
             Err(error)

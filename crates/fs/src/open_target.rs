@@ -5,7 +5,6 @@
 
 #[cfg(target_os = "linux")]
 mod cached;
-mod opener;
 mod roots;
 
 use std::ffi::OsString;
@@ -14,8 +13,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-pub use opener::Opener;
 pub use roots::Roots;
+pub(crate) use roots::open_below;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -27,8 +26,8 @@ use crate::update::update_target;
 use crate::walk::CreatedDirectories;
 use crate::write::write_target;
 use crate::{
-    FileKind, FsError, Granted, Range, Resolver, Root, UpdateError, Updated, WriteOptions, publish,
-    range, walk,
+    DirectoryGrant, FileKind, FsError, FsErrorKind, Opener, Range, Resolver, Root, UpdateError,
+    Updated, WriteOptions, publish, range, walk,
 };
 
 /// How often a write begins anew when its file is exchanged meanwhile.
@@ -70,11 +69,32 @@ pub struct OpenTarget {
 }
 
 impl OpenTarget {
+    /// A directory. Of a file or a missing name it is the parent, or an ancestor.
+    fn of_directory(
+        display_path: &str,
+        directory: OwnedFd,
+        directory_path: PathBuf,
+        resolver: Resolver,
+    ) -> Self {
+        Self {
+            display_path: display_path.to_owned(),
+            real_path: directory_path.clone(),
+            kind: TargetKind::Directory,
+            directory,
+            directory_path,
+            missing: Vec::new(),
+            name: OsString::new(),
+            file: None,
+            open_error: None,
+            resolver,
+        }
+    }
+
     /// Opens the regular file at the relative `path` below `root` if that needs no waiting: the
     /// kernel has the path and the file in its caches, and there is no link on the way. `None` says
     /// nothing about the file.
     #[must_use]
-    pub fn try_open_cached(root: &Granted, path: &str) -> Option<Self> {
+    pub fn try_open_cached(root: &DirectoryGrant, path: &str) -> Option<Self> {
         #[cfg(target_os = "linux")]
         return cached::open_target(root, path);
         #[cfg(not(target_os = "linux"))]
@@ -123,7 +143,7 @@ impl OpenTarget {
         match self.kind {
             TargetKind::File { .. } => Ok(()),
             TargetKind::Directory => Err(self.is_directory()),
-            TargetKind::Missing => Err(FsError::NotFound { path: self.display_path.clone() }),
+            TargetKind::Missing => Err(FsErrorKind::NotFound.at(&self.display_path)),
         }
     }
 
@@ -131,14 +151,18 @@ impl OpenTarget {
     pub fn check_writable(&mut self) -> Result<(), FsError> {
         match (self.kind, self.open_error.take()) {
             // Being unreadable does not prevent a write.
-            (TargetKind::File { .. }, Some(FsError::Permission { .. })) | (_, None) => {}
+            (
+                TargetKind::File { .. },
+                Some(FsError { kind: FsErrorKind::Permission { .. }, .. }),
+            )
+            | (_, None) => {}
             (_, Some(open_error)) => return Err(open_error),
         }
         if self.kind == TargetKind::Directory { Err(self.is_directory()) } else { Ok(()) }
     }
 
     fn is_directory(&self) -> FsError {
-        FsError::NotAFile { path: self.display_path.clone(), kind: FileKind::Directory }
+        FsErrorKind::NotAFile { kind: FileKind::Directory }.at(&self.display_path)
     }
 
     /// Reads a part of the open file.
@@ -148,10 +172,8 @@ impl OpenTarget {
         limit: u64,
         cancel: &AtomicBool,
     ) -> Result<Range, FsError> {
-        let file = self
-            .file
-            .as_ref()
-            .ok_or_else(|| FsError::NotFound { path: self.display_path.clone() })?;
+        let file =
+            self.file.as_ref().ok_or_else(|| FsErrorKind::NotFound.at(&self.display_path))?;
         range::read_range(file, &self.display_path, offset, limit, cancel)
     }
 
@@ -172,7 +194,7 @@ impl OpenTarget {
             answer = self.target(&mut created, options, cancel).and_then(|target| {
                 write_target(&target, &mut created, path, bytes, options, cancel)
             });
-            if !matches!(answer, Err(FsError::NotFound { .. })) {
+            if !matches!(answer, Err(FsError { kind: FsErrorKind::NotFound, .. })) {
                 return answer;
             }
         }
@@ -200,11 +222,7 @@ impl OpenTarget {
         cancel: &AtomicBool,
     ) -> Result<Target, FsError> {
         let failed = |errno| FsError::at(&self.display_path, "opening its directory", errno);
-        // The directory was moved since the decision, which need not hold at its new path.
-        if real_path_of(&self.display_path, &self.directory)?.as_ref() != Some(&self.directory_path)
-        {
-            return Err(self.conflict());
-        }
+        self.unmoved_directory()?;
         let mut directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0).map_err(failed)?;
         for name in &self.missing {
             walk::make_directory(directory.as_fd(), name, created)
@@ -220,8 +238,18 @@ impl OpenTarget {
         Target::at(directory, self.name.clone(), &self.display_path, options, cancel)
     }
 
+    /// The directory that exists, and the directories to be created in it.
+    pub(crate) fn unmoved_directory(&self) -> Result<(&OwnedFd, &[OsString]), FsError> {
+        // The directory was moved since the decision, which need not hold at its new path.
+        if real_path_of(&self.display_path, &self.directory)?.as_ref() != Some(&self.directory_path)
+        {
+            return Err(self.conflict());
+        }
+        Ok((&self.directory, &self.missing))
+    }
+
     fn conflict(&self) -> FsError {
-        FsError::Conflict { path: self.display_path.clone() }
+        FsErrorKind::Conflict.at(&self.display_path)
     }
 
     /// A descriptor of the directory, or of the parent of the file.

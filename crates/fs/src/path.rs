@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::FsError;
 use crate::error::shortened;
+use crate::{FsError, FsErrorKind};
 
 /// Linux's `PATH_MAX`. Other systems allow less and report that themselves.
 const MAX_PATH_BYTES: usize = 4096;
@@ -21,7 +21,7 @@ pub(crate) fn validate(path: &str) -> Result<(), FsError> {
     } else {
         return Ok(());
     };
-    Err(FsError::PathInvalid { path: shortened(path).replace('\0', "\\0"), reason })
+    Err(FsErrorKind::PathInvalid { reason }.at(shortened(path).replace('\0', "\\0")))
 }
 
 /// The rest of `path` behind `prefix`, or `None` if it does not begin with it.
@@ -129,7 +129,10 @@ mod tests {
     fn invalid_text_is_named() {
         assert!(validate("a").is_ok());
         for bad in ["", "a\0b", &"x".repeat(5000)] {
-            assert!(matches!(validate(bad), Err(FsError::PathInvalid { .. })));
+            assert!(matches!(
+                validate(bad),
+                Err(FsError { kind: FsErrorKind::PathInvalid { .. }, .. })
+            ));
         }
     }
 }

@@ -13,7 +13,7 @@ use rustix::fs::CWD;
 
 use crate::path::Step;
 use crate::walk::MAX_LINKS;
-use crate::{FsError, Root, location, path, walk};
+use crate::{FsError, FsErrorKind, Root, location, path, walk};
 
 mod git;
 
@@ -36,7 +36,7 @@ pub(crate) struct Protection<'a> {
 #[derive(Debug)]
 struct LedTo<'a> {
     /// Through links, each with its protected path.
-    places: Vec<(PathBuf, &'a Path)>,
+    targets: Vec<(PathBuf, &'a Path)>,
     /// Because they are hooks or configurations of git.
     repositories: Vec<Repository>,
 }
@@ -50,25 +50,29 @@ impl<'a> Protection<'a> {
         self.paths.is_empty()
     }
 
-    /// Fails if the file at `place`, a path below the root without links and `..`, is protected, or
+    /// Fails if the file at `relative`, a path below the root without links and `..`, is protected, or
     /// is below or above a protected path.
-    pub(crate) fn check_file(&self, display_path: &str, place: &Path) -> Result<(), FsError> {
-        self.refuse(display_path, place, |protected| meet(place, protected, CASE_COUNTS))
+    pub(crate) fn check_file(&self, display_path: &str, relative: &Path) -> Result<(), FsError> {
+        self.refuse(display_path, relative, |protected| meet(relative, protected, CASE_COUNTS))
     }
 
     /// Fails if a new directory would be protected or below a protected path. One above is allowed,
     /// because an unprotected file in `.git` may need it.
-    pub(crate) fn check_directory(&self, display_path: &str, place: &Path) -> Result<(), FsError> {
-        let depth = place.components().count();
-        self.refuse(display_path, place, |protected| {
-            depth >= protected.components().count() && meet(place, protected, CASE_COUNTS)
+    pub(crate) fn check_directory(
+        &self,
+        display_path: &str,
+        relative: &Path,
+    ) -> Result<(), FsError> {
+        let depth = relative.components().count();
+        self.refuse(display_path, relative, |protected| {
+            depth >= protected.components().count() && meet(relative, protected, CASE_COUNTS)
         })
     }
 
     fn refuse(
         &self,
         display_path: &str,
-        place: &Path,
+        relative: &Path,
         is_hit: impl Fn(&Path) -> bool,
     ) -> Result<(), FsError> {
         let hit = self
@@ -78,81 +82,81 @@ impl<'a> Protection<'a> {
             .find(|path| is_clean(path) && is_hit(path))
             .or_else(|| {
                 let led_to = self.led_to.get_or_init(|| self.find_led_to());
-                let hit = led_to.places.iter().find(|(place, _)| is_hit(place));
+                let hit = led_to.targets.iter().find(|(target, _)| is_hit(target));
                 hit.map(|(_, path)| *path).or_else(|| {
-                    led_to.repositories.iter().find_map(|one| one.part(place, CASE_COUNTS))
+                    led_to.repositories.iter().find_map(|one| one.part(relative, CASE_COUNTS))
                 })
             });
         match hit {
             None => Ok(()),
-            Some(protected) => Err(FsError::Protected {
-                path: display_path.to_owned(),
-                protected: protected.to_string_lossy().into_owned(),
-            }),
+            Some(protected) => {
+                Err(FsErrorKind::Protected { protected: protected.to_string_lossy().into_owned() }
+                    .at(display_path))
+            }
         }
     }
 
     fn find_led_to(&self) -> LedTo<'a> {
         let mut without_links = None;
-        let mut places = Vec::new();
+        let mut targets = Vec::new();
         for path in self.paths.iter().map(PathBuf::as_path) {
             if is_clean(path) && !self.holds_link(path, without_links) {
                 // The next path is usually beside this one.
                 without_links = path.parent();
-            } else if let Some(place) = self.follow(path) {
-                places.push((place, path));
+            } else if let Some(target) = self.follow(path) {
+                targets.push((target, path));
             }
         }
-        let repositories = self.find_repositories(&mut places);
-        LedTo { places, repositories }
+        let repositories = self.find_repositories(&mut targets);
+        LedTo { targets, repositories }
     }
 
     /// Finds the repositories whose hooks or configurations are protected, and adds their paths.
-    fn find_repositories(&self, places: &mut Vec<(PathBuf, &'a Path)>) -> Vec<Repository> {
+    fn find_repositories(&self, targets: &mut Vec<(PathBuf, &'a Path)>) -> Vec<Repository> {
         let mut known: Vec<(&Path, Vec<PathBuf>)> = Vec::new();
-        let mut found: Vec<Repository> = Vec::new();
+        let mut all: Vec<Repository> = Vec::new();
         for path in self.paths.iter().map(PathBuf::as_path) {
             let Some(directory) = git::directory_of(path) else { continue };
             let at = known.iter().position(|(other, _)| *other == directory).unwrap_or_else(|| {
                 // Where there is no repository yet, this file could make its directory one.
                 if is_clean(directory) {
-                    places.push((directory.with_file_name("HEAD"), path));
+                    targets.push((directory.with_file_name("HEAD"), path));
                 }
                 known.push((directory, self.repositories_of(directory)));
                 known.len() - 1
             });
             let name = path.file_name().unwrap_or_default();
-            for place in &known[at].1 {
-                let own = place.join(name);
-                if own != *path && !places.iter().any(|(known, _)| *known == own) {
-                    places.push((own, path));
+            for repository in &known[at].1 {
+                let own = repository.join(name);
+                if own != *path && !targets.iter().any(|(known, _)| *known == own) {
+                    targets.push((own, path));
                 }
-                let at =
-                    found.iter().position(|other| other.place == *place).unwrap_or_else(|| {
-                        let place = place.clone();
-                        found.push(Repository { place, has_hooks: false, has_config: false });
-                        found.len() - 1
-                    });
-                found[at].has_hooks |= name == "hooks";
-                found[at].has_config |= name == "config";
+                let at = all.iter().position(|other| other.path == *repository);
+                let at = at.unwrap_or_else(|| {
+                    let path = repository.clone();
+                    all.push(Repository { path, has_hooks: false, has_config: false });
+                    all.len() - 1
+                });
+                all[at].has_hooks |= name == "hooks";
+                all[at].has_config |= name == "config";
             }
         }
-        found
+        all
     }
 
     /// The directories below the root that git reads when it finds `directory`.
     fn repositories_of(&self, directory: &Path) -> Vec<PathBuf> {
-        let place = if is_clean(directory) && !self.holds_link(directory, None) {
+        let target = if is_clean(directory) && !self.holds_link(directory, None) {
             Some(directory.to_owned())
         } else {
             self.follow(directory)
         };
-        let Some(place) = place.filter(|place| !place.as_os_str().is_empty()) else {
+        let Some(target) = target.filter(|target| !target.as_os_str().is_empty()) else {
             return Vec::new();
         };
-        let found = git::find(self.root.as_fd(), &place, |path| self.follow(path));
-        let mut all = found.map(Vec::from).unwrap_or_default();
-        all.push(place);
+        let shared = git::find(self.root.as_fd(), &target, |path| self.follow(path));
+        let mut all = shared.map(Vec::from).unwrap_or_default();
+        all.push(target);
         all.sort_unstable();
         all.dedup();
         all
@@ -173,31 +177,36 @@ impl<'a> Protection<'a> {
             .ok()
             .or_else(|| self.root.canonical().map(Path::to_path_buf))
             .unwrap_or_else(|| self.root.path().to_path_buf());
-        let mut place = if path.is_absolute() { PathBuf::from("/") } else { root.clone() };
+        let mut current = if path.is_absolute() { PathBuf::from("/") } else { root.clone() };
         let mut steps = path::steps_reversed(path);
         let mut links = 0;
         while let Some(step) = steps.pop() {
             let Step::Down(name) = step else {
-                place.pop();
+                // There is nothing above what does not exist. The path leads there, and would lead on as
+                // soon as something makes it.
+                if current.symlink_metadata().is_err() {
+                    break;
+                }
+                current.pop();
                 continue;
             };
-            place.push(&*name);
-            if let Ok(target) = walk::read_link(CWD, place.as_os_str()) {
+            current.push(&*name);
+            if let Ok(target) = walk::read_link(CWD, current.as_os_str()) {
                 links += 1;
                 if links > MAX_LINKS {
                     return None;
                 }
                 let target = Path::new(&target);
                 if target.is_absolute() {
-                    place = PathBuf::from("/");
+                    current = PathBuf::from("/");
                 } else {
-                    place.pop();
+                    current.pop();
                 }
                 steps.extend(path::steps_reversed(target));
             }
         }
         let depth = root.components().count();
-        meet(&place, &root, CASE_COUNTS).then(|| place.components().skip(depth).collect())
+        meet(&current, &root, CASE_COUNTS).then(|| current.components().skip(depth).collect())
     }
 }
 
@@ -233,10 +242,10 @@ mod tests {
             (".Git", ".git/hooks", false, true),
             ("\u{c9}", "\u{e9}", false, false), // letters beyond ASCII
         ];
-        for (place, protected, exactly, without_case) in cases {
-            let (a, b) = (Path::new(place), Path::new(protected));
-            assert_eq!(meet(a, b, true), exactly, "{place} {protected}");
-            assert_eq!(meet(a, b, false), without_case, "{place} {protected}");
+        for (target, protected, exactly, without_case) in cases {
+            let (a, b) = (Path::new(target), Path::new(protected));
+            assert_eq!(meet(a, b, true), exactly, "{target} {protected}");
+            assert_eq!(meet(a, b, false), without_case, "{target} {protected}");
         }
     }
 }

@@ -8,22 +8,64 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
+use crate::deferred_close::with_space;
 use crate::error::{SYNC_DIRECTORY, WRITE_IN_PLACE};
-use crate::{Durability, FsError, deferred_close};
+use crate::{Durability, FsError, FsErrorKind};
 
 /// Bytes written between two checks of the cancel flag.
 const STRIDE: usize = 1 << 20;
-/// How often a write without space waits for files that are being closed.
-const TRIES: usize = 3;
 
 /// Exchanges two names in one directory, in one step.
 #[cfg(target_os = "linux")]
 pub(crate) fn exchange(directory: BorrowedFd<'_>, a: &OsStr, b: &OsStr) -> Result<(), Errno> {
+    #[cfg(test)]
+    if WITHOUT_FLAGS.get() {
+        return Err(Errno::INVAL);
+    }
     rustix::fs::renameat_with(directory, a, directory, b, rustix::fs::RenameFlags::EXCHANGE)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Renames as on a file system that knows neither flag, for tests.
+    pub(crate) static WITHOUT_FLAGS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Renames a file in its directory. Fails with `EXIST` if the new name is taken.
+pub(crate) fn rename_unless_taken(
+    directory: BorrowedFd<'_>,
+    from: &OsStr,
+    to: &OsStr,
+) -> Result<(), Errno> {
+    match rename_noreplace(directory, from, to) {
+        // A file system without the flag leaves a moment between the check and the rename.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            match rustix::fs::statat(directory, to, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => Err(Errno::EXIST),
+                Err(Errno::NOENT) => rustix::fs::renameat(directory, from, directory, to),
+                Err(errno) => Err(errno),
+            }
+        }
+        done => done,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn rename_noreplace(directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+    #[cfg(test)]
+    if WITHOUT_FLAGS.get() {
+        return Err(Errno::INVAL);
+    }
+    rustix::fs::renameat_with(directory, from, directory, to, rustix::fs::RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_noreplace(_directory: BorrowedFd<'_>, _from: &OsStr, _to: &OsStr) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
 }
 
 /// Elsewhere an edit checks directly before its rename.
@@ -45,34 +87,27 @@ pub(crate) fn within_size_limit(display_path: &str, bytes: &[u8]) -> Result<(), 
 
 /// Writes all of `bytes`, and checks the cancel flag in between.
 pub(crate) fn write_all(
-    mut file: &File,
+    file: &File,
     display_path: &str,
     bytes: &[u8],
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
-    let failed =
-        |source| FsError::Io { path: display_path.to_owned(), operation: "writing", source };
     for stride in bytes.chunks(STRIDE) {
         checkpoint(cancel)?;
         let mut rest = stride;
-        let mut tries = TRIES;
         while !rest.is_empty() {
-            match file.write(rest) {
-                Ok(0) => return Err(failed(io::ErrorKind::WriteZero.into())),
-                Ok(count) => rest = &rest[count..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if tries > 0 && is_full(&error) && deferred_close::wait_for_space() => {
-                    tries -= 1;
+            match with_space(|| rustix::io::write(file, rest)) {
+                Ok(0) => {
+                    let error = io::Error::from(io::ErrorKind::WriteZero);
+                    return Err(FsError::io(display_path, "writing", error));
                 }
-                Err(error) => return Err(failed(error)),
+                Ok(count) => rest = &rest[count..],
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(FsError::at(display_path, "writing", errno)),
             }
         }
     }
     Ok(())
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Opens a file to be overwritten in place.
@@ -89,7 +124,7 @@ pub(crate) fn open_in_place(
         .map_err(|errno| FsError::at(display_path, "looking at it", errno))?;
     match crate::FileKind::of(&stat) {
         None => Ok(File::from(fd)),
-        Some(kind) => Err(FsError::NotAFile { path: display_path.to_owned(), kind }),
+        Some(kind) => Err(FsErrorKind::NotAFile { kind }.at(display_path)),
     }
 }
 
@@ -101,23 +136,13 @@ pub(crate) fn overwrite(
     durability: Durability,
 ) -> Result<(), FsError> {
     // A full disk must be noticed before the first byte of the old content is gone.
-    reserve_space(file, bytes.len())
-        .or_else(|errno| match errno {
-            Errno::NOSPC | Errno::DQUOT if deferred_close::wait_for_space() => {
-                reserve_space(file, bytes.len())
-            }
-            errno => Err(errno),
-        })
+    with_space(|| reserve_space(file, bytes.len()))
         .map_err(|errno| FsError::at(display_path, "reserving space for it", errno))?;
     // The bytes come before the length: a crash leaves a mixture, but never an empty file.
     file.seek(SeekFrom::Start(0))
         .and_then(|_| file.write_all(bytes))
         .and_then(|()| file.set_len(bytes.len() as u64))
-        .map_err(|source| FsError::Io {
-            path: display_path.to_owned(),
-            operation: WRITE_IN_PLACE,
-            source,
-        })?;
+        .map_err(|error| FsError::io(display_path, WRITE_IN_PLACE, error))?;
     match durability {
         Durability::Process => Ok(()),
         Durability::Fsync => sync(file, display_path),
@@ -144,11 +169,7 @@ fn reserve_space(_file: &File, _bytes: usize) -> Result<(), Errno> {
 
 /// Waits until the file's data is on the disk.
 pub(crate) fn sync(file: &File, display_path: &str) -> Result<(), FsError> {
-    file.sync_all().map_err(|source| FsError::Io {
-        path: display_path.to_owned(),
-        operation: "syncing",
-        source,
-    })
+    file.sync_all().map_err(|error| FsError::io(display_path, "syncing", error))
 }
 
 /// An open directory that can be locked and synced, unlike one opened with `O_PATH`.
@@ -201,7 +222,7 @@ impl OpenDirectory {
                     pause = (pause * 2).min(Duration::from_millis(1));
                 }
                 Err(Errno::WOULDBLOCK) if wait < MAX_LOCK_WAIT => {
-                    return Err(FsError::Busy { path: display_path.to_owned(), waited: wait });
+                    return Err(FsErrorKind::Busy { waited: wait }.at(display_path));
                 }
                 // Locked, or the lock belongs to another program, or the file system has no locks.
                 _ => break,
@@ -215,14 +236,53 @@ impl OpenDirectory {
     /// Waits until the directory's entries are on the disk, if that is asked for.
     pub(crate) fn finish(self, display_path: &str, durability: Durability) -> Result<(), FsError> {
         match (self.0, durability) {
-            (Some(directory), Durability::Fsync) => {
-                rustix::fs::fsync(directory).map_err(|errno| FsError::Io {
-                    path: display_path.to_owned(),
-                    operation: SYNC_DIRECTORY,
-                    source: errno.into(),
-                })
-            }
+            (Some(directory), Durability::Fsync) => rustix::fs::fsync(directory)
+                .map_err(|errno| FsError::io(display_path, SYNC_DIRECTORY, errno)),
             _ => Ok(()),
+        }
+    }
+}
+
+/// A directory that one change set at a time works in, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenDirectoryLock {
+    _directory: Option<OwnedFd>,
+}
+
+impl OpenDirectoryLock {
+    /// Waits for other change sets. A lock that is held for longer than they take belongs to
+    /// another program, and the call goes on without it.
+    ///
+    /// If the caller's own limit is shorter, the call fails because the directory is busy.
+    pub(crate) fn take(
+        directory: BorrowedFd<'_>,
+        display_path: &str,
+        wait: Duration,
+        cancel: &AtomicBool,
+    ) -> Result<Self, FsError> {
+        const MAX_LOCK_WAIT: Duration = Duration::from_secs(10);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
+            Ok(directory) => directory,
+            Err(Errno::ACCESS) => return Ok(Self { _directory: None }),
+            Err(errno) => return Err(FsError::at(display_path, "opening the root", errno)),
+        };
+        let started = Instant::now();
+        let mut pause = Duration::from_micros(20);
+        loop {
+            match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK | Errno::INTR)
+                    if started.elapsed() < wait.min(MAX_LOCK_WAIT) =>
+                {
+                    checkpoint(cancel)?;
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(1));
+                }
+                Err(Errno::WOULDBLOCK) if wait < MAX_LOCK_WAIT => {
+                    return Err(FsErrorKind::Busy { waited: wait }.at(display_path));
+                }
+                _ => return Ok(Self { _directory: Some(directory) }),
+            }
         }
     }
 }

@@ -50,14 +50,13 @@ pub(crate) fn read_range(
     let offset = if size > 0 { offset.min(size) } else { offset };
     let offset = beginning(file, display_path, offset, cancel)?;
 
-    let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(CHARACTER);
-    let mut bytes = pread(file, display_path, offset, most, cancel)?;
-    let limit = most - CHARACTER;
+    let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(CHARACTER);
+    let mut bytes = pread(file, display_path, offset, max_bytes, cancel)?;
+    let limit = max_bytes - CHARACTER;
     let has_all = bytes.len() <= limit;
     if !has_all {
         let whole = whole_characters(&bytes[..limit]);
-        let kept = if whole == 0 && limit > 0 { first_character(&bytes) } else { whole };
-        bytes.truncate(kept);
+        bytes.truncate(if whole == 0 && limit > 0 { first_character(&bytes) } else { whole });
     }
     let end = offset.saturating_add(bytes.len() as u64);
     let is_lossy = std::str::from_utf8(&bytes).is_err();
@@ -129,20 +128,20 @@ pub fn whole_characters(bytes: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// Up to `most` bytes from `offset` on. Fewer only at the end of the file.
+/// Up to `max_bytes` bytes from `offset` on. Fewer only at the end of the file.
 fn pread(
     file: &File,
     display_path: &str,
     offset: u64,
-    most: usize,
+    max_bytes: usize,
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
     let failed = |errno: Errno| FsError::at(display_path, "reading", errno);
     let mut bytes: Vec<u8> = Vec::new();
     loop {
         checkpoint(cancel)?;
-        let wanted = (most - bytes.len()).min(STRIDE);
-        if wanted == 0 {
+        let missing = (max_bytes - bytes.len()).min(STRIDE);
+        if missing == 0 {
             return Ok(bytes);
         }
         let at = offset.saturating_add(bytes.len() as u64);
@@ -150,8 +149,8 @@ fn pread(
             return Ok(bytes); // no file is so long
         }
         // Reserved first, because running out of memory would otherwise abort the process.
-        bytes.try_reserve(wanted.min(TEXT_CHECK_BYTES)).map_err(|_| failed(Errno::NOMEM))?;
-        let room = (bytes.capacity() - bytes.len()).min(wanted);
+        bytes.try_reserve(missing.min(TEXT_CHECK_BYTES)).map_err(|_| failed(Errno::NOMEM))?;
+        let room = (bytes.capacity() - bytes.len()).min(missing);
         let before = bytes.len();
         bytes.resize(before + room, 0);
         match rustix::io::pread(file, &mut bytes[before..], at) {

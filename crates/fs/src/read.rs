@@ -7,7 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::{FsError, Root};
+use crate::{FsError, FsErrorKind, Root};
 
 /// Bytes read between two checks of the cancel flag.
 const STRIDE: u64 = 1 << 20;
@@ -15,7 +15,7 @@ const STRIDE: u64 = 1 << 20;
 const UNKNOWN: u64 = 8192;
 
 /// Reads the bytes of the regular file at `path`, at most `limit` of them. Fails with
-/// [`FsError::TooLarge`] if there are more.
+/// [`FsErrorKind::TooLarge`] if there are more.
 ///
 /// The limit counts what is read, so it also covers a file of procfs that reports no size and a
 /// file that grows meanwhile.
@@ -33,32 +33,28 @@ pub(crate) fn read_open(
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
     let failed = |errno: Errno| FsError::at(display_path, "reading", errno);
-    let too_large = |bytes: u64| FsError::TooLarge {
-        path: display_path.to_owned(),
-        bytes,
-        limit,
-        result: false,
-    };
-    let promised = rustix::fs::fstat(file).map_err(failed)?.st_size;
-    let promised = u64::try_from(promised).unwrap_or(0);
+    let too_large =
+        |bytes: u64| FsErrorKind::TooLarge { bytes, limit, result: false }.at(display_path);
+    let reported = rustix::fs::fstat(file).map_err(failed)?.st_size;
+    let reported = u64::try_from(reported).unwrap_or(0);
     // Instead of reading up to the limit only to fail, this reads one byte behind it. The size
     // alone does not show that there are more, because files of sysfs report 4096 and contain a few
     // bytes.
-    if promised > limit && rustix::io::pread(file, &mut [0; 1], limit).is_ok_and(|read| read > 0) {
-        return Err(too_large(promised));
+    if reported > limit && rustix::io::pread(file, &mut [0; 1], limit).is_ok_and(|read| read > 0) {
+        return Err(too_large(reported));
     }
 
     // One byte beyond the limit distinguishes "exactly full" from "too large". One byte beyond the
     // reported size reaches the end without another allocation.
-    let most = limit.saturating_add(1);
+    let max = limit.saturating_add(1);
     // A file of procfs reports zero, and some of them return everything in one read or nothing.
-    let mut wanted = if promised == 0 { UNKNOWN } else { promised.saturating_add(1) };
+    let mut target_size = if reported == 0 { UNKNOWN } else { reported.saturating_add(1) };
     let mut bytes = Vec::new();
     loop {
         checkpoint(cancel)?;
         if bytes.len() == bytes.capacity() {
             let read = bytes.len() as u64;
-            let more = wanted.min(most).saturating_sub(read).clamp(1, STRIDE);
+            let more = target_size.min(max).saturating_sub(read).clamp(1, STRIDE);
             // Reserved first, because running out of memory would otherwise abort the process.
             usize::try_from(more)
                 .ok()
@@ -70,11 +66,11 @@ pub(crate) fn read_open(
             Ok(_) => {
                 let read = bytes.len() as u64;
                 if read > limit {
-                    return Err(too_large(promised.max(read)));
+                    return Err(too_large(reported.max(read)));
                 }
                 // Larger than reported. Grow by as much again, for files without a size.
-                if read >= wanted {
-                    wanted = read.saturating_mul(2).max(UNKNOWN);
+                if read >= target_size {
+                    target_size = read.saturating_mul(2).max(UNKNOWN);
                 }
             }
             Err(Errno::INTR) => {}

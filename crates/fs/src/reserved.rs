@@ -3,22 +3,19 @@
 use std::os::fd::OwnedFd;
 
 use rustix::fs::Stat;
+use toolwright_reserved::FileId;
 
-use crate::FsError;
-use crate::open::Identity;
+use crate::open::identity;
+use crate::{FsError, FsErrorKind};
 
 /// Fails for a reserved file.
 pub(crate) fn check(display_path: &str, stat: &Stat) -> Result<(), FsError> {
-    if is_reserved(stat) {
-        Err(FsError::Reserved { path: display_path.to_owned() })
-    } else {
-        Ok(())
-    }
+    if is_reserved(stat) { Err(FsErrorKind::Reserved.at(display_path)) } else { Ok(()) }
 }
 
 pub(crate) fn is_reserved(stat: &Stat) -> bool {
     toolwright_reserved::is_any() && {
-        let Identity { device, inode } = Identity::of(stat);
+        let FileId { device, inode } = identity(stat);
         toolwright_reserved::holds(device, inode)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::{FsError, path};
+use crate::{FsError, FsErrorKind, path};
 
 /// How paths are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,7 +21,7 @@ pub enum Resolver {
 }
 
 /// An open root directory. Within one call nothing can be exchanged under the descriptor. From one
-/// call to the next, [`Granted`](crate::Granted) keeps it the same.
+/// call to the next, [`DirectoryGrant`](crate::DirectoryGrant) keeps it the same.
 #[derive(Debug)]
 pub struct Root {
     fd: Arc<OwnedFd>,
@@ -29,7 +29,7 @@ pub struct Root {
     canonical: OnceLock<Option<PathBuf>>,
     resolver: Resolver,
     /// The host gave its real path, so the name of the descriptor is not asked for.
-    is_placed: bool,
+    knows_real_path: bool,
 }
 
 /// Opens a descriptor that names a file without granting to read it, where the system has such a
@@ -60,19 +60,19 @@ impl Root {
             path: path.to_path_buf(),
             canonical: OnceLock::new(),
             resolver,
-            is_placed: false,
+            knows_real_path: false,
         })
     }
 
     /// The directory cannot be opened.
     pub(crate) fn unreadable(path: &Path, error: io::Error) -> FsError {
-        let path = path.to_string_lossy().into_owned();
+        let path = path.to_string_lossy();
         match Errno::from_io_error(&error) {
             // A descriptor limit says nothing about the root.
             Some(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO)) => {
                 FsError::at(&path, "opening the root directory", errno)
             }
-            _ => FsError::Root { path, source: error },
+            _ => FsErrorKind::Root { source: error }.at(path),
         }
     }
 
@@ -89,7 +89,7 @@ impl Root {
         real: PathBuf,
         resolver: Resolver,
     ) -> Self {
-        Self { fd, path, canonical: OnceLock::from(Some(real)), resolver, is_placed: true }
+        Self { fd, path, canonical: OnceLock::from(Some(real)), resolver, knows_real_path: true }
     }
 
     /// The path of the root as the host configured it.
@@ -107,8 +107,8 @@ impl Root {
     }
 
     /// The real path of the root, if it was determined since the root was opened.
-    pub(crate) fn known_place(&self) -> Option<&Path> {
-        self.is_placed.then(|| self.canonical()).flatten()
+    pub(crate) fn known_real_path(&self) -> Option<&Path> {
+        self.knows_real_path.then(|| self.canonical()).flatten()
     }
 
     pub(crate) fn resolver(&self) -> Resolver {
@@ -119,8 +119,7 @@ impl Root {
     /// absolute one must begin with the root's configured path or its real path.
     pub(crate) fn relative(&self, path: &str) -> Result<PathBuf, FsError> {
         path::validate(path)?;
-        self.strip(Path::new(path))
-            .ok_or_else(|| FsError::Escape { path: path.to_owned(), via_link: false })
+        self.strip(Path::new(path)).ok_or_else(|| FsErrorKind::Escape { via_link: false }.at(path))
     }
 
     /// `path` relative to the root, or `None` if it is absolute and elsewhere.

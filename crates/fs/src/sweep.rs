@@ -17,17 +17,21 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use toolwright_reserved::FileId;
 
-use crate::open::Identity;
-use crate::publish;
-use crate::temporary::{Fingerprint, NameHash, PREFIX, Residue, Swap};
+use crate::location::name_of;
+use crate::protection::Protection;
+use crate::target::Around;
+use crate::temporary::{Fingerprint, NameHash, PREFIX, Residue, SetId, Swap};
+use crate::{change_set, open, publish};
 
 /// Temporary files whose owners cannot be judged from here (another container on the same volume)
 /// are removed at this age.
@@ -41,36 +45,87 @@ const REST_PER_NAME: Duration = Duration::from_micros(50);
 const MAX_REMEMBERED: usize = 1024;
 
 /// The time of the next look at each directory.
-static NEXT: LazyLock<Mutex<HashMap<Identity, Instant>>> = LazyLock::new(Mutex::default);
+static NEXT: LazyLock<Mutex<HashMap<FileId, Instant>>> = LazyLock::new(Mutex::default);
 
-/// Removes what ended processes left in `directory`, before a change of `target` in it. Nothing
-/// depends on it, so failures are ignored.
-pub(crate) fn sweep(directory: BorrowedFd<'_>, identity: Identity, target: &OsStr) {
+/// Removes what ended processes left in `directory`, before a change of `target` in it, and finishes
+/// their change sets. Nothing depends on it, so failures are ignored.
+pub(crate) fn sweep(
+    directory: BorrowedFd<'_>,
+    identity: FileId,
+    target: &OsStr,
+    around: Option<&Around<'_>>,
+) {
+    let sets = sweep_unless_rested(directory, identity, target);
+    let Some(around) = around else { return };
+    settle_sets(directory, &sets, around);
+    sweep_root(around);
+}
+
+/// Finishes the change sets that ended processes left in a root.
+pub(crate) fn sweep_root(around: &Around<'_>) {
+    let root = around.root.as_fd();
+    if let Ok(stat) = rustix::fs::fstat(root) {
+        let sets = sweep_unless_rested(root, open::identity(&stat), OsStr::new(""));
+        settle_sets(root, &sets, around);
+    }
+}
+
+/// Finishes the change sets whose plans are in `directory`, however short ago the last look was.
+pub(crate) fn settle_all(directory: BorrowedFd<'_>, around: &Around<'_>) {
+    if let Ok((_, sets)) = sweep_now(directory, OsStr::new(""), ABANDONED_AFTER) {
+        settle_sets(directory, &sets, around);
+    }
+}
+
+/// Finishes change sets, of which a plan or another file is in `directory`.
+fn settle_sets(directory: BorrowedFd<'_>, sets: &[SetId], around: &Around<'_>) {
+    if sets.is_empty() {
+        return;
+    }
+    let (Ok(root), Ok(here)) = (name_of(around.root.as_fd()), name_of(directory)) else { return };
+    let Ok(here) = here.strip_prefix(&root) else { return };
+    let protection = Protection::new(around.root, around.protected);
+    for set in sets {
+        // The plan is here, or in a directory around: the set may have had another root.
+        for base in here.ancestors() {
+            let Ok(Some(open)) = change_set::open_below(around.root.as_fd(), base) else { break };
+            if let Some(state) = change_set::plan_in(open.as_fd(), *set) {
+                let may_change = |path: &Path| protection.check_file("", &base.join(path)).is_ok();
+                let _ = change_set::settle(open.as_fd(), *set, state, &may_change);
+                break;
+            }
+        }
+    }
+}
+
+fn sweep_unless_rested(directory: BorrowedFd<'_>, identity: FileId, target: &OsStr) -> Vec<SetId> {
     let next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
     if next.get(&identity).is_some_and(|next| now < *next) {
-        return;
+        return Vec::new();
     }
     drop(next);
-    let names = sweep_now(directory, target, ABANDONED_AFTER).unwrap_or(0);
+    let (names, sets) = sweep_now(directory, target, ABANDONED_AFTER).unwrap_or_default();
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if next.len() >= MAX_REMEMBERED {
         next.clear();
     }
     next.insert(identity, Instant::now() + REST_PER_NAME.saturating_mul(names));
+    sets
 }
 
-/// Returns the number of names in the directory.
+/// Returns the number of names in the directory, and the change sets that ended processes left.
 fn sweep_now(
     directory: BorrowedFd<'_>,
     target: &OsStr,
     abandoned_after: Duration,
-) -> Result<u32, Errno> {
+) -> Result<(u32, Vec<SetId>), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let listing = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     let mut listing = Dir::new(listing)?;
     let mut names: u32 = 0;
     let mut swaps = Vec::new();
+    let mut sets = Vec::new();
     while let Some(entry) = listing.read() {
         let entry = entry?;
         names = names.saturating_add(1);
@@ -80,8 +135,12 @@ fn sweep_now(
         }
         let Some(residue) = Residue::parse(name) else { continue };
         let name = OsStr::from_bytes(name);
-        let dead = match residue.owner().is_running() {
-            Some(alive) => !alive,
+        let left = match residue {
+            Residue::Member(set) | Residue::Plan(set, _) => change_set::is_left(set),
+            _ => residue.owner().is_running().map(|alive| !alive),
+        };
+        let dead = match left {
+            Some(dead) => dead,
             None => age(directory, name).is_some_and(|age| age >= abandoned_after),
         };
         match residue {
@@ -90,6 +149,8 @@ fn sweep_now(
                 let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
             }
             Residue::Swap(_, swap) => swaps.push((name.to_os_string(), swap)),
+            Residue::Member(set) | Residue::Plan(set, _) if sets.contains(&set) => {}
+            Residue::Member(set) | Residue::Plan(set, _) => sets.push(set),
         }
     }
     if !swaps.is_empty() {
@@ -99,7 +160,7 @@ fn sweep_now(
     for (name, swap) in swaps {
         let _ = settle(directory, &name, swap, target);
     }
-    Ok(names)
+    Ok((names, sets))
 }
 
 /// Completes an exchange whose owner died.
@@ -113,8 +174,8 @@ fn settle(
         rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
             .map(|stat| Fingerprint::of(&stat))
     };
-    let held = print(name)?;
-    if held == swap.new || held == swap.out {
+    let found = print(name)?;
+    if found == swap.new || found == swap.out {
         return rustix::fs::unlinkat(directory, name, AtFlags::empty());
     }
     if swap.target != NameHash::of(target) || print(target)? != swap.new {

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{Access, AtFlags, Mode};
@@ -10,22 +12,29 @@ use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
 use crate::file_queue::{Key, Turn};
-use crate::open::Identity;
+use crate::open::identity;
 use crate::protection::Protection;
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
 use crate::{
-    Durability, FileKind, FsError, Refusal, Root, WriteOptions, attributes, open, publish,
-    reserved, sweep,
+    Durability, FileKind, FsError, FsErrorKind, Refusal, Root, WriteOptions, attributes, open,
+    publish, reserved, sweep,
 };
 
 /// A name in an open directory, and this call's turn on it.
 #[derive(Debug)]
 pub(crate) struct Target {
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     name: OsString,
     // Dropped before `directory`. The order does not matter, only that it lives as long.
     _turn: Turn,
+}
+
+/// Where a target was looked for, and what must not change there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) protected: &'a [PathBuf],
 }
 
 /// The existing file before the change.
@@ -57,7 +66,8 @@ impl Target {
         let relative = root.relative(path)?;
         let protection = Protection::new(root, &options.protected);
         let (directory, name) = root.parent_of(path, &relative, created, &protection)?;
-        Self::at(directory, name, path, options, cancel)
+        let around = Around { root, protected: &options.protected };
+        Self::open_at(directory, name, path, options, cancel, Some(&around))
     }
 
     /// As [`Target::open`], for a name in a directory that is open already.
@@ -68,15 +78,31 @@ impl Target {
         options: &WriteOptions,
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
+        Self::open_at(directory, name, path, options, cancel, None)
+    }
+
+    /// As [`Target::at`], in a turn that was taken already.
+    pub(crate) fn with_turn(directory: Arc<OwnedFd>, name: OsString, turn: Turn) -> Self {
+        Self { directory, name, _turn: turn }
+    }
+
+    fn open_at(
+        directory: OwnedFd,
+        name: OsString,
+        path: &str,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+        around: Option<&Around<'_>>,
+    ) -> Result<Self, FsError> {
         let stat = rustix::fs::fstat(&directory)
             .map_err(|errno| FsError::at(path, "looking at its directory", errno))?;
         reserved::check(path, &stat)?;
-        let directory_identity = Identity::of(&stat);
+        let directory_identity = identity(&stat);
         let key = Key { directory: directory_identity, name: name.clone() };
         let turn = Turn::wait(key, path, options.wait, cancel)?;
         // Before the file is looked at, because undoing an exchange changes it.
-        sweep::sweep(directory.as_fd(), directory_identity, &name);
-        Ok(Self { directory, name, _turn: turn })
+        sweep::sweep(directory.as_fd(), directory_identity, &name, around);
+        Ok(Self { directory: Arc::new(directory), name, _turn: turn })
     }
 
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
@@ -98,7 +124,7 @@ impl Target {
         // The path was resolved before this link was put here. Replacing it would replace the link,
         // inside the root, but it is not what the caller named.
         if let Some(kind) = FileKind::of(&stat) {
-            return Err(FsError::NotAFile { path: display_path.to_owned(), kind });
+            return Err(FsErrorKind::NotAFile { kind }.at(display_path));
         }
         reserved::check(display_path, &stat)?;
         rustix::fs::accessat(self.directory(), &self.name, Access::WRITE_OK, AtFlags::EACCESS)
@@ -117,7 +143,7 @@ impl Target {
     ) -> Result<(File, rustix::fs::Stat), FsError> {
         match open::open_entry(display_path, self.directory(), &self.name)? {
             Some((fd, stat)) => Ok((File::from(fd), stat)),
-            None => Err(FsError::Conflict { path: display_path.to_owned() }),
+            None => Err(FsErrorKind::Conflict.at(display_path)),
         }
     }
 
@@ -127,7 +153,9 @@ impl Target {
         match self.open_file(display_path) {
             Ok((file, stat)) => Ok(Some(Old { file: Some(file), stat })),
             // It may be written but not read, and keeps its mode and owner.
-            Err(FsError::Permission { .. }) => Ok(Some(Old { file: None, stat })),
+            Err(FsError { kind: FsErrorKind::Permission { .. }, .. }) => {
+                Ok(Some(Old { file: None, stat }))
+            }
             Err(error) => Err(error),
         }
     }
@@ -157,7 +185,11 @@ impl Target {
         in_place_or_refuse(display_path, refused, options)
     }
 
-    fn carry_over(&self, old: &Old, temporary: &Temporary<'_>) -> Result<(), (Refusal, Errno)> {
+    pub(crate) fn carry_over(
+        &self,
+        old: &Old,
+        temporary: &Temporary<'_>,
+    ) -> Result<(), (Refusal, Errno)> {
         if old.file.is_none() && !self.has_no_attributes().unwrap_or(false) {
             // Without its access list, the file's group would have the permissions of the list's
             // mask.
@@ -170,8 +202,8 @@ impl Target {
     fn has_no_attributes(&self) -> Result<bool, Errno> {
         use rustix::fs::OFlags;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let place = rustix::fs::openat(self.directory(), &self.name, flags, Mode::empty())?;
-        attributes::none_beyond_reading(place.as_fd())
+        let handle = rustix::fs::openat(self.directory(), &self.name, flags, Mode::empty())?;
+        attributes::none_beyond_reading(handle.as_fd())
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -212,10 +244,8 @@ pub(crate) fn in_place_or_refuse<'a>(
             Err(FsError::at(display_path, "keeping its attributes", errno))
         }
         (true, _) => Ok(PublishMethod::InPlace),
-        (false, _) => Err(FsError::NotReplaceable {
-            path: display_path.to_owned(),
-            refusal,
-            source: errno.into(),
-        }),
+        (false, _) => {
+            Err(FsErrorKind::NotReplaceable { refusal, source: errno.into() }.at(display_path))
+        }
     }
 }

@@ -6,7 +6,11 @@
 //! - `.toolwright-REALM-PID-START-SEQ.part`: being written, and unknown to other processes;
 //! - `.toolwright-REALM-PID-START-SEQ-NEW-OUT-TARGET.swap`: about to be exchanged with its target,
 //!   or just exchanged. `NEW` is the fingerprint of the new file, `OUT` that of the file which
-//!   should come out of the exchange; `TARGET` is the hash of the target's name.
+//!   should come out of the exchange; `TARGET` is the hash of the target's name;
+//! - `.toolwright-REALM-PID-START-SEQ-SET.step` and `.back`: files of the change set `SET`;
+//! - `.toolwright-REALM-PID-START-SET.mark`: the set has files in this directory;
+//! - `.toolwright-REALM-PID-START-SET.draft`, `.plan`, `.undo` and `.done`: its plan (see
+//!   [`crate::change_set`]).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,12 +23,31 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use toolwright_process::ShortId;
 
-use crate::deferred_close;
+use crate::deferred_close::with_space;
 
 /// Every temporary file's name begins with this.
 pub(crate) const PREFIX: &str = ".toolwright-";
 const PART: &str = ".part";
 const SWAP: &str = ".swap";
+const STEP: &str = ".step";
+const BACK: &str = ".back";
+const MARK: &str = ".mark";
+
+/// The next number in a name of this process.
+static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+
+/// A number that no other name of this process has.
+pub(crate) fn next_sequence() -> u64 {
+    SEQUENCE.fetch_add(1, Ordering::Relaxed)
+}
+
+/// How a file is created that must not exist.
+pub(crate) const NEW_FILE: OFlags = OFlags::RDWR
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
 
 /// A temporary file; removed on drop unless it was published.
 #[derive(Debug)]
@@ -39,24 +62,33 @@ pub(crate) struct Temporary<'a> {
 impl<'a> Temporary<'a> {
     /// Creates an empty file in `directory`. `mode` is subject to the umask.
     pub(crate) fn create(directory: BorrowedFd<'a>, mode: Mode) -> Result<Self, Errno> {
-        static SEQUENCE: AtomicU64 = AtomicU64::new(0);
-        let flags = OFlags::RDWR
-            | OFlags::CREATE
-            | OFlags::EXCL
-            | OFlags::NOFOLLOW
-            | OFlags::CLOEXEC
-            | OFlags::NOCTTY;
+        Self::create_named(directory, mode, |sequence| part_name(ShortId::current(), sequence))
+    }
+
+    /// As [`Temporary::create`], for a file of the change set `set`.
+    pub(crate) fn create_step(
+        directory: BorrowedFd<'a>,
+        mode: Mode,
+        set: SetId,
+    ) -> Result<Self, Errno> {
+        Self::create_named(directory, mode, |sequence| set.step(sequence))
+    }
+
+    fn create_named(
+        directory: BorrowedFd<'a>,
+        mode: Mode,
+        named: impl Fn(u64) -> String,
+    ) -> Result<Self, Errno> {
         loop {
-            let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-            let name = OsString::from(part_name(ShortId::current(), sequence));
-            match rustix::fs::openat(directory, &name, flags, mode) {
+            let sequence = next_sequence();
+            let name = OsString::from(named(sequence));
+            match with_space(|| rustix::fs::openat(directory, &name, NEW_FILE, mode)) {
                 Ok(fd) => {
                     let file = File::from(fd);
                     return Ok(Self { directory, name, file, sequence, present: true });
                 }
                 // Only a file made by hand, or a reused pid, can have the name.
                 Err(Errno::EXIST) => {}
-                Err(Errno::NOSPC | Errno::DQUOT) if deferred_close::wait_for_space() => {}
                 Err(errno) => return Err(errno),
             }
         }
@@ -64,6 +96,11 @@ impl<'a> Temporary<'a> {
 
     pub(crate) fn name(&self) -> &OsStr {
         &self.name
+    }
+
+    /// The number in its name.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     /// Renames the file to its `.swap` name.
@@ -142,31 +179,99 @@ pub(crate) enum Residue {
     Part(ShortId),
     /// Interrupted during an exchange.
     Swap(ShortId, Swap),
+    /// A part of a change set. Its plan says what to do with it.
+    Member(SetId),
+    /// The plan of a change set.
+    Plan(SetId, PlanState),
+}
+
+/// Identifies a change set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SetId {
+    pub(crate) owner: ShortId,
+    pub(crate) sequence: u64,
+}
+
+/// How far a change set has come. Its plan has the state in its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlanState {
+    /// Being prepared: no file has changed.
+    Draft,
+    /// Committed: the changes are made, or will be.
+    Plan,
+    /// Given up: the changes are undone, or will be.
+    Undo,
+    /// Every change is made, and only the files of the set itself are left.
+    Done,
+}
+
+impl PlanState {
+    pub(crate) const ALL: [Self; 4] = [Self::Draft, Self::Plan, Self::Undo, Self::Done];
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Draft => ".draft",
+            Self::Plan => ".plan",
+            Self::Undo => ".undo",
+            Self::Done => ".done",
+        }
+    }
+}
+
+impl SetId {
+    /// A new set of this process.
+    pub(crate) fn new() -> Self {
+        Self { owner: ShortId::current(), sequence: next_sequence() }
+    }
+
+    /// The name of a file that one of its steps puts in place, or has taken out.
+    pub(crate) fn step(self, sequence: u64) -> String {
+        format!("{}-{:x}{STEP}", stem(self.owner, sequence), self.sequence)
+    }
+
+    /// The name of a second link to an old file, where files cannot be exchanged.
+    pub(crate) fn back(self, sequence: u64) -> String {
+        format!("{}-{:x}{BACK}", stem(self.owner, sequence), self.sequence)
+    }
+
+    /// The name of the mark in each of its directories.
+    pub(crate) fn mark(self) -> String {
+        format!("{}{MARK}", stem(self.owner, self.sequence))
+    }
+
+    /// The name of its plan.
+    pub(crate) fn plan(self, state: PlanState) -> String {
+        format!("{}{}", stem(self.owner, self.sequence), state.suffix())
+    }
 }
 
 impl Residue {
     pub(crate) fn parse(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?.strip_prefix(PREFIX)?;
-        let (fields, swap) = match (name.strip_suffix(PART), name.strip_suffix(SWAP)) {
-            (Some(fields), _) => (fields, false),
-            (_, Some(fields)) => (fields, true),
-            _ => return None,
-        };
+        let (fields, suffix) = name.split_at(name.rfind('.')?);
         let (owner, fields) = ShortId::parse_prefix(fields)?;
         let mut fields = fields.split('-').map(|field| u64::from_str_radix(field, 16).ok());
         let mut next = || fields.next().flatten();
-        let _sequence = next()?;
-        Some(if swap {
-            let (new, out) = (Fingerprint(next()?), Fingerprint(next()?));
-            Self::Swap(owner, Swap { new, out, target: NameHash(next()?) })
-        } else {
-            Self::Part(owner)
+        let sequence = next()?;
+        Some(match suffix {
+            PART => Self::Part(owner),
+            SWAP => {
+                let (new, out) = (Fingerprint(next()?), Fingerprint(next()?));
+                Self::Swap(owner, Swap { new, out, target: NameHash(next()?) })
+            }
+            STEP | BACK => Self::Member(SetId { owner, sequence: next()? }),
+            MARK => Self::Member(SetId { owner, sequence }),
+            suffix => {
+                let state = PlanState::ALL.into_iter().find(|state| state.suffix() == suffix)?;
+                Self::Plan(SetId { owner, sequence }, state)
+            }
         })
     }
 
     pub(crate) fn owner(&self) -> ShortId {
         match self {
             Self::Part(owner) | Self::Swap(owner, _) => *owner,
+            Self::Member(set) | Self::Plan(set, _) => set.owner,
         }
     }
 }
@@ -198,6 +303,15 @@ mod tests {
         assert_eq!(Residue::parse(part.as_bytes()), Some(Residue::Part(owner)));
         assert_eq!(Residue::parse(swap.as_bytes()), Some(Residue::Swap(owner, exchange)));
         assert!(swap.len() <= 143, "{} bytes: eCryptfs allows 143", swap.len());
+        let set = SetId { owner, sequence: u64::MAX };
+        for name in [set.step(u64::MAX), set.back(u64::MAX), set.mark()] {
+            assert_eq!(Residue::parse(name.as_bytes()), Some(Residue::Member(set)));
+            assert!(name.len() <= 143);
+        }
+        for state in PlanState::ALL {
+            let name = set.plan(state);
+            assert_eq!(Residue::parse(name.as_bytes()), Some(Residue::Plan(set, state)));
+        }
     }
 
     #[test]

@@ -8,13 +8,13 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::open::Identity;
+use crate::open::identity;
 use crate::publish::OpenDirectory;
 use crate::read::{holds, read_open};
 use crate::root::O_PATH;
 use crate::target::{Old, PublishMethod, Target};
 use crate::temporary::{Fingerprint, NameHash, Swap, Temporary};
-use crate::{FsError, Refusal, Root, WriteOptions, deferred_close, publish, target};
+use crate::{FsError, FsErrorKind, Refusal, Root, WriteOptions, deferred_close, publish, target};
 
 /// Why an update did not happen: the file system's reason, or the transformation's own.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub struct Updated {
 ///
 /// Both the old and the new content must be within `limit`. On Linux the new file is *exchanged*
 /// with the old one. If what came out is not what was read, they are exchanged back, and the update
-/// fails with [`FsError::Conflict`]. Elsewhere, and on file systems that cannot exchange, the check
+/// fails with [`FsErrorKind::Conflict`]. Elsewhere, and on file systems that cannot exchange, the check
 /// is directly before the rename.
 pub fn update<E>(
     root: &Root,
@@ -66,13 +66,13 @@ pub(crate) fn update_target<E>(
 ) -> Result<Updated, UpdateError<E>> {
     let (file, stat) = target.open_file(path)?;
     if target.existing(path)?.is_none() {
-        return Err(FsError::NotFound { path: path.to_owned() }.into());
+        return Err(FsErrorKind::NotFound.at(path).into());
     }
     let old = read_open(&file, path, limit, cancel)?;
     let new = transform(&old).map_err(UpdateError::Refused)?;
     if new.len() as u64 > limit {
         let bytes = new.len() as u64;
-        return Err(FsError::TooLarge { path: path.to_owned(), bytes, limit, result: true }.into());
+        return Err(FsErrorKind::TooLarge { bytes, limit, result: true }.at(path).into());
     }
     let updated = Updated { old_bytes: old.len(), new_bytes: new.len() };
     if new == old {
@@ -182,7 +182,7 @@ impl Edit<'_> {
     /// Reads through the descriptor that is open already, because the answer must not depend on
     /// getting another one.
     fn is_what_was_read(&self, name: &OsStr) -> bool {
-        self.stat(name).is_ok_and(|stat| Identity::of(&stat) == Identity::of(&self.before.stat))
+        self.stat(name).is_ok_and(|stat| identity(&stat) == identity(&self.before.stat))
             && self.before.file.as_ref().is_some_and(|file| holds(file, self.old))
     }
 
@@ -260,7 +260,7 @@ impl Edit<'_> {
         let stat = rustix::fs::fstat(&file).map_err(|errno| self.failed("looking at it", errno))?;
         // The file that was opened for writing is the one that was read, whatever is at the name
         // meanwhile.
-        if Identity::of(&stat) != Identity::of(&self.before.stat)
+        if identity(&stat) != identity(&self.before.stat)
             || !self.is_what_was_read(self.target.name())
         {
             return Err(self.conflict());
@@ -273,7 +273,7 @@ impl Edit<'_> {
     }
 
     fn conflict(&self) -> FsError {
-        FsError::Conflict { path: self.path.to_owned() }
+        FsErrorKind::Conflict.at(self.path)
     }
 
     fn failed(&self, operation: &'static str, errno: Errno) -> FsError {

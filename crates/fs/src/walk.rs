@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use crate::path::Step;
 use crate::protection::Protection;
 use crate::root::O_PATH;
-use crate::{FileKind, FsError, Root, path};
+use crate::{FileKind, FsError, FsErrorKind, Root, path};
 
 /// The kernel's own limit on links in one resolution.
 pub(crate) const MAX_LINKS: usize = 40;
@@ -27,7 +27,7 @@ const MAX_RETRIES: usize = 5000;
 
 /// Where a walk ended.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum WalkEnd {
     /// A name in a directory: a file, something else that is not a link, or nothing yet.
     Entry {
         /// The directory; `None` is the root itself.
@@ -35,7 +35,7 @@ pub(crate) enum Place {
         /// The name in it.
         name: OsString,
         /// The path to it from the root. Its names were not links when they were opened.
-        place: PathBuf,
+        resolved: PathBuf,
     },
     /// A directory; `None` is the root itself.
     Directory(Option<OwnedFd>),
@@ -85,7 +85,7 @@ pub(crate) fn walk(
     display_path: &str,
     relative: &Path,
     mut missing: Missing<'_, '_>,
-) -> Result<Place, FsError> {
+) -> Result<WalkEnd, FsError> {
     let mut stack: Vec<Visited> = Vec::new();
     let mut steps = path::steps_reversed(relative);
     let mut directory_wanted = path::asks_for_directory(relative);
@@ -95,7 +95,7 @@ pub(crate) fn walk(
     while let Some(step) = steps.pop() {
         let Step::Down(name) = step else {
             if stack.pop().is_none() {
-                return Err(FsError::Escape { path: display_path.to_owned(), via_link: links > 0 });
+                return Err(FsErrorKind::Escape { via_link: links > 0 }.at(display_path));
             }
             continue;
         };
@@ -108,9 +108,9 @@ pub(crate) fn walk(
         };
         match outcome {
             Ok(Component::End) => {
-                let place = place_of(&stack, &name);
+                let resolved = resolved_path(&stack, &name);
                 let parent = stack.pop().and_then(|(fd, _)| fd);
-                return Ok(Place::Entry { parent, name: name.into_os_string(), place });
+                return Ok(WalkEnd::Entry { parent, name: name.into_os_string(), resolved });
             }
             Ok(Component::Directory(fd)) => stack.push((Some(fd), name.into_os_string())),
             Ok(Component::Link(target)) => {
@@ -120,10 +120,9 @@ pub(crate) fn walk(
                 }
                 let target = Path::new(&target);
                 directory_wanted |= steps.is_empty() && path::asks_for_directory(target);
-                let inside = root.strip(target).ok_or_else(|| FsError::Escape {
-                    path: display_path.to_owned(),
-                    via_link: true,
-                })?;
+                let inside = root
+                    .strip(target)
+                    .ok_or_else(|| FsErrorKind::Escape { via_link: true }.at(display_path))?;
                 if target.is_absolute() {
                     stack.clear();
                 }
@@ -131,14 +130,14 @@ pub(crate) fn walk(
             }
             Err(Errno::NOENT) => match (&mut missing, current(root, &stack)) {
                 (Missing::Imagined(protection), _) => {
-                    protection.check_directory(display_path, &place_of(&stack, &name))?;
+                    protection.check_directory(display_path, &resolved_path(&stack, &name))?;
                     stack.push((None, name.into_os_string()));
                 }
                 (Missing::Made(created, protection), Some(here)) => {
                     if created.0.is_empty() {
                         look_ahead(root, display_path, relative, protection)?;
                     }
-                    protection.check_directory(display_path, &place_of(&stack, &name))?;
+                    protection.check_directory(display_path, &resolved_path(&stack, &name))?;
                     make_directory(here, &name, created).map_err(|errno| {
                         FsError::at(display_path, "creating a directory", errno)
                     })?;
@@ -157,7 +156,7 @@ pub(crate) fn walk(
             return Err(FsError::at(display_path, "resolving", Errno::AGAIN));
         }
     }
-    Ok(Place::Directory(stack.pop().and_then(|(fd, _)| fd)))
+    Ok(WalkEnd::Directory(stack.pop().and_then(|(fd, _)| fd)))
 }
 
 /// Fails for a protected path before the first directory on the way to it is created.
@@ -171,8 +170,8 @@ fn look_ahead(
         return Ok(());
     }
     match walk(root, display_path, relative, Missing::Imagined(protection))? {
-        Place::Entry { place, .. } => protection.check_file(display_path, &place),
-        Place::Directory(_) => Ok(()),
+        WalkEnd::Entry { resolved, .. } => protection.check_file(display_path, &resolved),
+        WalkEnd::Directory(_) => Ok(()),
     }
 }
 
@@ -194,7 +193,7 @@ fn current<'a>(root: &'a Root, stack: &'a [Visited]) -> Option<BorrowedFd<'a>> {
 }
 
 /// The path of `name` in that directory.
-fn place_of(stack: &[Visited], name: &OsStr) -> PathBuf {
+fn resolved_path(stack: &[Visited], name: &OsStr) -> PathBuf {
     stack.iter().map(|(_, name)| name.as_os_str()).chain([name]).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::cancel::checkpoint;
 use crate::publish::OpenDirectory;
 use crate::target::{PublishMethod, Target};
 use crate::walk::CreatedDirectories;
-use crate::{FsError, Refusal, Root, deferred_close, publish, target};
+use crate::{FsError, FsErrorKind, Refusal, Root, deferred_close, publish, target};
 
 /// What the new bytes survive once the call has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,7 +34,7 @@ pub struct WriteOptions {
     /// Paths that must not change: relative to the root, without `.` and `..`. They need not exist.
     /// (Other paths, absolute ones too, count where they lead.)
     ///
-    /// The call fails with [`FsError::Protected`], and leaves nothing behind, if the file is one of
+    /// The call fails with [`FsErrorKind::Protected`], and leaves nothing behind, if the file is one of
     /// them, is below one, or takes the place of a directory above one. (A file `.git`, for
     /// example, can lead git to other hooks.) The path of what was opened counts, whatever links
     /// led there. A protected path that goes through links also counts where it leads.
@@ -80,12 +80,15 @@ pub fn write(
         // A directory has disappeared, perhaps because another call failed and removed the
         // directories that it had created; or the file has just become a link. Both need another
         // look.
-        if !matches!(answer, Err(FsError::NotFound { .. } | FsError::Conflict { .. })) {
+        if !matches!(
+            answer,
+            Err(FsError { kind: FsErrorKind::NotFound | FsErrorKind::Conflict, .. })
+        ) {
             return answer;
         }
     }
     match answer {
-        Err(FsError::Conflict { .. }) => {
+        Err(FsError { kind: FsErrorKind::Conflict, .. }) => {
             Err(FsError::at(path, "opening a file that is being replaced", Errno::AGAIN))
         }
         other => other,
@@ -118,7 +121,7 @@ pub(crate) fn write_target(
     // with the displayed name would not be the one that was meant.
     if old.is_none() && path.contains('\u{fffd}') {
         let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
-        return Err(FsError::PathInvalid { path: path.to_owned(), reason });
+        return Err(FsErrorKind::PathInvalid { reason }.at(path));
     }
     let directory = match options.durability {
         Durability::Process => None,

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use tempfile::TempDir;
-use toolwright_fs::{Granted, Root, read, try_read_cached};
+use toolwright_fs::{DirectoryGrant, Root, read, try_read_cached};
 
 /// Identified, as far as it can be.
-fn granted(path: impl AsRef<Path>) -> Granted {
-    let granted = Granted::new("rootDir", path.as_ref());
+fn granted(path: impl AsRef<Path>) -> DirectoryGrant {
+    let granted = DirectoryGrant::new("rootDir", path.as_ref());
     let _ = granted.identify();
     granted
 }

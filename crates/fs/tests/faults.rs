@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit};
 use support::{NEVER, Tree, is_root, kind, snapshot, tenth_of};
 use toolwright_fs::{
-    Durability, FsError, Refusal, Root, UpdateError, WriteOptions, read, update, write,
+    Durability, FsError, FsErrorKind, Refusal, Root, UpdateError, WriteOptions, read, update, write,
 };
 
 const IN_PLACE: WriteOptions = WriteOptions {
@@ -170,7 +170,10 @@ fn a_bind_mounted_file_is_refused_or_overwritten_in_place() {
         refused(directory, busy, || put(&root, "mounted", b"new")),
         refused(directory, busy, || edit(&root, "mounted", b"new", &WriteOptions::default())),
     ] {
-        assert!(matches!(error, FsError::NotReplaceable { refusal: Refusal::MountPoint, .. }));
+        assert!(matches!(
+            error,
+            FsError { kind: FsErrorKind::NotReplaceable { refusal: Refusal::MountPoint, .. }, .. }
+        ));
     }
     write(&root, "mounted", b"in place", &IN_PLACE, &NEVER).unwrap();
     assert_eq!(std::fs::read(&mounted).unwrap(), b"in place");
@@ -327,7 +330,9 @@ fn respected_and_explained(base: &Path) {
         refused(&closed, no, || put(&root, "closed/file", b"new")),
         refused(&closed, no, || edit(&root, "closed/file", b"new", &with)),
     ] {
-        let FsError::NotReplaceable { refusal, .. } = error else { panic!("{error:?}") };
+        let FsError { kind: FsErrorKind::NotReplaceable { refusal, .. }, .. } = error else {
+            panic!("{error:?}")
+        };
         assert_eq!(refusal, Refusal::DirectoryNotWritable);
     }
     write(&root, "closed/file", b"in place", &IN_PLACE, &NEVER).unwrap();
@@ -363,7 +368,9 @@ fn respected_and_explained(base: &Path) {
         refused(&open, no, || put(&root, "open/others", b"new")),
         refused(&open, no, || edit(&root, "open/others", b"new", &with)),
     ] {
-        let FsError::NotReplaceable { refusal, .. } = error else { panic!("{error:?}") };
+        let FsError { kind: FsErrorKind::NotReplaceable { refusal, .. }, .. } = error else {
+            panic!("{error:?}")
+        };
         assert_eq!(refusal, Refusal::OwnerNotKeepable);
     }
     write(&root, "open/others", b"in place", &IN_PLACE, &NEVER).unwrap();

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{CWD, RenameFlags};
 use support::{NEVER, RESOLVERS, kind, tenth_of};
 use tempfile::TempDir;
-use toolwright_fs::{FsError, Granted, Keeping, Replaced, WriteOptions, led_out_of, read, write};
+use toolwright_fs::{
+    DirectoryGrant, FsError, FsErrorKind, RootChange, WriteOptions, led_out_of, read, write,
+};
 
 struct Scene {
     base: TempDir,
@@ -32,19 +34,18 @@ impl Scene {
         self.base.path().canonicalize().unwrap().join(path)
     }
 
-    fn granted(&self, keeping: Keeping) -> Granted {
-        let granted = Granted::new("rootDir", self.at("root")).keeping(keeping);
+    fn granted(&self, stays_open: bool) -> DirectoryGrant {
+        let granted = DirectoryGrant::new("rootDir", self.at("root"));
+        let granted = if stays_open { granted } else { granted.closed_between_uses() };
         granted.identify().unwrap();
         granted
     }
 }
 
-const KEEPINGS: [Keeping; 2] = [Keeping::Open, Keeping::Closed];
-
-fn what(granted: &Granted) -> Option<Replaced> {
+fn what(granted: &DirectoryGrant) -> Option<RootChange> {
     match granted.open() {
         Ok(_) => None,
-        Err(FsError::RootChanged { grant, now, .. }) => {
+        Err(FsError { kind: FsErrorKind::RootChanged { grant, now, .. }, .. }) => {
             assert_eq!(grant, granted.name());
             Some(now)
         }
@@ -54,21 +55,21 @@ fn what(granted: &Granted) -> Option<Replaced> {
 
 #[test]
 fn one_that_was_replaced_is_refused_and_one_that_came_back_is_not() {
-    for keeping in KEEPINGS {
+    for stays_open in [true, false] {
         let scene = Scene::new();
-        let granted = scene.granted(keeping);
+        let granted = scene.granted(stays_open);
         let (root, moved) = (scene.at("root"), scene.at("moved"));
         assert_eq!(what(&granted), None);
         fs::rename(&root, &moved).unwrap();
-        assert_eq!(what(&granted), Some(Replaced::Gone));
+        assert_eq!(what(&granted), Some(RootChange::Gone));
         symlink(scene.at("outside"), &root).unwrap();
-        assert_eq!(what(&granted), Some(Replaced::Link));
+        assert_eq!(what(&granted), Some(RootChange::Link));
         fs::remove_file(&root).unwrap();
         fs::create_dir(&root).unwrap();
-        assert_eq!(what(&granted), Some(Replaced::Directory));
+        assert_eq!(what(&granted), Some(RootChange::Directory));
         fs::remove_dir(&root).unwrap();
         fs::write(&root, "").unwrap();
-        assert_eq!(what(&granted), Some(Replaced::File));
+        assert_eq!(what(&granted), Some(RootChange::File));
         fs::remove_file(&root).unwrap();
         fs::rename(&moved, &root).unwrap();
         assert_eq!(what(&granted), None);
@@ -77,15 +78,15 @@ fn one_that_was_replaced_is_refused_and_one_that_came_back_is_not() {
 
 #[test]
 fn one_made_anew_is_another_one_whatever_its_number() {
-    for keeping in KEEPINGS {
+    for stays_open in [true, false] {
         let scene = Scene::new();
-        let granted = scene.granted(keeping);
+        let granted = scene.granted(stays_open);
         // Clocks of file systems are coarse.
         std::thread::sleep(std::time::Duration::from_millis(50));
         for _ in 0..20 {
             fs::remove_dir_all(scene.at("root")).unwrap();
             fs::create_dir(scene.at("root")).unwrap();
-            assert_eq!(what(&granted), Some(Replaced::Directory), "{keeping:?}");
+            assert_eq!(what(&granted), Some(RootChange::Directory), "{stays_open}");
         }
     }
 }
@@ -96,23 +97,23 @@ fn one_that_was_seen_before_has_to_be_that_one() {
     let scene = Scene::new();
     let found = fs::metadata(scene.at("root")).unwrap();
     let seen = Some((found.dev(), found.ino()));
-    let granted = || Granted::new("rootDir", scene.at("root")).seen(seen);
+    let granted = || DirectoryGrant::new("rootDir", scene.at("root")).seen(seen);
     assert_eq!(what(&granted()), None);
     fs::rename(scene.at("root"), scene.at("moved")).unwrap();
-    assert_eq!(what(&granted()), Some(Replaced::Gone));
+    assert_eq!(what(&granted()), Some(RootChange::Gone));
     symlink(scene.at("outside"), scene.at("root")).unwrap();
-    assert_eq!(what(&granted()), Some(Replaced::Link));
+    assert_eq!(what(&granted()), Some(RootChange::Link));
 }
 
 #[test]
 fn one_that_is_not_there_yet_is_known_once_it_is() {
     let scene = Scene::new();
-    let granted = Granted::new("rootDir", scene.at("later"));
-    assert!(matches!(granted.open(), Err(FsError::Root { .. })));
+    let granted = DirectoryGrant::new("rootDir", scene.at("later"));
+    assert!(matches!(granted.open(), Err(FsError { kind: FsErrorKind::Root { .. }, .. })));
     fs::create_dir(scene.at("later")).unwrap();
     assert_eq!(what(&granted), None);
     fs::remove_dir(scene.at("later")).unwrap();
-    assert_eq!(what(&granted), Some(Replaced::Gone));
+    assert_eq!(what(&granted), Some(RootChange::Gone));
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn a_link_that_names_it_has_to_go_on_leading_there() {
     let scene = Scene::new();
     let alias = scene.at("alias");
     symlink(scene.at("root"), &alias).unwrap();
-    let granted = Granted::new("rootDir", &alias);
+    let granted = DirectoryGrant::new("rootDir", &alias);
     let root = granted.open().unwrap();
     for path in
         ["file", alias.join("file").to_str().unwrap(), scene.at("root/file").to_str().unwrap()]
@@ -129,7 +130,7 @@ fn a_link_that_names_it_has_to_go_on_leading_there() {
     }
     fs::remove_file(&alias).unwrap();
     symlink(scene.at("outside"), &alias).unwrap();
-    assert_eq!(what(&granted), Some(Replaced::Link));
+    assert_eq!(what(&granted), Some(RootChange::Link));
 }
 
 #[test]
@@ -140,14 +141,14 @@ fn a_hundred_of_one_directory_share_a_descriptor_and_many_others_take_few() {
     }
     let scene = Scene::new();
     let before = open();
-    let same: Vec<_> = (0..100).map(|_| scene.granted(Keeping::Open)).collect();
+    let same: Vec<_> = (0..100).map(|_| scene.granted(true)).collect();
     // Other tests of this program open files meanwhile.
     assert!(open() < before + 60, "{before} {}", open());
     let others: Vec<_> = (0..500)
         .map(|number| {
             let path = scene.at(&format!("directory-{number}"));
             fs::create_dir(&path).unwrap();
-            let granted = Granted::new("rootDir", path);
+            let granted = DirectoryGrant::new("rootDir", path);
             granted.identify().unwrap();
             granted
         })
@@ -187,10 +188,10 @@ impl Drop for Stop<'_> {
 #[test]
 fn nothing_outside_is_read_or_written_while_the_root_is_exchanged_for_a_link() {
     let each = tenth_of(10_000) / 4;
-    for keeping in KEEPINGS {
+    for stays_open in [true, false] {
         for resolver in RESOLVERS {
             let scene = Scene::new();
-            let granted = scene.granted(keeping);
+            let granted = scene.granted(stays_open);
             let (root, trap) = (scene.at("root"), scene.at("trap"));
             symlink(scene.at("outside"), &trap).unwrap();
             let done = AtomicBool::new(false);
@@ -228,7 +229,7 @@ fn nothing_outside_is_read_or_written_while_the_root_is_exchanged_for_a_link() {
                 }
                 drop(stop);
             });
-            println!("{keeping:?} {resolver:?} {tally:?}");
+            println!("{stays_open} {resolver:?} {tally:?}");
             assert_eq!(fs::read(scene.at("outside/file")).unwrap(), b"outside");
             assert_eq!(fs::read_dir(scene.at("outside")).unwrap().count(), 1);
             let known = ["ok", "RootChanged"];

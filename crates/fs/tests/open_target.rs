@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use support::{NEVER, RESOLVERS, Tree, fifo, is_root, kind};
 use toolwright_fs::{
-    FsError, OpenTarget, Range, Resolver, Roots, TargetKind, UpdateError, WriteOptions,
+    FsError, FsErrorKind, OpenTarget, Range, Resolver, Roots, TargetKind, UpdateError, WriteOptions,
 };
 
 fn roots(workspace: &[&Path], others: &[&Path], resolver: Resolver) -> Roots {
@@ -92,7 +92,7 @@ fn paths_that_leave_are_refused_and_only_the_path_is_named() {
                 .err()
                 .or_else(|| roots.open_target(path).unwrap().check_readable().err());
             match error {
-                Some(error @ FsError::Escape { .. }) => {
+                Some(error @ FsError { kind: FsErrorKind::Escape { .. }, .. }) => {
                     assert_eq!(error.path(), Some(path));
                     let said = error.to_string();
                     assert!(
@@ -101,7 +101,7 @@ fn paths_that_leave_are_refused_and_only_the_path_is_named() {
                     );
                 }
                 // `..` after a missing directory leads nowhere.
-                Some(FsError::NotFound { .. }) if path == "a/../../x" => {}
+                Some(FsError { kind: FsErrorKind::NotFound, .. }) if path == "a/../../x" => {}
                 other => panic!("{path}: {other:?}"),
             }
         }
@@ -125,8 +125,14 @@ fn several_roots_and_absolute_paths_in_them() {
     let new = roots.open_target("new/file").unwrap();
     assert_eq!(new.real_path(), one.root.canonicalize().unwrap().join("new/file"));
     // A link from one root into another is refused: a target is below one root.
-    assert!(matches!(roots.open_target("across"), Err(FsError::Escape { via_link: true, .. })));
-    assert!(matches!(Roots::open(&[], &[]).unwrap().open_target("a"), Err(FsError::Escape { .. })));
+    assert!(matches!(
+        roots.open_target("across"),
+        Err(FsError { kind: FsErrorKind::Escape { via_link: true, .. }, .. })
+    ));
+    assert!(matches!(
+        Roots::open(&[], &[]).unwrap().open_target("a"),
+        Err(FsError { kind: FsErrorKind::Escape { .. }, .. })
+    ));
 }
 
 #[test]
@@ -147,7 +153,7 @@ fn missing_directories_and_special_files_are_told_apart() {
         assert_eq!(kind("closed"), "Permission");
     }
     let roots = Roots::open(&[PathBuf::from("/nowhere")], &[]);
-    assert!(matches!(roots, Err(FsError::Root { .. })));
+    assert!(matches!(roots, Err(FsError { kind: FsErrorKind::Root { .. }, .. })));
 }
 
 #[test]
@@ -233,7 +239,7 @@ fn a_new_file_gets_its_directories_when_it_is_written() {
     assert_eq!(tree.listing(), ["a", "a/b", "a/b/c"]);
     // A call that fails removes them again.
     let refused = open(&tree, "x/y").write(b"t", &WriteOptions::default(), &true.into());
-    assert!(matches!(refused, Err(FsError::Cancelled)));
+    assert!(matches!(refused, Err(FsError { kind: FsErrorKind::Cancelled, .. })));
     assert_eq!(tree.listing(), ["a", "a/b", "a/b/c"]);
 }
 
@@ -268,7 +274,7 @@ fn a_directory_that_was_moved_is_not_written_to() {
     tree.put("dir/file", "text");
     let target = open(&tree, "dir/file");
     std::fs::rename(tree.root.join("dir"), tree.root.join("elsewhere")).unwrap();
-    assert!(matches!(write(&target, "changed"), Err(FsError::Conflict { .. })));
+    assert!(matches!(write(&target, "changed"), Err(FsError { kind: FsErrorKind::Conflict, .. })));
     assert_eq!(tree.get("elsewhere/file"), b"text");
     std::fs::remove_dir_all(tree.root.join("elsewhere")).unwrap();
     assert!(write(&target, "changed").is_err());
@@ -286,7 +292,10 @@ fn protected_paths_count_where_they_lie_whatever_led_there() {
     for path in ["innocent/config", ".git/hooks/new/x", absolute.to_str().unwrap()] {
         let target = roots.open_target(path).unwrap();
         assert!(
-            matches!(roots.check_protected(&target, &protected), Err(FsError::Protected { .. })),
+            matches!(
+                roots.check_protected(&target, &protected),
+                Err(FsError { kind: FsErrorKind::Protected { .. }, .. })
+            ),
             "{path}"
         );
     }
@@ -331,7 +340,10 @@ fn a_refused_update_leaves_the_file_as_it_is() {
     assert!(matches!(refused, Err(UpdateError::Refused("no"))));
     let large = open(&tree, "file")
         .update(9, &WriteOptions::default(), &NEVER, |_| Ok::<_, ()>(vec![b'x'; 10]));
-    assert!(matches!(large, Err(UpdateError::Fs(FsError::TooLarge { result: true, .. }))));
+    assert!(matches!(
+        large,
+        Err(UpdateError::Fs(FsError { kind: FsErrorKind::TooLarge { result: true, .. }, .. }))
+    ));
     assert_eq!(tree.get("file"), b"old");
 }
 

@@ -5,11 +5,11 @@ mod support;
 use proptest::prelude::*;
 use support::{NEVER, Tree};
 #[cfg(target_os = "linux")]
-use toolwright_fs::{Granted, OpenTarget, Range, Roots};
+use toolwright_fs::{DirectoryGrant, OpenTarget, Range, Roots};
 
 #[cfg(target_os = "linux")]
-fn granted(tree: &Tree) -> Granted {
-    let granted = Granted::new("rootDir", &tree.root);
+fn granted(tree: &Tree) -> DirectoryGrant {
+    let granted = DirectoryGrant::new("rootDir", &tree.root);
     granted.identify().expect("it is there");
     granted
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use support::{NEVER, RESOLVERS, Tree, kind};
-use toolwright_fs::{FileKind, FsError, Root, WriteOptions, read, write};
+use toolwright_fs::{FileKind, FsError, FsErrorKind, Root, WriteOptions, read, write};
 
 fn read_text(root: &Root, path: &str) -> Result<String, FsError> {
     read(root, path, 1 << 20, &NEVER).map(|bytes| String::from_utf8(bytes).unwrap())
@@ -66,7 +66,10 @@ fn a_root_of_slash_holds_everything() {
         let absolute = format!("{}/a/b/file", tree.root.display());
         assert_eq!(read_text(&root, &absolute).unwrap(), "inside");
         assert_eq!(read_text(&root, absolute.trim_start_matches('/')).unwrap(), "inside");
-        assert!(matches!(read_text(&root, "../etc/hostname"), Err(FsError::Escape { .. })));
+        assert!(matches!(
+            read_text(&root, "../etc/hostname"),
+            Err(FsError { kind: FsErrorKind::Escape { .. }, .. })
+        ));
     }
 }
 
@@ -87,7 +90,10 @@ fn paths_that_leave_are_refused_also_when_they_come_back() {
         ];
         for path in by_text {
             let error = read_text(&root, &path).unwrap_err();
-            assert!(matches!(error, FsError::Escape { via_link: false, .. }), "{path}: {error:?}");
+            assert!(
+                matches!(error, FsError { kind: FsErrorKind::Escape { via_link: false, .. }, .. }),
+                "{path}: {error:?}"
+            );
             assert!(error.to_string().starts_with("Path escapes sandbox root: "), "{error}");
         }
         let by_link = [
@@ -100,9 +106,15 @@ fn paths_that_leave_are_refused_also_when_they_come_back() {
         ];
         for path in by_link {
             let error = read_text(&root, path).unwrap_err();
-            assert!(matches!(error, FsError::Escape { via_link: true, .. }), "{path}: {error:?}");
+            assert!(
+                matches!(error, FsError { kind: FsErrorKind::Escape { via_link: true, .. }, .. }),
+                "{path}: {error:?}"
+            );
             let error = write(&root, path, b"x", &WriteOptions::default(), &NEVER).unwrap_err();
-            assert!(matches!(error, FsError::Escape { via_link: true, .. }), "{path}: {error:?}");
+            assert!(
+                matches!(error, FsError { kind: FsErrorKind::Escape { via_link: true, .. }, .. }),
+                "{path}: {error:?}"
+            );
         }
     }
     assert_eq!(std::fs::read_dir(&tree.outside).unwrap().count(), 1, "nothing was created outside");
@@ -125,7 +137,10 @@ fn loops_end() {
     for resolver in RESOLVERS {
         let root = Root::open_with(&tree.root, resolver).unwrap();
         let error = read_text(&root, "loop-a").unwrap_err();
-        assert!(matches!(error, FsError::PathInvalid { .. }), "{error:?}");
+        assert!(
+            matches!(error, FsError { kind: FsErrorKind::PathInvalid { .. }, .. }),
+            "{error:?}"
+        );
     }
 }
 
@@ -151,7 +166,9 @@ fn only_regular_files_and_at_once() {
                 read_text(root, path).unwrap_err(),
                 write(root, path, b"x", &WriteOptions::default(), &NEVER).unwrap_err(),
             ] {
-                let FsError::NotAFile { kind, .. } = error else { panic!("{path}: {error:?}") };
+                let FsError { kind: FsErrorKind::NotAFile { kind, .. }, .. } = error else {
+                    panic!("{path}: {error:?}")
+                };
                 assert_eq!(kind, want, "{path}");
             }
         }
@@ -168,17 +185,41 @@ fn missing_and_misused_paths_are_told_apart() {
     let tree = populated();
     for resolver in RESOLVERS {
         let root = Root::open_with(&tree.root, resolver).unwrap();
-        assert!(matches!(read_text(&root, "nope"), Err(FsError::NotFound { .. })));
-        assert!(matches!(read_text(&root, "nope/deeper"), Err(FsError::NotFound { .. })));
-        assert!(matches!(read_text(&root, "a/b/file/deeper"), Err(FsError::NotADirectory { .. })));
-        assert!(matches!(read_text(&root, "a/b/file/"), Err(FsError::NotADirectory { .. })));
+        assert!(matches!(
+            read_text(&root, "nope"),
+            Err(FsError { kind: FsErrorKind::NotFound, .. })
+        ));
+        assert!(matches!(
+            read_text(&root, "nope/deeper"),
+            Err(FsError { kind: FsErrorKind::NotFound, .. })
+        ));
+        assert!(matches!(
+            read_text(&root, "a/b/file/deeper"),
+            Err(FsError { kind: FsErrorKind::NotADirectory, .. })
+        ));
+        assert!(matches!(
+            read_text(&root, "a/b/file/"),
+            Err(FsError { kind: FsErrorKind::NotADirectory, .. })
+        ));
         for invalid in ["", "a\0b", &"n".repeat(300), &"d/".repeat(3000)] {
-            assert!(matches!(read_text(&root, invalid), Err(FsError::PathInvalid { .. })));
+            assert!(matches!(
+                read_text(&root, invalid),
+                Err(FsError { kind: FsErrorKind::PathInvalid { .. }, .. })
+            ));
         }
     }
-    assert!(matches!(Root::open(Path::new("relative")), Err(FsError::Root { .. })));
-    assert!(matches!(Root::open(&tree.root.join("nope")), Err(FsError::Root { .. })));
-    assert!(matches!(Root::open(&tree.root.join("a/b/file")), Err(FsError::Root { .. })));
+    assert!(matches!(
+        Root::open(Path::new("relative")),
+        Err(FsError { kind: FsErrorKind::Root { .. }, .. })
+    ));
+    assert!(matches!(
+        Root::open(&tree.root.join("nope")),
+        Err(FsError { kind: FsErrorKind::Root { .. }, .. })
+    ));
+    assert!(matches!(
+        Root::open(&tree.root.join("a/b/file")),
+        Err(FsError { kind: FsErrorKind::Root { .. }, .. })
+    ));
 }
 
 #[test]
@@ -186,10 +227,13 @@ fn a_vanished_root_is_a_typed_error() {
     let tree = populated();
     let root = tree.open();
     std::fs::remove_dir_all(&tree.root).unwrap();
-    assert!(matches!(read_text(&root, "a/b/file"), Err(FsError::NotFound { .. })));
+    assert!(matches!(
+        read_text(&root, "a/b/file"),
+        Err(FsError { kind: FsErrorKind::NotFound, .. })
+    ));
     let error = write(&root, "new/file", b"x", &WriteOptions::default(), &NEVER).unwrap_err();
-    assert!(matches!(error, FsError::NotFound { .. }), "{error:?}");
-    assert!(matches!(Root::open(&tree.root), Err(FsError::Root { .. })));
+    assert!(matches!(error, FsError { kind: FsErrorKind::NotFound, .. }), "{error:?}");
+    assert!(matches!(Root::open(&tree.root), Err(FsError { kind: FsErrorKind::Root { .. }, .. })));
 }
 
 #[test]
@@ -200,9 +244,18 @@ fn directories_are_opened_inside_only() {
         for path in ["a", "a/b/..", "relative", "absolute/b", ".", tree.root.to_str().unwrap()] {
             root.open_directory(path).unwrap();
         }
-        assert!(matches!(root.open_directory("out"), Err(FsError::Escape { .. })));
-        assert!(matches!(root.open_directory("a/b/file"), Err(FsError::NotADirectory { .. })));
-        assert!(matches!(root.open_directory("nope"), Err(FsError::NotFound { .. })));
+        assert!(matches!(
+            root.open_directory("out"),
+            Err(FsError { kind: FsErrorKind::Escape { .. }, .. })
+        ));
+        assert!(matches!(
+            root.open_directory("a/b/file"),
+            Err(FsError { kind: FsErrorKind::NotADirectory, .. })
+        ));
+        assert!(matches!(
+            root.open_directory("nope"),
+            Err(FsError { kind: FsErrorKind::NotFound, .. })
+        ));
     }
 }
 

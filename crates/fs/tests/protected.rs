@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use support::{NEVER, RESOLVERS, Tree, kind, snapshot};
-use toolwright_fs::{FsError, Root, UpdateError, WriteOptions, update, write};
+use toolwright_fs::{FsError, FsErrorKind, Root, UpdateError, WriteOptions, update, write};
 
 const GIT: [&str; 2] = [".git/hooks", ".git/config"];
 
@@ -48,12 +48,14 @@ fn refused(tree: &Tree, protected: &[&str], paths: &[&str], by: &str) {
             let options = WriteOptions { allow_in_place, ..options(protected) };
             let edited = match edit(&root, path, &options) {
                 // Its directory does not exist, and an edit creates none.
-                Err(FsError::NotFound { .. }) => None,
+                Err(FsError { kind: FsErrorKind::NotFound, .. }) => None,
                 other => Some(other),
             };
             let written = write(&root, path, b"written", &options, &NEVER);
             for answer in edited.into_iter().chain([written]) {
-                let Err(FsError::Protected { path: display_path, protected }) = &answer else {
+                let Err(FsError { kind: FsErrorKind::Protected { protected }, path: display_path }) =
+                    &answer
+                else {
                     panic!("{resolver:?} {path}: {answer:?}")
                 };
                 assert_eq!(
@@ -239,14 +241,20 @@ fn a_protected_path_may_lead_outside_or_in_a_circle_or_to_the_root() {
     tree.link("../outside", ".git");
     std::fs::create_dir(tree.outside.join("hooks")).unwrap();
     let escaped = write(&tree.open(), ".git/hooks/x", b"x", &options(&GIT), &NEVER);
-    assert!(matches!(escaped, Err(FsError::Escape { .. })), "{escaped:?}");
+    assert!(
+        matches!(escaped, Err(FsError { kind: FsErrorKind::Escape { .. }, .. })),
+        "{escaped:?}"
+    );
     allowed(&tree, &GIT, &["hooks/x", "config"]);
 
     let tree = Tree::new();
     tree.link("circle", ".git");
     tree.link(".git", "circle");
     let endless = write(&tree.open(), ".git/hooks/x", b"x", &options(&GIT), &NEVER);
-    assert!(matches!(endless, Err(FsError::PathInvalid { .. })), "{endless:?}");
+    assert!(
+        matches!(endless, Err(FsError { kind: FsErrorKind::PathInvalid { .. }, .. })),
+        "{endless:?}"
+    );
     allowed(&tree, &GIT, &["hooks/x", "config"]);
 
     for everything in ["..", "../..", "/"] {
@@ -304,10 +312,13 @@ fn a_path_is_resolved_before_it_is_found_protected_and_nothing_else_comes_betwee
     assert_eq!(kind(".git/hooks/deep"), "Protected"); // a directory
     let cancelled = AtomicBool::new(true);
     let answer = write(&root, ".git/hooks/x", b"x", &options(&GIT), &cancelled);
-    assert!(matches!(answer, Err(FsError::Cancelled)), "{answer:?}");
+    assert!(matches!(answer, Err(FsError { kind: FsErrorKind::Cancelled, .. })), "{answer:?}");
     // A refused edit has read nothing.
     let answer = update::<()>(&root, ".git/config", 1, &options(&GIT), &NEVER, |_| unreachable!());
-    assert!(matches!(answer, Err(UpdateError::Fs(FsError::Protected { .. }))), "{answer:?}");
+    assert!(
+        matches!(answer, Err(UpdateError::Fs(FsError { kind: FsErrorKind::Protected { .. }, .. }))),
+        "{answer:?}"
+    );
     assert!(Path::new(&tree.root).join(".git/config").is_file());
 }
 

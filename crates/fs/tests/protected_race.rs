@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proptest::prelude::*;
 use rustix::fs::{CWD, RenameFlags};
 use support::{NEVER, RESOLVERS, Tree, kind, snapshot, tenth_of};
-use toolwright_fs::{FsError, Root, UpdateError, WriteOptions, update, write};
+use toolwright_fs::{FsError, FsErrorKind, Root, UpdateError, WriteOptions, update, write};
 
 fn options(protected: &[&str]) -> WriteOptions {
     let protected = protected.iter().map(PathBuf::from).collect();
@@ -204,6 +204,32 @@ fn related(root: &Path, path: &Path, protected: &str) -> Option<bool> {
     Some(meets(&named) || meets(&protected))
 }
 
+/// `a/a` leads to `b/b`, where nothing is. A directory there would let it lead on to `b/a`.
+#[test]
+fn what_a_protected_path_leads_over_is_not_created() {
+    let tree = Tree::new();
+    let entries = [("b", None), ("b/a", Some("")), ("a", Some("b/b/.."))];
+    for (path, target) in entries {
+        let path = path.to_owned();
+        make(
+            &tree.root,
+            &match target {
+                None => Entry::Directory(path),
+                Some("") => Entry::File(path),
+                Some(target) => Entry::Link(path, target.to_owned()),
+            },
+        );
+    }
+    for resolver in RESOLVERS {
+        let root = Root::open_with(&tree.root, resolver).unwrap();
+        for path in ["a/b/a", "b/b/a"] {
+            let answer = change(&root, path, 0, &options(&["a/a"]));
+            assert_eq!(answer.map_err(|error| kind(&error)), Err("Protected"), "{path}");
+            assert!(!tree.root.join("b/b").exists());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: u32::try_from(tenth_of(10_000)).unwrap(),
@@ -233,7 +259,7 @@ proptest! {
                 let relations: Vec<_> = protected.iter().map(|by| related(by)).collect();
                 let root = Root::open_with(&root_path, resolver).unwrap();
                 let answer = change(&root, &path, number, &options);
-                if let Err(FsError::Protected { protected, .. }) = &answer {
+                if let Err(FsError { kind: FsErrorKind::Protected { protected, .. }, .. }) = &answer {
                     prop_assert_ne!(related(protected), Some(false), "{} by {}", path, protected);
                 }
                 if answer.is_ok() {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use support::{NEVER, Tree};
-use toolwright_fs::{FsError, Root, read};
+use toolwright_fs::{FsError, FsErrorKind, Root, read};
 
 fn slash() -> Root {
     Root::open(Path::new("/")).unwrap()
@@ -18,7 +18,9 @@ fn slash() -> Root {
 #[track_caller]
 fn assert_too_large(answer: Result<Vec<u8>, FsError>, want: impl Fn(u64) -> bool) {
     let error = answer.unwrap_err();
-    let FsError::TooLarge { bytes, result: false, .. } = error else { panic!("{error:?}") };
+    let FsError { kind: FsErrorKind::TooLarge { bytes, result: false, .. }, .. } = error else {
+        panic!("{error:?}")
+    };
     assert!(want(bytes), "{bytes}");
     assert!(
         error.to_string().starts_with(&format!("File too large ({bytes} bytes): `")),
@@ -123,7 +125,9 @@ fn a_file_that_grows_while_it_is_read_is_held_to_the_limit() {
         loop {
             match read(&root, "log", 500_000, &NEVER) {
                 Ok(bytes) => assert!(bytes.len() <= 500_000),
-                Err(FsError::TooLarge { bytes, limit: 500_000, .. }) => {
+                Err(FsError {
+                    kind: FsErrorKind::TooLarge { bytes, limit: 500_000, .. }, ..
+                }) => {
                     assert!(bytes > 500_000);
                     break;
                 }
@@ -154,7 +158,7 @@ fn a_file_that_would_block_gives_an_error_at_once() {
         if let Err(error) = answer {
             let errno = error.errno();
             let expected = [Some("EAGAIN"), Some("EPERM"), Some("EACCES")].contains(&errno)
-                || matches!(error, FsError::NotFound { .. });
+                || matches!(error, FsError { kind: FsErrorKind::NotFound, .. });
             assert!(expected, "{error:?}");
         }
     }
@@ -167,14 +171,17 @@ fn a_long_read_can_be_cancelled() {
     file.set_len(1 << 30).unwrap(); // sparse: reading it is work, storing it is not
     let root = tree.open();
     let cancel = AtomicBool::new(true);
-    assert!(matches!(read(&root, "large", 2 << 30, &cancel), Err(FsError::Cancelled)));
+    assert!(matches!(
+        read(&root, "large", 2 << 30, &cancel),
+        Err(FsError { kind: FsErrorKind::Cancelled, .. })
+    ));
     cancel.store(false, Ordering::Relaxed);
     std::thread::scope(|scope| {
         let call = scope.spawn(|| read(&root, "large", 2 << 30, &cancel));
         std::thread::sleep(Duration::from_millis(10));
         cancel.store(true, Ordering::Relaxed);
         let cancelled = Instant::now();
-        assert!(matches!(call.join().unwrap(), Err(FsError::Cancelled)));
+        assert!(matches!(call.join().unwrap(), Err(FsError { kind: FsErrorKind::Cancelled, .. })));
         assert!(cancelled.elapsed() < Duration::from_millis(500), "{:?}", cancelled.elapsed());
     });
 }

@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use toolwright_fs::{FsError, Granted, OpenTarget, Resolver, Root, Roots, WriteOptions};
+use toolwright_fs::{
+    DirectoryGrant, FsError, FsErrorKind, OpenTarget, Resolver, Root, Roots, WriteOptions,
+};
 use toolwright_reserved::Reservation;
 
 struct Place {
@@ -34,7 +36,7 @@ const NAMES: [&str; 5] = ["runs.db", "runs.db-shm", "hard.txt", "soft.txt", "abs
 
 fn refused<T: std::fmt::Debug>(what: &str, result: Result<T, FsError>) {
     match result {
-        Err(error @ FsError::Reserved { .. }) => {
+        Err(error @ FsError { kind: FsErrorKind::Reserved, .. }) => {
             assert!(error.to_string().contains("open journal"), "{error}");
         }
         other => panic!("{what}: {other:?}"),
@@ -67,7 +69,7 @@ fn no_call_reads_or_replaces_it() {
 fn nor_does_one_that_holds_what_it_opens() {
     let place = place();
     let root = place.directory.path().to_path_buf();
-    let granted = Granted::new("rootDir", &root);
+    let granted = DirectoryGrant::new("rootDir", &root);
     granted.identify().expect("there");
     for resolver in [Resolver::Automatic, Resolver::Walk] {
         let roots = Roots::open_with(std::slice::from_ref(&root), &[], resolver).expect("roots");

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use support::{NEVER, RESOLVERS, Tree, checked, self_checking, tenth_of};
-use toolwright_fs::{Durability, FsError, Root, UpdateError, Updated, WriteOptions, update, write};
+use toolwright_fs::{
+    Durability, FsError, FsErrorKind, Root, UpdateError, Updated, WriteOptions, update, write,
+};
 
 const LIMIT: u64 = 1 << 20;
 
@@ -134,7 +136,10 @@ fn a_foreign_change_during_an_edit_is_a_conflict_and_stays_as_it_is() {
                     b"edited".to_vec()
                 });
                 let error = answer.unwrap_err();
-                assert!(matches!(error, FsError::Conflict { .. }), "{kind}: {error:?}");
+                assert!(
+                    matches!(error, FsError { kind: FsErrorKind::Conflict, .. }),
+                    "{kind}: {error:?}"
+                );
                 assert_eq!(support::snapshot(&tree.root), after, "{kind}");
             }
         }
@@ -177,7 +182,7 @@ fn no_version_of_a_foreign_writer_is_ever_lost() {
                         let mut tally = tally.lock().unwrap();
                         match answer {
                             Ok(_) => tally.0 += 1,
-                            Err(FsError::Conflict { .. }) => tally.1 += 1,
+                            Err(FsError { kind: FsErrorKind::Conflict, .. }) => tally.1 += 1,
                             Err(error) => panic!("{error:?}"),
                         }
                     }
@@ -223,7 +228,7 @@ fn edits_of_other_processes_are_foreign_changes_too_and_none_is_lost() {
                 let line = format!("{who} {number}\n");
                 match edit(&root, "file", |old| [old, line.as_bytes()].concat()) {
                     Ok(_) => break,
-                    Err(FsError::Conflict { .. }) => {}
+                    Err(FsError { kind: FsErrorKind::Conflict, .. }) => {}
                     Err(error) => panic!("{error:?}"),
                 }
             }
@@ -286,7 +291,9 @@ fn sizes_are_held_to_the_limit_before_and_after() {
         update::<()>(&root, "file", limit, &options, &NEVER, |_| Ok(new.to_vec()))
     };
     let too_large = |answer, want: (u64, bool)| match answer {
-        Err(UpdateError::Fs(FsError::TooLarge { bytes, result, .. })) => {
+        Err(UpdateError::Fs(FsError {
+            kind: FsErrorKind::TooLarge { bytes, result, .. }, ..
+        })) => {
             assert_eq!((bytes, result), want);
         }
         other => panic!("{other:?}"),
@@ -313,8 +320,14 @@ fn refused_or_unchanged_content_is_not_written() {
     let refused = update(&root, "file", LIMIT, &WriteOptions::default(), &NEVER, |_| Err("why"));
     assert!(matches!(refused, Err(UpdateError::Refused("why"))));
     assert_eq!(state(), before);
-    assert!(matches!(edit(&root, "nope", |_| vec![]), Err(FsError::NotFound { .. })));
-    assert!(matches!(edit(&root, "no/pe", |_| vec![]), Err(FsError::NotFound { .. })));
+    assert!(matches!(
+        edit(&root, "nope", |_| vec![]),
+        Err(FsError { kind: FsErrorKind::NotFound, .. })
+    ));
+    assert!(matches!(
+        edit(&root, "no/pe", |_| vec![]),
+        Err(FsError { kind: FsErrorKind::NotFound, .. })
+    ));
     assert_eq!(tree.listing(), ["file"], "an edit creates nothing");
 }
 
@@ -341,7 +354,9 @@ fn a_call_that_waits_gives_up_at_its_limit_or_when_cancelled_and_the_rest_go_in_
         let impatient = WriteOptions { wait: Duration::from_millis(50), ..WriteOptions::default() };
         let started = Instant::now();
         let error = write(root, "./file", b"", &impatient, &NEVER).unwrap_err();
-        let FsError::Busy { waited, .. } = error else { panic!("{error:?}") };
+        let FsError { kind: FsErrorKind::Busy { waited, .. }, .. } = error else {
+            panic!("{error:?}")
+        };
         assert!(waited >= Duration::from_millis(50) && started.elapsed() < Duration::from_secs(5));
         let cancelled = scope.spawn(|| {
             edit_with(root, "file", &WriteOptions::default(), &cancel, |_| b"never".to_vec())
@@ -359,7 +374,10 @@ fn a_call_that_waits_gives_up_at_its_limit_or_when_cancelled_and_the_rest_go_in_
             std::thread::sleep(Duration::from_millis(50));
         }
         cancel.store(true, Ordering::Relaxed);
-        assert!(matches!(cancelled.join().unwrap(), Err(FsError::Cancelled)));
+        assert!(matches!(
+            cancelled.join().unwrap(),
+            Err(FsError { kind: FsErrorKind::Cancelled, .. })
+        ));
         release.send(()).unwrap();
     });
     assert_eq!(*turns.lock().unwrap(), (0..10).collect::<Vec<_>>());

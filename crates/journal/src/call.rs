@@ -1,6 +1,7 @@
 //! A call as it is recorded: before it, after it, and when it is read back.
 
-use serde::Serialize;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 
 /// One task of one run: what is tried again when an attempt fails.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -49,29 +50,17 @@ pub struct Intent {
     pub ordinal: Option<i64>,
 }
 
-/// How a call ended.
+/// How a call ended, with its output or error as JSON. A row keeps it up to the journal's limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It succeeded with this output.
-    Success {
-        /// The output as JSON, cut to the journal's limit.
-        output_json: Option<String>,
-    },
-    /// It failed, and may have done a part of its work.
-    Error {
-        /// The error as JSON, cut to the journal's limit.
-        error_json: Option<String>,
-    },
-    /// It was refused before it did anything, so a retry needs no warning.
-    Rejected {
-        /// The error as JSON, cut to the journal's limit.
-        error_json: Option<String>,
-    },
+    Success(Option<String>),
+    /// It failed with this error, and may have done a part of its work.
+    Error(Option<String>),
+    /// It was refused with this error before it did anything, so a retry needs no warning.
+    Rejected(Option<String>),
     /// The outcome is unknown: the call was aborted, or its result never came.
-    Unknown {
-        /// The error as JSON, cut to the journal's limit.
-        error_json: Option<String>,
-    },
+    Unknown(Option<String>),
 }
 
 /// How a call ended, and when.
@@ -126,15 +115,13 @@ impl Status {
     }
 }
 
-/// A row of the journal. What an older table has no column for is `None`. As JSON, its fields have
-/// their names here in camel case, and those of the task stand among them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A row of the journal. What an older table has no column for is `None`. As JSON, it is the array of its
+/// fields.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// The row's number: rows written later have a higher one.
     pub row: i64,
     /// The task.
-    #[serde(flatten)]
     pub task: TaskId,
     /// The attempt of the task.
     pub attempt: i64,
@@ -186,37 +173,35 @@ pub struct Call {
     pub output_bytes: Option<i64>,
     /// False for a call that was refused before it did anything.
     pub acted: bool,
-    pub(crate) is_cut: bool,
+    /// Whether the output in the row is the beginning of a longer one.
+    pub is_cut: bool,
+}
+
+/// Serializes a call as an array of these fields. Names would more than double the text.
+macro_rules! serialize_fields {
+    ($($($field:ident).+),+ $(,)?) => {
+        impl Serialize for Call {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut fields = serializer.serialize_seq(None)?;
+                $(fields.serialize_element(&self.$($field).+)?;)+
+                fields.end()
+            }
+        }
+    };
+}
+
+// `ts/journal/call-row.ts` names them in this order.
+serialize_fields! {
+    row, task.run_id, task.node_id, task.iteration, attempt, seq, call_token, tool_name, input_json,
+    output_json, started_at_ms, finished_at_ms, status, status_text, error_json, kind, side_effect,
+    idempotent, accepts_idempotency_key, has_revert, idempotency_key, revert_status, reverted_at_ms,
+    revert_error_json, forced_past_json, args_hash, ordinal, output_bytes, acted, is_cut,
 }
 
 impl Call {
-    /// How long the call took, if it has ended. Never negative, though clocks are set back.
-    #[must_use]
-    pub fn duration_ms(&self) -> Option<i64> {
-        self.finished_at_ms.map(|end| end.saturating_sub(self.started_at_ms).max(0))
-    }
-
-    /// Whether the output in the row is the beginning of a longer one.
-    #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-
     /// The number of bytes in its texts.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let texts = [&self.input_json, &self.output_json, &self.error_json, &self.forced_past_json];
         texts.into_iter().flatten().map(String::len).sum()
-    }
-
-    /// What identifies this row for its outcome.
-    #[must_use]
-    pub fn reference(&self) -> CallRef {
-        CallRef {
-            row: self.row,
-            attempt: self.attempt,
-            seq: self.seq,
-            started_at_ms: self.started_at_ms,
-        }
     }
 }

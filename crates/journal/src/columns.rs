@@ -5,7 +5,7 @@
 //! names columns wherever it writes.
 
 use rusqlite::Row;
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::ValueRef;
 
 use crate::call::{Call, Status, TaskId};
 
@@ -68,76 +68,48 @@ pub(crate) const COLUMNS: [Column; 29] = [
 
 /// The longest arguments and errors of an outline.
 const MAX_OUTLINE_BYTES: usize = 64 << 10;
-/// The column that only an outline has.
-const OUTLINE: usize = READ + 1;
-
 /// The number of [`COLUMNS`] that a [`Call`] has.
 const READ: usize = 27;
 
-/// The columns to select; those that are not `present` are read as null.
-pub(crate) fn select_list(present: &[String]) -> String {
-    let mut list = "rowid".to_owned();
-    for column in COLUMNS.iter().take(READ) {
-        list.push_str(", ");
-        if !present.iter().any(|name| name == column.name) {
-            list.push_str("NULL AS ");
-        }
-        list.push_str(column.name);
-    }
-    list
-}
-
-/// The same without what is long: see `outlines`. One more column says whether the output was cut.
-pub(crate) fn outline_list(present: &[String]) -> String {
+/// The columns to select; those that are not `present` are read as null. An outline leaves out what is
+/// long: see [`Journal::list`](crate::Journal::list). One more column says whether the output was cut.
+pub(crate) fn select_list(present: &[String], outline: bool) -> String {
     let has = |name: &str| present.iter().any(|column| column == name);
-    let length = |name: &str| format!("length(CAST({name} AS BLOB))");
-    let output = length("output_json");
+    let output_bytes = if has("tw_output_bytes") { "tw_output_bytes" } else { "NULL" };
     let mut list = "rowid".to_owned();
     for column in COLUMNS.iter().take(READ) {
-        let name = column.name;
-        let expression = match name {
-            "output_json" => "NULL".to_owned(),
-            "input_json" => {
-                format!(
-                    "CASE WHEN {} <= {MAX_OUTLINE_BYTES} THEN input_json END",
-                    length("input_json")
-                )
-            }
-            "error_json" => format!(
-                "CASE WHEN {} <= {MAX_OUTLINE_BYTES} THEN error_json
+        let expression = match column.name {
+            "output_json" if outline => "NULL".to_owned(),
+            "input_json" if outline => format!(
+                "CASE WHEN octet_length(input_json) <= {MAX_OUTLINE_BYTES} THEN input_json END"
+            ),
+            "error_json" if outline => format!(
+                "CASE WHEN octet_length(error_json) <= {MAX_OUTLINE_BYTES} THEN error_json
                      WHEN json_valid(error_json) THEN json_object(
                          'name', json_extract(error_json, '$.name'),
                          'code', json_extract(error_json, '$.code'),
                          'message', substr(coalesce(json_extract(error_json, '$.summary'),
-                             json_extract(error_json, '$.message'), ''), 1, 1000)) END",
-                length("error_json")
+                             json_extract(error_json, '$.message'), ''), 1, 1000)) END"
             ),
-            "tw_output_bytes" if has(name) => format!("coalesce(tw_output_bytes, {output})"),
-            "tw_output_bytes" => output.clone(),
+            "tw_output_bytes" if outline => {
+                format!("coalesce({output_bytes}, octet_length(output_json))")
+            }
             name if has(name) => name.to_owned(),
             _ => "NULL".to_owned(),
         };
-        for part in [", ", &expression, " AS ", name] {
+        for part in [", ", &expression, " AS ", column.name] {
             list.push_str(part);
         }
     }
-    let cut = if has("tw_output_bytes") { "tw_output_bytes" } else { "NULL" };
-    list + &format!(", coalesce({cut} > coalesce({output}, 0), 0)")
+    list + &format!(", coalesce({output_bytes} > coalesce(octet_length(output_json), 0), 0)")
 }
 
-/// Reads a row selected by [`select_list`] or [`outline_list`].
+/// Reads a row selected by [`select_list`].
 ///
 /// A column of `SQLite` holds values of any type, whatever its declaration says, and other programs may
 /// have written this journal. A value of an unexpected type is converted as well as possible.
 pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
     let status_text = text_at(row, 11)?.unwrap_or_default();
-    let (output_json, output_bytes) = (text_at(row, 8)?, integer_at(row, 26)?);
-    let is_cut = if row.as_ref().column_count() > OUTLINE {
-        flag_at(row, OUTLINE)? == Some(true)
-    } else {
-        let kept = output_json.as_ref().map_or(0, String::len);
-        output_bytes.is_some_and(|bytes| usize::try_from(bytes).is_ok_and(|all| all > kept))
-    };
     Ok(Call {
         row: integer_at(row, 0)?.unwrap_or_default(),
         task: TaskId {
@@ -149,7 +121,7 @@ pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
         seq: integer_at(row, 5)?.unwrap_or_default(),
         tool_name: text_at(row, 6)?.unwrap_or_default(),
         input_json: text_at(row, 7)?,
-        output_json,
+        output_json: text_at(row, 8)?,
         started_at_ms: integer_at(row, 9)?.unwrap_or_default(),
         finished_at_ms: integer_at(row, 10)?,
         status: Status::of(&status_text),
@@ -168,9 +140,9 @@ pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
         forced_past_json: text_at(row, 23)?,
         args_hash: text_at(row, 24)?,
         ordinal: integer_at(row, 25)?,
-        output_bytes,
-        is_cut,
+        output_bytes: integer_at(row, 26)?,
         acted: flag_at(row, 27)? != Some(false),
+        is_cut: flag_at(row, READ + 1)? == Some(true),
     })
 }
 
@@ -197,9 +169,4 @@ pub(crate) fn integer_at(row: &Row<'_>, index: usize) -> rusqlite::Result<Option
 
 fn flag_at(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<bool>> {
     Ok(integer_at(row, index)?.map(|number| number != 0))
-}
-
-/// The parameters of a statement whose number is known only at run time.
-pub(crate) fn integers(numbers: &[i64]) -> Vec<Value> {
-    numbers.iter().map(|number| Value::Integer(*number)).collect()
 }

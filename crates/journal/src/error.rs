@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toolwright_sqlite::SqliteError;
+use toolwright_sqlite::{SqliteError, SqliteErrorKind};
 
 /// Everything that can go wrong with a journal.
 ///
@@ -66,7 +66,7 @@ impl JournalError {
     #[must_use]
     pub fn summary(&self) -> String {
         let summary = match self {
-            Self::Sqlite(SqliteError::TooLarge { .. }) => "Call is too large for the journal",
+            Self::Sqlite(_) if self.is_too_large() => "Call is too large for the journal",
             Self::Sqlite(error) => return error.summary("Journal"),
             Self::Duplicate { .. } => "Call is already in the journal",
             Self::Missing { .. } => "Call is not in the journal",
@@ -92,6 +92,10 @@ impl JournalError {
 
     /// Whether the row it is about can never be written.
     pub(crate) fn is_permanent(&self) -> bool {
-        matches!(self, Self::Duplicate { .. } | Self::Sqlite(SqliteError::TooLarge { .. }))
+        matches!(self, Self::Duplicate { .. }) || self.is_too_large()
+    }
+
+    fn is_too_large(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if error.kind == SqliteErrorKind::TooLarge)
     }
 }

@@ -10,12 +10,11 @@ use toolwright_sqlite::clock::now_ms;
 use toolwright_sqlite::sync::lock;
 use toolwright_sqlite::{Database, LockFile};
 
-use crate::owner::Candidate;
 use crate::schema::Tables;
 use crate::statements::End;
 use crate::write_behind::WriteBehindQueue;
 use crate::writer::{Work, Writer};
-use crate::{CallRef, Finish, Intent, JournalError, Location, Options, columns};
+use crate::{CallRef, Finish, Intent, JournalError, Location, Options, columns, owner};
 
 /// Recorded calls, in a file that several processes share or in memory. Used from any number of
 /// threads at once.
@@ -52,8 +51,8 @@ impl Journal {
                 options.flush_within,
                 options.queue_rows,
             )),
-            columns: columns::select_list(&tables.columns),
-            outline_columns: columns::outline_list(&tables.columns),
+            columns: columns::select_list(&tables.calls.columns, false),
+            outline_columns: columns::select_list(&tables.calls.columns, true),
             database,
             options,
             owner: OnceLock::new(),
@@ -73,7 +72,7 @@ impl Journal {
     /// so before the call has done anything.
     pub fn begin(&self, intent: Intent) -> Result<CallRef, JournalError> {
         let owner = self.owner()?;
-        let (attempt, seq, started_at_ms) = (intent.attempt, intent.seq, intent.started_at_ms);
+        let Intent { attempt, seq, started_at_ms, .. } = intent;
         let work = Work::Insert { intent: Box::new(intent), owner, end: None };
         let row = self.writer.write(work)?;
         self.add_open_calls(1);
@@ -94,7 +93,7 @@ impl Journal {
     pub fn record(&self, intent: Intent, finish: Finish) -> Result<(), JournalError> {
         self.database.check_writable()?;
         let end = End::new(finish, self.options.output_limit);
-        let bytes = end.len() + intent.input_json.as_ref().map_or(0, String::len);
+        let bytes = end.len() + intent.len();
         let is_written_behind = !intent.side_effect && self.write_behind.start(&self.writer);
         let work = Work::Insert { intent: Box::new(intent), owner: None, end: Some(end) };
         if is_written_behind {
@@ -150,11 +149,12 @@ impl Journal {
         if let Some(id) = self.owner.get() {
             return Ok(Some(*id));
         }
-        let candidate = Candidate::new(locks)?;
+        // Before the row, so that no process finds a row whose lock is free.
+        let (name, lock) = LockFile::acquire_new(locks, owner::PREFIX)?;
         let id = self.transaction("becoming an owner", |connection| {
-            candidate.insert(connection, now_ms())
+            owner::insert(connection, &name, lock.id())
         })?;
-        *owner_lock = Some(candidate.lock);
+        *owner_lock = Some(lock);
         Ok(Some(*self.owner.get_or_init(|| id)))
     }
 

@@ -13,7 +13,7 @@
 //! };
 //!
 //! let journal = Journal::open(&Location::Memory, Options::default())?;
-//! journal.recover()?;
+//! journal.recover(r#"{"message":"The process ended before it recorded the outcome."}"#)?;
 //! let task = TaskId { run_id: "run".into(), node_id: "mail".into(), iteration: 0 };
 //! let _lock = journal.lock_task(&task, 1)?;
 //! assert!(journal.prior_effects(&task, 1)?.is_empty());
@@ -34,7 +34,7 @@
 //!     ordinal: None,
 //! })?;
 //! // Here the mail is sent.
-//! let outcome = Outcome::Success { output_json: Some(r#""sent""#.into()) };
+//! let outcome = Outcome::Success(Some(r#""sent""#.into()));
 //! journal.finish(call, Finish { outcome, finished_at_ms: 1_790_000_000_100, whole: false })?;
 //! assert_eq!(journal.prior_effects(&task, 2)?.len(), 1);
 //! # Ok::<(), JournalError>(())
@@ -52,7 +52,7 @@
 //! - [`toolwright_sqlite::Database`] opens, checkpoints, watches and closes the file.
 //! - `writer` writes the rows of concurrent callers in one transaction (group commit).
 //! - `write_behind` queues the rows of calls without side effects for a thread of the journal.
-//! - `nowait` writes for a caller that must not wait, and returns the row where it would have to.
+//! - `nowait` writes for a caller that must not wait, where that is possible.
 //! - `owner` holds a lock while the journal is open, by which other processes see that it is.
 //!
 //! # Limits
@@ -71,17 +71,14 @@ pub mod keys;
 mod nowait;
 mod options;
 mod ordinals;
-mod outlines;
 mod owner;
-mod prior_effects;
 mod queries;
 mod recovery;
 mod redaction;
-mod replay;
+mod retries;
 mod reverts;
 mod schema;
 mod statements;
-mod task_lock;
 mod write_behind;
 mod writer;
 
@@ -89,14 +86,12 @@ pub use call::{Call, CallRef, Finish, Intent, Outcome, Status, TaskId};
 pub use error::JournalError;
 pub use fitted::{Fitted, fit_json};
 pub use journal::Journal;
-pub use nowait::TryResult;
 pub use options::Options;
 pub use ordinals::Ordinals;
-pub use outlines::MAX_ANSWER_BYTES;
-pub use queries::{Order, RunSummary};
+pub use queries::{Listed, MAX_ANSWER_BYTES, Order, RunSummary};
 pub use recovery::Recovered;
 pub use redaction::redact_secrets;
-pub use replay::Recorded;
 pub use reverts::Claim;
-pub use task_lock::TaskLock;
-pub use toolwright_sqlite::{Access, Location, SqliteError, Synchronous};
+pub use toolwright_sqlite::{
+    Access, Location, NamedLock, SqliteError, SqliteErrorKind, Synchronous,
+};

@@ -14,7 +14,7 @@ pub struct Options {
     /// The most bytes of an output or an error that a row keeps.
     pub output_limit: usize,
     /// How long a call waits for other processes before it fails with
-    /// [`Busy`](toolwright_sqlite::SqliteError::Busy).
+    /// [`Busy`](toolwright_sqlite::SqliteErrorKind::Busy).
     pub busy_timeout: Duration,
     /// The longest time that a row waits in the write-behind queue.
     pub flush_within: Duration,

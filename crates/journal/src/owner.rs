@@ -7,17 +7,15 @@
 //! rows are left alone.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use rusqlite::{Connection, Row, named_params};
 use toolwright_process::Identity;
-use toolwright_sqlite::lock_file::{self, unused_name};
-use toolwright_sqlite::{FileId, LockFile, LockState, SqliteError};
+use toolwright_sqlite::clock::now_ms;
+use toolwright_sqlite::{FileId, lock_file};
 
-use crate::JournalError;
 use crate::columns::{integer_at, text_at};
 
-const PREFIX: &str = "owner-";
+pub(crate) const PREFIX: &str = "owner-";
 
 /// The row of an owner.
 #[derive(Debug)]
@@ -30,57 +28,31 @@ pub(crate) struct Owner {
     pub(crate) rows_after: i64,
 }
 
-/// Whether an owner can still write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Alive,
-    Gone,
-    Unknown,
-}
-
-/// An owner that has its lock, and not yet its row.
-#[derive(Debug)]
-pub(crate) struct Candidate {
-    pub(crate) lock: LockFile,
-    name: String,
-    identity: FileId,
-}
-
-impl Candidate {
-    /// Comes before the row, so that no process finds a row whose lock is free.
-    pub(crate) fn new(locks: &Path) -> Result<Self, JournalError> {
-        let name = unused_name(PREFIX);
-        let failed =
-            |source| SqliteError::Lock { path: locks.join(&name), source: Arc::new(source) };
-        let Some(lock) = LockFile::acquire(locks, &name)? else {
-            return Err(failed(std::io::Error::other("a new name is taken")).into());
-        };
-        let identity = lock.identity().map_err(failed)?;
-        Ok(Self { lock, name, identity })
-    }
-
-    /// Writes the row, and gives its number.
-    pub(crate) fn insert(&self, connection: &Connection, now_ms: i64) -> rusqlite::Result<i64> {
-        let process = Identity::current();
-        connection.execute(
-            "INSERT INTO _toolwright_owners (machine, boot, pid_namespace, pid, process_start,
-                 lock_name, lock_device, lock_inode, opened_at_ms, rows_after)
-             VALUES (:machine, :boot, :namespace, :pid, :start, :name, :device, :inode, :now,
-                 (SELECT coalesce(max(rowid), 0) FROM _smithers_tool_calls))",
-            named_params! {
-                ":machine": process.machine,
-                ":boot": process.boot,
-                ":namespace": process.namespace,
-                ":pid": process.pid,
-                ":start": process.start.cast_signed(),
-                ":name": self.name,
-                ":device": self.identity.device.cast_signed(),
-                ":inode": self.identity.inode.cast_signed(),
-                ":now": now_ms,
-            },
-        )?;
-        Ok(connection.last_insert_rowid())
-    }
+/// Writes the row of an owner that has its lock, and gives its number.
+pub(crate) fn insert(
+    connection: &Connection,
+    lock_name: &str,
+    lock: FileId,
+) -> rusqlite::Result<i64> {
+    let process = Identity::current();
+    connection.execute(
+        "INSERT INTO _toolwright_owners (machine, boot, pid_namespace, pid, process_start,
+             lock_name, lock_device, lock_inode, opened_at_ms, rows_after)
+         VALUES (:machine, :boot, :namespace, :pid, :start, :name, :device, :inode, :now,
+             (SELECT coalesce(max(rowid), 0) FROM _smithers_tool_calls))",
+        named_params! {
+            ":machine": process.machine,
+            ":boot": process.boot,
+            ":namespace": process.namespace,
+            ":pid": process.pid,
+            ":start": process.start.cast_signed(),
+            ":name": lock_name,
+            ":device": lock.device.cast_signed(),
+            ":inode": lock.inode.cast_signed(),
+            ":now": now_ms(),
+        },
+    )?;
+    Ok(connection.last_insert_rowid())
 }
 
 /// The owners that have not ended properly.
@@ -116,34 +88,20 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Owner> {
 }
 
 impl Owner {
-    pub(crate) fn verdict(&self, locks: &Path) -> Verdict {
-        self.verdict_of(&Identity::current(), locks)
-    }
-
-    fn verdict_of(&self, here: &Identity, locks: &Path) -> Verdict {
+    /// Whether it can still write, as seen by the process `here`; `None` where that is not known.
+    pub(crate) fn is_alive(&self, here: &Identity, locks: &Path) -> Option<bool> {
         if !self.process.shares_machine_with(here) {
-            return Verdict::Unknown;
+            return None;
         }
-        let held = match self.lock {
-            Some(identity) if is_lock_name(&self.lock_name) => {
-                lock_file::probe(locks, &self.lock_name, identity)
-            }
-            _ => LockState::Unknown,
-        };
-        match held {
-            LockState::Held => Verdict::Alive,
-            LockState::Free => Verdict::Gone,
-            LockState::Unknown if self.process.shares_boot_with(here) || here.boot.is_empty() => {
-                match self.process.is_running(here) {
-                    Some(true) => Verdict::Alive,
-                    Some(false) => Verdict::Gone,
-                    None => Verdict::Unknown,
-                }
-            }
-            // The same machine, restarted.
-            LockState::Unknown if !self.process.boot.is_empty() => Verdict::Gone,
-            LockState::Unknown => Verdict::Unknown,
+        let lock = self.lock.filter(|_| is_lock_name(&self.lock_name));
+        if let Some(is_held) = lock.and_then(|id| lock_file::probe(locks, &self.lock_name, id)) {
+            return Some(is_held);
         }
+        if self.process.shares_boot_with(here) || here.boot.is_empty() {
+            return self.process.is_running(here);
+        }
+        // The same machine, restarted.
+        (!self.process.boot.is_empty()).then_some(false)
     }
 }
 
@@ -154,6 +112,8 @@ pub(crate) fn is_lock_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use toolwright_sqlite::LockFile;
+
     use super::*;
 
     fn owner(process: Identity, lock_name: &str, lock: Option<FileId>) -> Owner {
@@ -164,26 +124,26 @@ mod tests {
     fn the_lock_decides_where_it_is_there() {
         let base = tempfile::tempdir().expect("directory");
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
-        let identity = lock.identity().ok();
+        let identity = Some(lock.id());
         let this = Identity::current();
         // Also of a process in another container of this machine.
         let contained = Identity { namespace: "other".to_owned(), pid: 1, ..this.clone() };
         let held = owner(contained, "owner-1", identity);
-        assert_eq!(held.verdict_of(&this, base.path()), Verdict::Alive);
+        assert_eq!(held.is_alive(&this, base.path()), Some(true));
         lock.release_visibly();
-        assert_eq!(held.verdict_of(&this, base.path()), Verdict::Gone);
+        assert_eq!(held.is_alive(&this, base.path()), Some(false));
     }
 
     #[test]
     fn without_the_lock_the_process_decides() {
         let base = tempfile::tempdir().expect("directory");
         let this = Identity::current();
-        let verdict =
-            |process: Identity| owner(process, "owner-1", None).verdict_of(&this, base.path());
-        assert_eq!(verdict(this.clone()), Verdict::Alive);
-        assert_eq!(verdict(Identity { start: this.start + 1, ..this.clone() }), Verdict::Gone);
+        let is_alive =
+            |process: Identity| owner(process, "owner-1", None).is_alive(&this, base.path());
+        assert_eq!(is_alive(this.clone()), Some(true));
+        assert_eq!(is_alive(Identity { start: this.start + 1, ..this.clone() }), Some(false));
         let contained = Identity { namespace: "other".to_owned(), ..this.clone() };
-        assert_eq!(verdict(contained), Verdict::Unknown);
+        assert_eq!(is_alive(contained), None);
     }
 
     #[test]
@@ -192,8 +152,8 @@ mod tests {
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
         let copy = tempfile::tempdir().expect("directory");
         std::fs::copy(base.path().join("owner-1"), copy.path().join("owner-1")).expect("copied");
-        let held = owner(Identity::current(), "owner-1", lock.identity().ok());
-        assert_eq!(held.verdict_of(&Identity::current(), copy.path()), Verdict::Alive);
+        let held = owner(Identity::current(), "owner-1", Some(lock.id()));
+        assert_eq!(held.is_alive(&Identity::current(), copy.path()), Some(true));
     }
 
     #[cfg(target_os = "linux")]
@@ -202,13 +162,13 @@ mod tests {
         let base = tempfile::tempdir().expect("directory");
         let this = Identity::current();
         let rebooted = Identity { boot: "before".to_owned(), ..this.clone() };
-        let verdict = |process| owner(process, "owner-1", None).verdict_of(&this, base.path());
-        assert_eq!(verdict(rebooted.clone()), Verdict::Gone);
+        let is_alive = |process| owner(process, "owner-1", None).is_alive(&this, base.path());
+        assert_eq!(is_alive(rebooted.clone()), Some(false));
         let foreign = Identity { machine: "other".to_owned(), ..rebooted };
-        assert_eq!(verdict(foreign), Verdict::Unknown);
+        assert_eq!(is_alive(foreign), None);
         assert_eq!(
-            verdict(Identity { machine: String::new(), boot: String::new(), ..this.clone() }),
-            Verdict::Unknown
+            is_alive(Identity { machine: String::new(), boot: String::new(), ..this.clone() }),
+            None
         );
     }
 }

@@ -3,9 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Params};
 use serde::Serialize;
 
-use crate::columns::{self, TABLE, integer_at, integers, text_at};
-use crate::outlines::TASK;
-use crate::{Call, CallRef, Journal, JournalError, TaskId};
+use crate::columns::{self, TABLE, integer_at, text_at};
+use crate::{Call, Journal, JournalError, TaskId};
 
 /// A run in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,19 +35,48 @@ pub enum Order {
     Reverse,
 }
 
-/// The most rows of one statement.
-const MAX_ROWS: usize = 500;
+/// Calls as they were recorded, or their outlines: without outputs, and without arguments and errors that
+/// are long. [`Journal::rows`] gives the whole rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The calls.
+    pub calls: Vec<Call>,
+    /// Whether they are outlines.
+    pub is_outline: bool,
+}
+
+/// The most bytes of whole rows that one answer holds. Thousands of calls may have given 200 KB each.
+pub const MAX_ANSWER_BYTES: usize = 32 << 20;
 
 impl Journal {
-    /// The calls of a task, by attempt and sequence number.
-    pub fn list(&self, task: &TaskId) -> Result<Vec<Call>, JournalError> {
-        self.calls(TASK, &(&task.run_id, &task.node_id, task.iteration))
+    /// The calls of a task, by attempt and sequence number. As outlines if asked for, and where the rows
+    /// have more than [`MAX_ANSWER_BYTES`].
+    pub fn list(&self, task: &TaskId, outline: bool) -> Result<Listed, JournalError> {
+        self.listed(
+            "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 ORDER BY attempt, seq",
+            &(&task.run_id, &task.node_id, task.iteration),
+            outline,
+        )
     }
 
     /// The calls of a run, by the time they began; at the same time by attempt, sequence number and
-    /// task. The reverse is exactly the other way round.
-    pub fn list_run(&self, run_id: &str, order: Order) -> Result<Vec<Call>, JournalError> {
-        self.calls(run_clause(order), &(run_id,))
+    /// task. The reverse is exactly the other way round. Outlines as for [`Journal::list`].
+    pub fn list_run(
+        &self,
+        run_id: &str,
+        order: Order,
+        outline: bool,
+    ) -> Result<Listed, JournalError> {
+        let clause = match order {
+            Order::Forward => {
+                "WHERE run_id = ?1 ORDER BY started_at_ms, attempt, seq, node_id, iteration"
+            }
+            Order::Reverse => {
+                "WHERE run_id = ?1 ORDER BY started_at_ms DESC, attempt DESC, seq DESC,
+                     node_id DESC, iteration DESC"
+            }
+        };
+        self.listed(clause, &(run_id,), outline)
     }
 
     /// All runs, the earliest first.
@@ -97,15 +125,9 @@ impl Journal {
 
     /// These rows as they are now, in the order of their numbers; those that are gone are left out.
     pub fn rows(&self, numbers: &[i64]) -> Result<Vec<Call>, JournalError> {
-        let mut sorted = numbers.to_vec();
-        sorted.sort_unstable();
-        let mut calls = Vec::with_capacity(numbers.len());
-        for some in sorted.chunks(MAX_ROWS) {
-            let marks = vec!["?"; some.len()].join(", ");
-            let these = format!("WHERE rowid IN ({marks}) ORDER BY rowid");
-            calls.extend(self.calls(&these, &rusqlite::params_from_iter(integers(some)))?);
-        }
-        Ok(calls)
+        // Texts of numbers alone: nothing can fail.
+        let numbers = serde_json::to_string(numbers).unwrap_or_default();
+        self.calls("WHERE rowid IN (SELECT value FROM json_each(?1)) ORDER BY rowid", &(numbers,))
     }
 
     /// One call by its place.
@@ -141,24 +163,6 @@ impl Journal {
         })
     }
 
-    /// The whole row, if its arguments have to be hashed.
-    pub(crate) fn whole_if_needed(&self, outline: Call) -> Result<Call, JournalError> {
-        if outline.args_hash.is_some() || outline.input_json.is_some() {
-            return Ok(outline);
-        }
-        Ok(self.rows(&[outline.row])?.pop().unwrap_or(outline))
-    }
-
-    /// What identifies the row of a call for its outcome, by the call's place.
-    pub fn reference(
-        &self,
-        task: &TaskId,
-        attempt: i64,
-        seq: i64,
-    ) -> Result<Option<CallRef>, JournalError> {
-        Ok(self.find(task, attempt, seq)?.map(|call| call.reference()))
-    }
-
     /// The calls for which `clause` (never made from a caller's text) holds.
     pub(crate) fn calls(
         &self,
@@ -168,17 +172,48 @@ impl Journal {
         let sql = format!("SELECT {} FROM {TABLE} {clause}", self.columns);
         self.read("reading calls", |connection| calls_of(connection, &sql, parameters.clone()))
     }
-}
 
-pub(crate) fn run_clause(order: Order) -> &'static str {
-    match order {
-        Order::Forward => {
-            "WHERE run_id = ?1 ORDER BY started_at_ms, attempt, seq, node_id, iteration"
+    /// The outlines for which `clause` (never made from a caller's text) holds.
+    pub(crate) fn outlines(
+        &self,
+        clause: &str,
+        parameters: &(impl Params + Clone),
+    ) -> Result<Vec<Call>, JournalError> {
+        let sql = format!("SELECT {} FROM {TABLE} {clause}", self.outline_columns);
+        self.read("reading calls", |connection| calls_of(connection, &sql, parameters.clone()))
+    }
+
+    fn listed(
+        &self,
+        clause: &str,
+        parameters: &(impl Params + Clone),
+        outline: bool,
+    ) -> Result<Listed, JournalError> {
+        if !outline && let Some(calls) = self.calls_within_limit(clause, parameters)? {
+            return Ok(Listed { calls, is_outline: false });
         }
-        Order::Reverse => {
-            "WHERE run_id = ?1 ORDER BY started_at_ms DESC, attempt DESC, seq DESC,
-                 node_id DESC, iteration DESC"
-        }
+        Ok(Listed { calls: self.outlines(clause, parameters)?, is_outline: true })
+    }
+
+    /// `None` where the rows have more than [`MAX_ANSWER_BYTES`].
+    fn calls_within_limit(
+        &self,
+        clause: &str,
+        parameters: &(impl Params + Clone),
+    ) -> Result<Option<Vec<Call>>, JournalError> {
+        let sql = format!("SELECT {} FROM {TABLE} {clause}", self.columns);
+        self.read("reading calls", |connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut bytes = 0;
+            statement
+                .query_map(parameters.clone(), columns::call)?
+                .take_while(|call| {
+                    bytes += call.as_ref().map_or(0, Call::bytes);
+                    bytes <= MAX_ANSWER_BYTES
+                })
+                .collect::<rusqlite::Result<Vec<_>>>()
+                .map(|calls| (bytes <= MAX_ANSWER_BYTES).then_some(calls))
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! Recovery: calls whose process died before it recorded an outcome.
 
 use rusqlite::named_params;
+use toolwright_process::Identity;
 use toolwright_sqlite::clock::now_ms;
 use toolwright_sqlite::lock_file;
 
-use crate::owner::{self, Verdict};
-use crate::{Journal, JournalError};
+use crate::{Journal, JournalError, owner};
 
 /// What [`Journal::recover`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,22 +21,20 @@ pub struct Recovered {
     pub undecided: usize,
 }
 
-/// What is put into `error_json`.
-const ENDED: &str = r#"{"name":"ToolError","code":"PROCESS_DIED","message":"The process that made this call ended before it recorded the outcome; the call may have done all, a part or nothing. [PROCESS_DIED] Look at what it should have changed before it is made again."}"#;
-
 impl Journal {
     /// Marks as `unknown` the rows that dead processes left `started`. A row is touched only when its
     /// owner is known to be gone: the owner's lock is free, or (where the lock cannot be seen) its process
-    /// or its boot has ended. `finished_at_ms` stays empty, since the time is unknown.
+    /// or its boot has ended. `finished_at_ms` stays empty, since the time is unknown; `error_json` is
+    /// recorded as the error.
     ///
     /// May be called at any time, by any number of processes.
-    pub fn recover(&self) -> Result<Recovered, JournalError> {
+    pub fn recover(&self, error_json: &str) -> Result<Recovered, JournalError> {
         self.database.check_writable()?;
         let Some(locks) = self.database.locks() else {
             // A database in memory is gone with its process.
             return Ok(Recovered::default());
         };
-        let this = self.owner_if_any();
+        let (this, here) = (self.owner_if_any(), Identity::current());
         let mut gone = Vec::new();
         let mut recovered = Recovered::default();
         self.transaction("recovering", |connection| {
@@ -46,13 +44,13 @@ impl Journal {
                 if Some(owner.id) == this {
                     continue;
                 }
-                match owner.verdict(locks) {
-                    Verdict::Gone => {}
-                    Verdict::Alive => {
+                match owner.is_alive(&here, locks) {
+                    Some(false) => {}
+                    Some(true) => {
                         recovered.alive += 1;
                         continue;
                     }
-                    Verdict::Unknown => {
+                    None => {
                         recovered.undecided += 1;
                         continue;
                     }
@@ -63,7 +61,7 @@ impl Journal {
                      RETURNING rowid",
                 )?;
                 let parameters =
-                    named_params! { ":error": ENDED, ":after": owner.rows_after, ":owner": owner.id };
+                    named_params! { ":error": error_json, ":after": owner.rows_after, ":owner": owner.id };
                 for row in calls.query_map(parameters, |row| row.get(0))? {
                     recovered.calls.push(row?);
                 }

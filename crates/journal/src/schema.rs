@@ -5,9 +5,9 @@
 //! it.
 
 use rusqlite::Connection;
-use toolwright_sqlite::{Access, Schema, not_a_table};
+use toolwright_sqlite::{Access, Schema, Table};
 
-use crate::columns::{COLUMNS, Column, TABLE, text_at};
+use crate::columns::{COLUMNS, TABLE};
 
 /// The writers of this journal: one row for each time it was opened and written to.
 const OWNERS: &str = "_toolwright_owners";
@@ -18,105 +18,70 @@ const TOKEN_INDEX: &str = "_smithers_tool_calls_call_token_uidx";
 pub(crate) struct Tables;
 
 /// What a database has of them.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    /// The columns of the table of calls.
-    pub(crate) columns: Vec<String>,
-    /// An unknown column that every row must have.
-    required: Option<String>,
+#[derive(Debug)]
+pub(crate) struct Existing {
+    pub(crate) calls: Table,
+    owners: Table,
     has_token_index: bool,
-    has_owners: bool,
-    /// Why an object with the name of one of the tables is none.
-    not_a_table: Option<String>,
 }
 
 impl Schema for Tables {
-    type State = Found;
+    type State = Existing;
 
-    fn inspect(connection: &Connection, _: Access) -> rusqlite::Result<Found> {
-        let mut found = Found::default();
-        let mut columns = connection.prepare(
-            "SELECT name, \"notnull\" AND dflt_value IS NULL FROM pragma_table_info(?1)",
-        )?;
-        for column in columns.query_map([TABLE], |row| Ok((text_at(row, 0)?, row.get(1)?)))? {
-            let (name, is_required) = column?;
-            if is_required && !COLUMNS.iter().any(|column| name.as_deref() == Some(column.name)) {
-                found.required.clone_from(&name);
-            }
-            found.columns.extend(name);
-        }
-        let mut others =
-            connection.prepare("SELECT name FROM sqlite_schema WHERE name IN (?1, ?2)")?;
-        for name in others.query_map([TOKEN_INDEX, OWNERS], |row| text_at(row, 0))? {
-            let name = name?.unwrap_or_default();
-            found.has_token_index |= name == TOKEN_INDEX;
-            found.has_owners |= name == OWNERS;
-        }
-        for table in [TABLE, OWNERS] {
-            found.not_a_table = found.not_a_table.take().or(not_a_table(connection, table)?);
-        }
-        Ok(found)
+    fn inspect(connection: &Connection, _: Access) -> rusqlite::Result<Existing> {
+        let mut index = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?;
+        Ok(Existing {
+            calls: Table::inspect(connection, TABLE)?,
+            owners: Table::inspect(connection, OWNERS)?,
+            has_token_index: index.exists([TOKEN_INDEX])?,
+        })
     }
 
-    /// A table that lacks one of the oldest columns is another program's. A newer one may have more
-    /// columns; to be written, it must not require them.
-    fn check(found: &Found, access: Access) -> Result<(), String> {
-        if let Some(reason) = &found.not_a_table {
-            return Err(reason.clone());
+    /// A table that lacks one of the oldest columns is another program's.
+    fn check(existing: &Existing, access: Access) -> Result<(), String> {
+        let known = COLUMNS.map(|column| column.name);
+        let oldest: Vec<_> = COLUMNS
+            .iter()
+            .filter(|column| column.definition.is_none())
+            .map(|column| column.name)
+            .collect();
+        existing.calls.check(&oldest, &known, access)?;
+        existing.owners.check(&[], &[], Access::ReadOnly)?;
+        if access == Access::ReadOnly && !existing.calls.exists() {
+            return Err(format!("it has no table `{TABLE}`"));
         }
-        if found.columns.is_empty() {
-            return match access {
-                Access::ReadOnly => Err(format!("it has no table `{TABLE}`")),
-                Access::ReadWrite => Ok(()),
-            };
-        }
-        let is_missing = |column: &&Column| column.definition.is_none() && !found.has(column);
-        if let Some(column) = COLUMNS.iter().find(is_missing) {
-            return Err(format!("`{TABLE}` has no column `{}`", column.name));
-        }
-        match &found.required {
-            Some(column) if access == Access::ReadWrite => {
-                Err(format!("every row of `{TABLE}` needs a `{column}`, which is not known here"))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
-    fn missing(found: &Found) -> Option<String> {
-        let statements = statements(found);
+    fn missing(existing: &Existing) -> Option<String> {
+        let statements = statements(existing);
         (!statements.is_empty()).then(|| statements.join(";\n"))
     }
 }
 
-impl Found {
-    fn has(&self, column: &Column) -> bool {
-        self.columns.iter().any(|name| name == column.name)
-    }
-}
-
 /// The statements that turn what was found into what is needed.
-fn statements(found: &Found) -> Vec<String> {
+fn statements(existing: &Existing) -> Vec<String> {
     let mut statements = Vec::new();
-    if found.columns.is_empty() {
-        statements.push(create_calls());
-    } else {
+    if existing.calls.exists() {
         for column in &COLUMNS {
             if let Some(definition) = column.definition
-                && !found.has(column)
+                && !existing.calls.columns.iter().any(|name| name == column.name)
             {
                 statements
                     .push(format!("ALTER TABLE {TABLE} ADD COLUMN {} {definition}", column.name));
             }
         }
+    } else {
+        statements.push(create_calls());
     }
-    if !found.has_token_index {
+    if !existing.has_token_index {
         // Without the rows that have no token, which are most: an entry for each would cost every insert
         // another page. A unique index ignores them anyway.
         statements.push(format!(
             "CREATE UNIQUE INDEX {TOKEN_INDEX} ON {TABLE} (call_token) WHERE call_token IS NOT NULL"
         ));
     }
-    if !found.has_owners {
+    if !existing.owners.exists() {
         statements.push(format!(
             "CREATE TABLE {OWNERS} (
                 id INTEGER PRIMARY KEY,

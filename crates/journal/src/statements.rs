@@ -24,10 +24,10 @@ impl End {
         let limit = if finish.whole { usize::MAX } else { limit };
         let fit = |json: Option<String>| json.map(|json| fit_json(json, limit));
         let (status, output, error, acted) = match finish.outcome {
-            Outcome::Success { output_json } => ("success", fit(output_json), None, None),
-            Outcome::Error { error_json } => ("error", None, fit(error_json), None),
-            Outcome::Rejected { error_json } => ("error", None, fit(error_json), Some(false)),
-            Outcome::Unknown { error_json } => ("unknown", None, fit(error_json), None),
+            Outcome::Success(json) => ("success", fit(json), None, None),
+            Outcome::Error(json) => ("error", None, fit(json), None),
+            Outcome::Rejected(json) => ("error", None, fit(json), Some(false)),
+            Outcome::Unknown(json) => ("unknown", None, fit(json), None),
         };
         Self { status, output, error, acted, finished_at_ms: finish.finished_at_ms }
     }
@@ -45,7 +45,7 @@ impl End {
 
 /// What a statement did to its row. The outer error is that of the database, which ends the transaction;
 /// the inner one is that of the row alone.
-pub(crate) type Written<T> = rusqlite::Result<Result<T, JournalError>>;
+pub(crate) type Written = rusqlite::Result<Result<i64, JournalError>>;
 
 /// Writes a call that begins, or with `end` one that is over. Returns the number of the row.
 pub(crate) fn insert(
@@ -54,7 +54,7 @@ pub(crate) fn insert(
     intent: &Intent,
     owner: Option<i64>,
     end: Option<&End>,
-) -> Written<i64> {
+) -> Written {
     let token = intent.call_token.as_deref();
     let inserted = match insert_with(connection, intent, token, owner, end) {
         Err(error) if is_constraint(&error, ffi::SQLITE_CONSTRAINT_UNIQUE) => {
@@ -127,12 +127,7 @@ fn insert_with(
 /// Writes the outcome of a call that began. An unknown outcome may still be replaced by the true one; a
 /// known outcome never is. If the call was undone before it ended, the undoing becomes `revert-stale`, as
 /// smithers-orchestrator calls it.
-pub(crate) fn finish(
-    connection: &Connection,
-    path: &Path,
-    call: CallRef,
-    end: &End,
-) -> Written<i64> {
+pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &End) -> Written {
     let changed = connection
         .prepare_cached(
             "UPDATE _smithers_tool_calls SET status = ?1, output_json = ?2, error_json = ?3,

@@ -21,7 +21,7 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard},
     thread::{Builder, JoinHandle},
 };
-use toolwright_sqlite::SqliteError;
+use toolwright_sqlite::SqliteErrorKind;
 
 use crate::JournalError;
 use crate::writer::{Work, Writer};
@@ -121,17 +121,17 @@ impl WriteBehindQueue {
         self.enqueue(state, work, bytes)
     }
 
-    /// As [`WriteBehindQueue::push`]; returns the row when it would have to wait.
+    /// As [`WriteBehindQueue::push`], or `None` when it would have to wait.
     pub(crate) fn try_push_nowait(
         &self,
-        work: Work,
         bytes: usize,
-    ) -> Result<Result<(), JournalError>, Box<Work>> {
+        work: impl FnOnce() -> Work,
+    ) -> Result<Option<()>, JournalError> {
         let state = self.state();
         if self.is_full(&state, bytes) {
-            return Err(Box::new(work));
+            return Ok(None);
         }
-        Ok(self.enqueue(state, work, bytes))
+        self.enqueue(state, work(), bytes).map(Some)
     }
 
     fn is_full(&self, state: &State, bytes: usize) -> bool {
@@ -145,7 +145,7 @@ impl WriteBehindQueue {
         bytes: usize,
     ) -> Result<(), JournalError> {
         if state.stop {
-            return Err(SqliteError::Closed { path: self.path.clone() }.into());
+            return Err(SqliteErrorKind::Closed.at(&self.path).into());
         }
         state.rows.push_back((work, bytes));
         state.bytes += bytes;

@@ -13,7 +13,7 @@ use std::thread::{self, Thread};
 
 use rusqlite::Connection;
 use toolwright_sqlite::sync::lock;
-use toolwright_sqlite::{Database, SqliteError};
+use toolwright_sqlite::{Database, SqliteErrorKind};
 
 use crate::JournalError;
 use crate::call::{CallRef, Intent};
@@ -29,7 +29,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    fn write(&self, connection: &Connection, path: &Path) -> Written<i64> {
+    fn write(&self, connection: &Connection, path: &Path) -> Written {
         match self {
             Self::Insert { intent, owner, end } => {
                 statements::insert(connection, path, intent, *owner, end.as_ref())
@@ -107,24 +107,24 @@ impl Writer {
         }
     }
 
-    /// As [`Writer::write`], or `None` when it would have to wait for another writer.
-    pub(crate) fn try_write_nowait(&self, work: &Work) -> Option<Result<i64, JournalError>> {
+    /// Writes one row by `act`, or gives `None` when that would have to wait for another writer.
+    pub(crate) fn try_write_nowait(
+        &self,
+        act: impl Fn(&Connection, &Path) -> Written,
+    ) -> Result<Option<i64>, JournalError> {
         let mut queue = lock(&self.queue);
         if queue.is_led {
-            return None;
+            return Ok(None);
         }
         queue.is_led = true;
         drop(queue);
         // Callers that come meanwhile are written by the first of them, not by this thread.
         let _lead = Lead { writer: self };
         let path = self.database.path();
-        let written = self.database.try_writer_nowait()?.and_then(|writer| {
-            writer.execute("writing a call", |connection| work.write(connection, path))
-        });
-        match written {
-            Err(SqliteError::Busy { .. }) => None,
-            Err(error) => Some(Err(error.into())),
-            Ok(row) => Some(row),
+        let Some(writer) = self.database.try_writer_nowait()? else { return Ok(None) };
+        match writer.execute("writing a call", |connection| act(connection, path)) {
+            Err(error) if error.kind == SqliteErrorKind::Busy => Ok(None),
+            written => written?.map(Some),
         }
     }
 

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use support::{Place, effect, success, task};
 use toolwright_journal::{
-    Access, Journal, JournalError, Location, Options, Order, SqliteError, Synchronous,
+    Access, Journal, JournalError, Location, Options, Order, SqliteError, SqliteErrorKind,
+    Synchronous,
 };
 
 const BESIDE: [&str; 5] = ["", "-journal", "-shm", "-wal", ".locks"];
@@ -28,7 +29,7 @@ fn is_reserved(path: &Path) -> bool {
 
 fn removed(result: Result<impl std::fmt::Debug, JournalError>) -> String {
     match result {
-        Err(JournalError::Sqlite(SqliteError::Removed { path })) => {
+        Err(JournalError::Sqlite(SqliteError { kind: SqliteErrorKind::Removed, path, .. })) => {
             path.file_name().unwrap().to_string_lossy().into_owned()
         }
         other => panic!("not told: {other:?}"),
@@ -111,8 +112,8 @@ fn an_index_that_was_cut_is_told_and_does_not_end_the_process() {
         let index = fs::File::options().write(true).open(beside(&place, "-shm")).unwrap();
         index.set_len(length).unwrap();
         assert_eq!(removed(journal.finish(call, success("done"))), "runs.db-shm");
-        assert_eq!(removed(journal.list_run("run", Order::Forward)), "runs.db-shm");
-        assert_eq!(removed(journal.recover()), "runs.db-shm");
+        assert_eq!(removed(journal.list_run("run", Order::Forward, false)), "runs.db-shm");
+        assert_eq!(removed(journal.recover("{}")), "runs.db-shm");
         // As closing it would touch the index, it is left as it is.
         removed(journal.close());
     }
@@ -130,7 +131,7 @@ fn locks_of_the_dead_are_cleared_and_those_of_the_living_are_not() {
         fs::write(locks.join(format!("open-{number:032x}")), "").unwrap();
     }
     fs::write(locks.join("notes.txt"), "somebody's").unwrap();
-    journal.recover().unwrap();
+    journal.recover("{}").unwrap();
     assert_eq!(fs::read_dir(&locks).unwrap().count(), before + 1);
     assert!(journal.lock_task(&task("held"), 1).is_err());
     drop(held);
@@ -144,7 +145,7 @@ fn what_a_killed_process_left_goes_with_the_next_that_closes() {
     fs::create_dir(beside(&place, ".locks")).unwrap();
     fs::write(beside(&place, ".locks").join("open-0123"), "").unwrap();
     let journal = place.open();
-    journal.recover().unwrap();
+    journal.recover("{}").unwrap();
     journal.close().unwrap();
     assert_eq!(place.names(), ["runs.db"]);
 }

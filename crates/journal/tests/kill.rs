@@ -44,19 +44,21 @@ fn check(place: &Place, said: &BTreeSet<(i64, i64)>, finished: &BTreeSet<(i64, i
     integrity(&place.file());
     let journal = place.open();
     let mut open_before: Vec<i64> = journal
-        .list_run("run", Order::Forward)
+        .list_run("run", Order::Forward, false)
         .unwrap()
+        .calls
         .into_iter()
         .filter(|call| call.status == Status::Started)
         .map(|call| call.row)
         .collect();
     open_before.sort_unstable();
-    let recovered = journal.recover().unwrap();
+    let recovered = journal.recover(r#"{"code":"PROCESS_DIED"}"#).unwrap();
     assert_eq!(recovered.calls, open_before, "nobody lives who could finish them");
-    assert_eq!(journal.recover().unwrap().calls, [0_i64; 0], "once");
+    assert_eq!(journal.recover(r#"{"code":"PROCESS_DIED"}"#).unwrap().calls, [0_i64; 0], "once");
     let rows: BTreeMap<_, _> = journal
-        .list_run("run", Order::Forward)
+        .list_run("run", Order::Forward, false)
         .unwrap()
+        .calls
         .into_iter()
         .map(|call| ((call.attempt, call.seq), call))
         .collect();
@@ -213,7 +215,7 @@ fn a_kill_at_any_time_loses_nothing_that_was_returned() {
 /// Of reads the last ones may be missing, and nothing else: their order is kept, without a hole.
 fn check_reads(place: &Place) {
     let journal = place.open();
-    let calls = journal.list(&task("reads")).unwrap();
+    let calls = journal.list(&task("reads"), false).unwrap().calls;
     for parity in 0..2 {
         let mut seen: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for call in calls.iter().filter(|call| call.seq % 2 == parity) {

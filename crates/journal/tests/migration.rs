@@ -87,7 +87,7 @@ fn the_oldest_table_is_completed_and_its_rows_stay() {
     for column in ADDED_BY_THE_ENGINE {
         assert!(columns(&place).contains(&column.to_owned()), "{column}");
     }
-    let calls = journal.list(&task("t")).unwrap();
+    let calls = journal.list(&task("t"), false).unwrap().calls;
     assert_eq!(
         (calls[0].status, calls[0].output_json.as_deref()),
         (Status::Success, Some("\"text\""))
@@ -130,7 +130,7 @@ fn a_new_table_has_the_columns_in_the_order_of_the_engine() {
 fn rows_of_the_engine_are_read_and_its_statements_still_work() {
     let place = with(ENGINE);
     let journal = place.open();
-    let calls = journal.list(&task("t")).unwrap();
+    let calls = journal.list(&task("t"), false).unwrap().calls;
     let states: Vec<_> =
         calls.iter().map(|call| (call.seq, call.status, call.status_text.as_str())).collect();
     assert_eq!(
@@ -160,7 +160,7 @@ fn rows_of_the_engine_are_read_and_its_statements_still_work() {
         ]
     );
     // What it left open it recovers itself.
-    assert_eq!(journal.recover().unwrap().calls, [0_i64; 0]);
+    assert_eq!(journal.recover("{}").unwrap().calls, [0_i64; 0]);
     // The way its adapter writes, and what it archives.
     place
         .raw()
@@ -179,7 +179,7 @@ fn rows_of_the_engine_are_read_and_its_statements_still_work() {
         .unwrap();
     let call = journal.find(&task("t"), 2, 1).unwrap().unwrap();
     assert_eq!((call.status, call.acted), (Status::Success, true));
-    assert_eq!(journal.list(&task("t")).unwrap().len(), 6);
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 6);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn an_older_database_can_be_read_without_changing_it() {
         let before = std::fs::read(place.file()).unwrap();
         let options = Options { access: Access::ReadOnly, ..Options::default() };
         let journal = Journal::open(&Location::File(place.file()), options).unwrap();
-        assert!(journal.list_run("run", Order::Forward).unwrap().len() >= 2);
+        assert!(journal.list_run("run", Order::Forward, false).unwrap().calls.len() >= 2);
         assert_eq!(journal.list_runs().unwrap().len(), 1);
         assert!(!journal.prior_effects(&task("t"), 2).unwrap().is_empty());
         assert!(journal.recorded(&task("t"), "bash", "hash", 1).unwrap().is_none());
@@ -212,7 +212,7 @@ fn a_table_completed_in_part_is_completed() {
         .unwrap();
     let journal = place.open();
     journal.begin(effect(&task("t"), 2, 1)).unwrap();
-    assert_eq!(journal.list(&task("t")).unwrap().len(), 3);
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 3);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_newer_table_is_written_only_where_its_rows_can_be() {
     assert!(error.to_string().contains("`later`"), "{error}");
     let options = Options { access: Access::ReadOnly, ..Options::default() };
     let journal = Journal::open(&Location::File(place.file()), options).unwrap();
-    assert!(journal.list(&task("t")).unwrap().len() > 2);
+    assert!(journal.list(&task("t"), false).unwrap().calls.len() > 2);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn many_processes_complete_a_table_at_once() {
         }
         let journal = place.open();
         assert_eq!(journal.tail(0, 100).unwrap().len(), rows + 8);
-        assert_eq!(journal.recover().unwrap().calls.len(), 8);
+        assert_eq!(journal.recover("{}").unwrap().calls.len(), 8);
         let mut names = columns(&place);
         names.sort();
         names.dedup();

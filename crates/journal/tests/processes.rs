@@ -74,7 +74,7 @@ fn eight_processes_append_to_one_file() {
         assert!(before.is_none_or(|before| before < call.seq), "{call:?}");
     }
     for number in 0..8 {
-        let calls = journal.list(&task(&format!("node {number}"))).unwrap();
+        let calls = journal.list(&task(&format!("node {number}")), false).unwrap().calls;
         let expected: Vec<_> = (1..=each).collect();
         assert_eq!(calls.iter().map(|call| call.seq).collect::<Vec<_>>(), expected);
     }
@@ -120,7 +120,7 @@ fn rows_of_a_live_process_are_left_alone() {
     let own = journal.begin(effect(&task("own"), 1, 1)).unwrap();
     let mut child = started(TEST, place.file().to_str().unwrap());
     for _ in 0..2 {
-        let recovered = journal.recover().unwrap();
+        let recovered = journal.recover("{}").unwrap();
         assert_eq!((recovered.calls.len(), recovered.alive, recovered.undecided), (0, 1, 0));
     }
     assert_eq!((status("own"), status("child")), (Status::Started, Status::Started));
@@ -135,13 +135,13 @@ fn rows_of_a_live_process_are_left_alone() {
         .unwrap();
     assert!(copied.success());
     let other = copy.open();
-    assert_eq!(other.recover().unwrap().calls, [0_i64; 0]);
+    assert_eq!(other.recover("{}").unwrap().calls, [0_i64; 0]);
 
     drop(child.stdin.take()); // its sign to go on
     assert!(child.wait().unwrap().success());
     assert_eq!((status("own"), status("child")), (Status::Started, Status::Success));
     // In the copy nobody will ever finish it.
-    let recovered = other.recover().unwrap();
+    let recovered = other.recover("{}").unwrap();
     assert_eq!(recovered.calls.len(), 1, "{recovered:?}");
     journal.finish(own, success("done")).unwrap();
 }
@@ -164,7 +164,7 @@ fn rows_of_another_machine_are_left_alone() {
              ('run', 'd', 1, 1, 'bash', 0, 'intended', NULL)",
     )
     .unwrap();
-    let recovered = journal.recover().unwrap();
+    let recovered = journal.recover("{}").unwrap();
     assert_eq!((recovered.calls.len(), recovered.undecided), (0, 2));
     assert_eq!(journal.list_runs().unwrap()[0].started, 4);
     // Whoever retries is warned of them all the same.
@@ -177,10 +177,10 @@ fn a_journal_closed_in_the_middle_of_a_call_is_recovered_at_once() {
     let journal = place.open();
     let call = journal.begin(effect(&task("t"), 1, 1)).unwrap();
     journal.begin(effect(&task("t"), 1, 2)).unwrap();
-    journal.finish(call, ended(Outcome::Unknown { error_json: None })).unwrap();
+    journal.finish(call, ended(Outcome::Unknown(None))).unwrap();
     journal.close().unwrap();
     let later = place.open();
-    assert_eq!(later.recover().unwrap().calls, [2]);
+    assert_eq!(later.recover("{}").unwrap().calls, [2]);
     later.close().unwrap();
     assert_eq!(place.names(), ["runs.db"]);
 }
@@ -231,10 +231,10 @@ fn locks_of_a_reader_are_waited_for_as_long_as_was_said() {
         let waited = before.elapsed();
         assert!(waited >= busy_timeout && waited < busy_timeout * 10, "{error} after {waited:?}");
         // Reading is not in the way of it.
-        assert_eq!(journal.list(&task("t")).unwrap().len(), 1);
+        assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 1);
     }
     reader.stdin.take().unwrap().write_all(b"end\n").unwrap();
     assert!(reader.wait().unwrap().success());
     journal.finish(call, success("done")).unwrap();
-    assert_eq!(journal.list(&task("t")).unwrap()[0].status, Status::Success);
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls[0].status, Status::Success);
 }

@@ -12,7 +12,7 @@ use support::{
     Kind, Place, Random, effect, filled, integrity, open, reading, refused, success, task,
 };
 use toolwright_journal::{
-    Access, Journal, JournalError, Location, Options, Order, SqliteError, Status,
+    Access, Journal, JournalError, Location, Options, Order, SqliteError, SqliteErrorKind, Status,
 };
 
 fn reader(path: &Path) -> Result<Journal, JournalError> {
@@ -64,10 +64,10 @@ fn a_file_that_cannot_be_written_is_told_at_once_and_can_be_read() {
     mode(&path, 0o444);
     refused(open(&path), "ReadOnly");
     let journal = reader(&path).unwrap();
-    assert_eq!(journal.list(&task("t")).unwrap().len(), 3);
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 3);
     refused(journal.begin(effect(&task("t"), 1, 9)), "ReadOnly");
     refused(journal.record(reading(&task("t"), 1, 9), success("")), "ReadOnly");
-    refused(journal.recover(), "ReadOnly");
+    refused(journal.recover("{}"), "ReadOnly");
     mode(&path, 0o644);
 }
 
@@ -85,7 +85,7 @@ fn a_directory_that_cannot_be_written_is_told_and_its_journal_can_be_read() {
     assert!(["ReadOnly", "CannotOpen"].contains(&error.kind()), "{error}");
     refused(open(&directory.join("new.db")), "ReadOnly");
     let journal = reader(&path).unwrap();
-    assert_eq!(journal.list(&task("t")).unwrap().len(), 3);
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 3);
     mode(directory, 0o755);
 }
 
@@ -151,16 +151,18 @@ fn a_damaged_file_is_told_and_never_a_panic() {
         let other = Place::new();
         fs::write(other.file(), &damaged).unwrap();
         let used = open(&other.file()).and_then(|journal| {
-            journal.list(&task("t"))?;
-            journal.list_run("run", Order::Forward)?;
+            journal.list(&task("t"), false)?;
+            journal.list_run("run", Order::Forward, false)?;
             journal.list_runs()?;
-            journal.recover()?;
+            journal.recover("{}")?;
             let call = journal.begin(effect(&task("t"), 2, 1))?;
             journal.finish(call, success("done"))?;
             journal.record(reading(&task("t"), 2, 2), success("text"))?;
             journal.close()
         });
-        if let Err(error @ JournalError::Sqlite(SqliteError::Io { .. })) = &used {
+        if let Err(error @ JournalError::Sqlite(SqliteError { kind: SqliteErrorKind::Io, .. })) =
+            &used
+        {
             println!("{error} {error:?}");
         }
         let code = used.err().map_or("fine", |error| error.kind());
@@ -205,7 +207,7 @@ fn a_log_that_was_cut_loses_its_end_and_nothing_else() {
         cut.set_len(whole * part / 10 + u64::from(part < 10) * 7).unwrap();
         integrity(&copy.file());
         let journal = copy.open();
-        let calls = journal.list(&task("t")).unwrap();
+        let calls = journal.list(&task("t"), false).unwrap().calls;
         // The first so many calls, the last of them perhaps without its outcome.
         assert!(calls.iter().zip(1..).all(|(call, seq)| call.seq == seq));
         let open = calls.iter().filter(|call| call.status == Status::Started).count();

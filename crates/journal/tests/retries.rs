@@ -28,8 +28,8 @@ fn a_retry_is_told_what_must_not_be_repeated() {
         let t = task("t");
         made(journal, effect(&t, 1, 1), output("sent"));
         made(journal, effect(&t, 1, 2), failure("half").outcome);
-        made(journal, effect(&t, 1, 3), Outcome::Unknown { error_json: None });
-        made(journal, effect(&t, 1, 4), Outcome::Rejected { error_json: None });
+        made(journal, effect(&t, 1, 3), Outcome::Unknown(None));
+        made(journal, effect(&t, 1, 4), Outcome::Rejected(None));
         journal.begin(effect(&t, 1, 5)).unwrap();
         made(journal, Intent { idempotent: true, ..effect(&t, 1, 6) }, output("put"));
         journal.record(reading(&t, 1, 7), success("text")).unwrap();
@@ -96,10 +96,10 @@ fn a_refused_call_leaves_its_number_to_the_next() {
         ordinal: Some(ordinal),
         ..effect(&t, attempt, seq)
     };
-    made(&journal, call(1, 1, 1), Outcome::Rejected { error_json: None });
+    made(&journal, call(1, 1, 1), Outcome::Rejected(None));
     made(&journal, call(1, 2, 1), output("done"));
     let recorded = journal.recorded(&t, "bash", "h", 1).unwrap().unwrap();
-    assert_eq!(recorded.call.seq, 2);
+    assert_eq!(recorded.seq, 2);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_recorded_result_is_that_of_the_identical_call() {
         made(journal, call(3, 1, "x", 1), failure("no").outcome);
         let found = |tool: &str, hash: &str, ordinal| {
             let recorded = journal.recorded(&t, tool, hash, ordinal).unwrap();
-            recorded.map(|recorded| recorded.call.output_json.unwrap())
+            recorded.map(|recorded| recorded.output_json.unwrap())
         };
         assert_eq!(found("bash", "x", 1).as_deref(), Some("\"again\""), "the latest success");
         assert_eq!(found("bash", "x", 2).as_deref(), Some("\"two\""));
@@ -149,7 +149,7 @@ fn rows_without_hashes_are_compared_by_their_arguments() {
     let hash = args_hash(r#"{"a":1,"b":2}"#);
     let found = |ordinal| {
         let recorded = journal.recorded(&task("t"), "pay", &hash, ordinal).unwrap();
-        recorded.map(|recorded| recorded.call.output_json.unwrap())
+        recorded.map(|recorded| recorded.output_json.unwrap())
     };
     assert_eq!((found(1).as_deref(), found(2).as_deref(), found(3)), (Some("1"), Some("2"), None));
 }
@@ -166,9 +166,9 @@ fn a_result_that_was_cut_is_not_whole() {
         };
         made(&journal, intent, output(&"x".repeat(length)));
     }
-    let whole =
-        |ordinal| journal.recorded(&task("t"), "bash", "h", ordinal).unwrap().unwrap().is_whole;
-    assert_eq!((whole(1), whole(2)), (true, false));
+    let is_cut =
+        |ordinal| journal.recorded(&task("t"), "bash", "h", ordinal).unwrap().unwrap().is_cut;
+    assert_eq!((is_cut(1), is_cut(2)), (false, true));
 }
 
 fn undoable(attempt: i64, seq: i64) -> Intent {
@@ -180,9 +180,9 @@ fn effects_are_undone_in_reverse_each_at_most_once() {
     both(|journal| {
         let one = made(journal, undoable(1, 1), output("one"));
         made(journal, effect(&task("t"), 1, 2), output("cannot be undone"));
-        made(journal, undoable(1, 3), Outcome::Rejected { error_json: None });
+        made(journal, undoable(1, 3), Outcome::Rejected(None));
         let running = journal.begin(undoable(1, 4)).unwrap();
-        let two = made(journal, undoable(1, 5), Outcome::Unknown { error_json: None });
+        let two = made(journal, undoable(1, 5), Outcome::Unknown(None));
         for row in [two, one] {
             let Claim::Won(call) = journal.claim_revert(row).unwrap() else { panic!("free") };
             assert_eq!((call.row, call.revert_status.as_deref()), (row, Some("reverting")));
@@ -248,7 +248,7 @@ fn a_call_that_ends_after_it_was_undone_makes_that_stale() {
     let place = Place::new();
     let journal = place.open();
     let call = journal.begin(undoable(1, 1)).unwrap();
-    journal.finish(call, ended(Outcome::Unknown { error_json: None })).unwrap();
+    journal.finish(call, ended(Outcome::Unknown(None))).unwrap();
     assert!(matches!(journal.claim_revert(call.row).unwrap(), Claim::Won(_)));
     journal.finish(call, success("late")).unwrap();
     assert!(!journal.finish_revert(call.row, Ok(())).unwrap());
@@ -265,7 +265,7 @@ fn undoing_that_was_interrupted_has_failed() {
     assert!(matches!(journal.claim_revert(row).unwrap(), Claim::Won(_)));
     journal.close().unwrap();
     let later = place.open();
-    assert_eq!(later.recover().unwrap().reverts, [row]);
+    assert_eq!(later.recover(r#"{"code":"PROCESS_DIED"}"#).unwrap().reverts, [row]);
     let call = later.rows(&[row]).unwrap().remove(0);
     assert_eq!(
         (call.status, call.revert_status.as_deref()),

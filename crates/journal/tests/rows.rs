@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use support::{Kind, Place, effect, ended, failure, open, reading, success, task};
 use toolwright_journal::{
-    Access, Call, Intent, Journal, Location, Options, Order, Outcome, Status, TaskId,
+    Access, Call, CallRef, Intent, Journal, Location, Options, Order, Outcome, Status, TaskId,
 };
 
 fn memory() -> Journal {
@@ -54,7 +54,11 @@ fn every_field_comes_back() {
         };
         let begun = journal.begin(intent.clone()).unwrap();
         let call = only(journal);
-        assert_eq!(call.reference(), begun);
+        let CallRef { row, attempt, seq, started_at_ms } = begun;
+        assert_eq!(
+            (call.row, call.attempt, call.seq, call.started_at_ms),
+            (row, attempt, seq, started_at_ms)
+        );
         assert_eq!((call.task.clone(), call.attempt, call.seq), (task.clone(), 3, 7));
         assert_eq!((call.tool_name.as_str(), &call.input_json), ("bash", &intent.input_json));
         assert_eq!((call.status, call.status_text.as_str()), (Status::Started, "started"));
@@ -65,17 +69,20 @@ fn every_field_comes_back() {
             (Some("key"), Some("token"))
         );
         assert_eq!((call.args_hash.as_deref(), call.ordinal), (Some("hash"), Some(2)));
-        assert_eq!((call.finished_at_ms, call.duration_ms(), call.acted), (None, None, true));
+        assert_eq!((call.finished_at_ms, call.acted), (None, true));
         assert_eq!(call.kind.as_deref(), Some("tool"));
 
         journal.finish(begun, success("out")).unwrap();
         let call = only(journal);
         assert_eq!((call.status, call.status_text.as_str()), (Status::Success, "success"));
         assert_eq!(call.output_json.as_deref(), Some("\"out\""));
-        assert_eq!((call.output_bytes, call.is_cut()), (Some(5), false));
-        assert_eq!(call.duration_ms(), Some(1_790_000_100_000 - intent.started_at_ms));
+        assert_eq!((call.output_bytes, call.is_cut), (Some(5), false));
+        assert_eq!(
+            (call.started_at_ms, call.finished_at_ms),
+            (intent.started_at_ms, Some(1_790_000_100_000))
+        );
         assert_eq!(journal.find(&task, 3, 7).unwrap(), Some(call.clone()));
-        assert_eq!(journal.list(&task).unwrap(), std::slice::from_ref(&call));
+        assert_eq!(journal.list(&task, false).unwrap().calls, std::slice::from_ref(&call));
         assert_eq!(journal.rows(&[call.row, 99]).unwrap(), [call]);
         assert_eq!(journal.last_attempt(&task).unwrap(), Some((3, 7)));
     });
@@ -88,8 +95,8 @@ fn every_outcome_has_its_status() {
         let outcomes = [
             (success(""), Status::Success, "success", true),
             (failure("no"), Status::Error, "error", true),
-            (ended(Outcome::Rejected { error_json: error() }), Status::Error, "error", false),
-            (ended(Outcome::Unknown { error_json: error() }), Status::Unknown, "unknown", true),
+            (ended(Outcome::Rejected(error())), Status::Error, "error", false),
+            (ended(Outcome::Unknown(error())), Status::Unknown, "unknown", true),
         ];
         for (seq, (finish, status, text, acted)) in (1..).zip(outcomes) {
             for (place, together) in [("begun", false), ("recorded", true)] {
@@ -124,7 +131,7 @@ fn an_outcome_is_recorded_once_and_a_call_too() {
         let again = journal.begin(effect(&task("t"), 1, 1)).unwrap_err();
         assert_eq!(again.kind(), "Duplicate");
         // What was given up may still tell; what is known is known.
-        journal.finish(call, ended(Outcome::Unknown { error_json: None })).unwrap();
+        journal.finish(call, ended(Outcome::Unknown(None))).unwrap();
         journal.finish(call, success("late")).unwrap();
         let twice = journal.finish(call, failure("no")).unwrap_err();
         assert_eq!(twice.kind(), "Finished");
@@ -169,13 +176,13 @@ fn outputs_and_errors_are_cut_to_the_limit() {
     let call = journal.begin(effect(&task("t"), 1, 1)).unwrap();
     journal.finish(call, success(&long)).unwrap();
     journal.record(effect(&task("t"), 1, 2), failure(&"x".repeat(5000))).unwrap();
-    let calls = journal.list(&task("t")).unwrap();
+    let calls = journal.list(&task("t"), false).unwrap().calls;
     let output = calls[0].output_json.as_ref().unwrap();
     assert!(
         output.len() <= 1000 && output.starts_with(r#"{"truncated":true,"bytes":4002,"#),
         "{output}"
     );
-    assert_eq!((calls[0].output_bytes, calls[0].is_cut()), (Some(4002), true));
+    assert_eq!((calls[0].output_bytes, calls[0].is_cut), (Some(4002), true));
     assert!(calls[1].error_json.as_ref().unwrap().len() <= 1000);
 }
 
@@ -194,13 +201,13 @@ fn lists_are_in_order() {
             list.iter().map(|(attempt, seq, node)| (*attempt, *seq, (*node).to_owned())).collect()
         };
         assert_eq!(
-            places(journal.list(&task("a")).unwrap()),
+            places(journal.list(&task("a"), false).unwrap().calls),
             of(&[(1, 1, "a"), (1, 2, "a"), (2, 1, "a"), (2, 2, "a")])
         );
         // All calls number 1 began at the same time here.
-        let forward = places(journal.list_run("run", Order::Forward).unwrap());
+        let forward = places(journal.list_run("run", Order::Forward, false).unwrap().calls);
         assert_eq!(forward, of(&[(1, 1, "a"), (1, 1, "b"), (2, 1, "a"), (1, 2, "a"), (2, 2, "a")]));
-        let mut backward = places(journal.list_run("run", Order::Reverse).unwrap());
+        let mut backward = places(journal.list_run("run", Order::Reverse, false).unwrap().calls);
         backward.reverse();
         assert_eq!(forward, backward);
         let written = journal.tail(0, 2).unwrap();
@@ -250,7 +257,7 @@ fn reads_are_written_behind_and_seen_at_once() {
         journal.record(reading(&task("t"), 1, seq), success("text")).unwrap();
     }
     assert_eq!(count(), 0, "not on disk yet");
-    assert_eq!(journal.list(&task("t")).unwrap().len(), 100, "listed");
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 100, "listed");
     assert_eq!(count(), 100, "and so on disk");
     journal.record(reading(&task("t"), 1, 101), success("text")).unwrap();
     journal.flush().unwrap();
@@ -295,7 +302,7 @@ fn more_reads_than_the_queue_holds_are_all_written() {
         }
     });
     for node in ["a", "b", "c", "d"] {
-        let calls = journal.list(&task(node)).unwrap();
+        let calls = journal.list(&task(node), false).unwrap().calls;
         assert_eq!(calls.len(), 500);
         assert!(calls.is_sorted_by_key(|call| call.row), "in the order of the task");
     }
@@ -311,7 +318,7 @@ fn a_read_that_is_recorded_twice_is_told_at_the_next_flush() {
     assert_eq!(error.kind(), "Unwritten");
     assert!(error.to_string().contains("Call is already in the journal"), "{error}");
     journal.flush().unwrap();
-    assert_eq!(journal.list(&task("t")).unwrap().len(), 2);
+    assert_eq!(journal.list(&task("t"), false).unwrap().calls.len(), 2);
 }
 
 #[test]
@@ -326,8 +333,8 @@ fn after_closing_everything_is_refused() {
         journal.begin(effect(&task("t"), 1, 2)).unwrap_err(),
         journal.finish(call, success("")).unwrap_err(),
         journal.record(reading(&task("t"), 1, 2), success("")).unwrap_err(),
-        journal.list(&task("t")).unwrap_err(),
-        journal.recover().unwrap_err(),
+        journal.list(&task("t"), false).unwrap_err(),
+        journal.recover("{}").unwrap_err(),
     ];
     for error in closed {
         assert_eq!(error.kind(), "Closed");
@@ -349,7 +356,7 @@ fn a_hundred_thousand_rows_are_listed() {
     .unwrap();
     let started = Instant::now();
     assert_eq!(journal.tail(0, usize::MAX).unwrap().len(), 100_000);
-    assert_eq!(journal.list_run("run", Order::Reverse).unwrap().len(), 100_000);
+    assert_eq!(journal.list_run("run", Order::Reverse, false).unwrap().calls.len(), 100_000);
     assert_eq!(journal.list_runs().unwrap()[0].calls, 100_000);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use support::{Kind, Place, effect, reading, success, task};
 use toolwright_journal::{
-    Journal, Location, Options, Order, Ordinals, Status, Synchronous, TaskLock,
+    Journal, Location, NamedLock, Options, Order, Ordinals, Status, Synchronous,
 };
 
 #[test]
 fn a_journal_is_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Journal>();
-    shared::<TaskLock>();
+    shared::<NamedLock>();
     shared::<Ordinals>();
 }
 
@@ -33,13 +33,16 @@ fn many_threads_write_and_read_at_once() {
                 let task = task(&format!("node {thread}"));
                 for seq in 1..=50 {
                     let call = journal.begin(effect(&task, 1, seq)).unwrap();
-                    assert_eq!(journal.list(&task).unwrap().len(), usize::try_from(seq).unwrap());
+                    assert_eq!(
+                        journal.list(&task, false).unwrap().calls.len(),
+                        usize::try_from(seq).unwrap()
+                    );
                     journal.finish(call, success("done")).unwrap();
                 }
             });
         }
     });
-    let calls = journal.list_run("run", Order::Forward).unwrap();
+    let calls = journal.list_run("run", Order::Forward, false).unwrap().calls;
     assert_eq!(calls.len(), 400);
     assert!(calls.iter().all(|call| call.status == Status::Success));
 }
@@ -78,7 +81,7 @@ fn a_row_that_fails_takes_no_other_with_it() {
     });
     let calls = usize::try_from(calls).unwrap();
     assert_eq!(refused.into_inner(), (threads - 1) * calls);
-    let all = journal.list_run("run", Order::Forward).unwrap();
+    let all = journal.list_run("run", Order::Forward, false).unwrap().calls;
     assert_eq!(all.len(), (threads + 1) * calls);
     let finished = all.iter().filter(|call| call.status == Status::Success).count();
     assert_eq!(finished, threads * calls);
@@ -120,7 +123,7 @@ fn closing_among_calls_leaves_none_waiting_and_none_unsaid() {
             other.join().unwrap().unwrap();
             workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
         });
-        let calls = place.open().list(&task("t")).unwrap();
+        let calls = place.open().list(&task("t"), false).unwrap().calls;
         let found: BTreeSet<_> = calls.iter().map(|call| (call.attempt, call.seq)).collect();
         assert_eq!(found, written);
     }

@@ -1,6 +1,6 @@
 //! The result of a patch.
 
-use crate::hunk::{HeaderProblem, Patch, Sign};
+use crate::hunk::{Counts, HeaderProblem, Patch, Sign};
 use crate::placement::Placement;
 
 /// An edited file.
@@ -24,9 +24,27 @@ pub struct Place {
     /// The line at which it was placed, in the file before the edit.
     pub found: usize,
     /// The line that its header names. `None` for a header without line numbers.
-    pub stated: Option<u64>,
+    pub stated: Option<usize>,
     /// Whether the counts of its header were wrong.
     pub has_wrong_counts: bool,
+    /// What decided the place.
+    pub fit: Fit,
+}
+
+/// What decided where a hunk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Its header or its lines, by the rules for unified diffs.
+    Header,
+    /// Its lines, after the lines that its `@@` names. This and the others are of the format of
+    /// `apply_patch`.
+    Lines,
+    /// Its lines, once spaces and tabs at the ends of lines are ignored.
+    Spacing,
+    /// Its lines alone, because the line that its `@@` names is not in the file.
+    NoAnchor,
+    /// Its lines alone, because they are not at the end of the file, as it says.
+    NotAtEnd,
 }
 
 impl Applied {
@@ -54,12 +72,29 @@ const MAX_NOTES: usize = 20;
 impl Place {
     fn note(&self) -> Option<String> {
         let found = self.found;
+        match self.fit {
+            Fit::Header => {}
+            Fit::Lines => return None,
+            Fit::Spacing => {
+                return Some("its lines fit once white space at their ends is ignored".to_owned());
+            }
+            Fit::NoAnchor => {
+                return Some(
+                    "the line after `@@` is not in the file, and one place fits".to_owned(),
+                );
+            }
+            Fit::NotAtEnd => {
+                return Some(format!(
+                    "its lines are not at the end of the file, and were found at line {found}"
+                ));
+            }
+        }
         match self.stated {
             None => Some("the header has no line numbers, and one place fits".to_owned()),
             Some(_) if self.has_wrong_counts => {
                 Some("the counts in the header are wrong, and one place fits".to_owned())
             }
-            Some(stated) if stated != u64::try_from(found).unwrap_or(u64::MAX) => Some(format!(
+            Some(stated) if stated != found => Some(format!(
                 "the header says line {stated}, and its lines were found at line {found}"
             )),
             Some(_) => None,
@@ -70,22 +105,21 @@ impl Place {
 /// Where the hunks of a patch were applied, for the caller.
 pub(crate) fn places(patch: &Patch<'_>, placements: &[Placement]) -> Vec<Place> {
     let mut grown: isize = 0;
-    let mut found = Vec::with_capacity(placements.len());
+    let mut places = Vec::with_capacity(placements.len());
     for (hunk, placement) in patch.hunks.iter().zip(placements) {
-        let body = patch.body(hunk);
-        let body = body.get(..body.len() - placement.dropped).unwrap_or_default();
+        let body = placement.body(patch, hunk);
         let context = body.iter().take_while(|line| line.sign == Sign::Context).count();
         let first = placement.at.saturating_add_signed(grown) + context;
-        found.push(Place {
+        places.push(Place {
             line: first + 1,
             found: placement.at + 1,
             stated: (hunk.problem != Some(HeaderProblem::NoNumbers))
-                .then(|| u64::try_from(hunk.position() + 1).unwrap_or(0)),
+                .then(|| usize::try_from(hunk.position() + 1).unwrap_or(0)),
+            fit: placement.fit,
             has_wrong_counts: matches!(hunk.problem, Some(HeaderProblem::WrongCounts { .. })),
         });
-        let new = body.iter().filter(|line| line.is_new()).count();
-        let old = body.iter().filter(|line| line.is_old()).count();
+        let Counts { old, new } = Counts::of(body);
         grown = grown.saturating_add_unsigned(new).saturating_sub_unsigned(old);
     }
-    found
+    places
 }

@@ -1,6 +1,6 @@
 //! The facts of a refusal, for a program.
 
-use crate::error::PatchError;
+use crate::error::{HeaderLine, PatchError};
 
 /// One value of [`PatchError::details`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,18 +21,16 @@ impl PatchError {
             Self::Empty | Self::NoChanges | Self::BinaryFile => {}
             Self::NotADiff { start } => out.text("found", start),
             Self::NoHunks { patch_line } => out.number("patchLine", *patch_line),
-            Self::BareHeader { patch_line, header }
-            | Self::BadHeader { patch_line, header }
-            | Self::SeveralFiles { patch_line, header }
-            | Self::Creation { patch_line, header }
-            | Self::Deletion { patch_line, header }
-            | Self::Rename { patch_line, header }
-            | Self::Binary { patch_line, header }
-            | Self::ModeOnly { patch_line, header } => {
-                out.number("patchLine", *patch_line);
-                out.text("header", header);
-            }
-            Self::EmptyHunk { hunk, patch_line, header } => {
+            Self::BareHeader(line)
+            | Self::BadHeader(line)
+            | Self::SeveralFiles(line)
+            | Self::Creation(line)
+            | Self::Deletion(line)
+            | Self::Rename(line)
+            | Self::Binary(line)
+            | Self::ModeOnly(line) => out.line(line),
+            Self::EmptyHunk { hunk, patch_line, header }
+            | Self::UnplacedInsertion { hunk, header, patch_line } => {
                 out.hunk(*hunk, header);
                 out.number("patchLine", *patch_line);
             }
@@ -65,18 +63,20 @@ impl PatchError {
                 }
             }
             Self::Ambiguous { hunk, header, first, second, .. }
-            | Self::SeveralPlaces { hunk, header, first, second } => {
+            | Self::SeveralPlaces { hunk, header, first, second }
+            | Self::SeveralFits { hunk, header, first, second } => {
                 out.hunk(*hunk, header);
                 out.number("line", *first);
                 out.number("otherLine", *second);
             }
-            Self::OutOfOrder { hunk, header, line, .. } => {
+            Self::OutOfOrder { hunk, header, line, .. }
+            | Self::AboveAnchor { hunk, header, line, .. } => {
                 out.hunk(*hunk, header);
                 out.number("line", *line);
             }
             Self::InsertionOutside { hunk, header, after, .. } => {
                 out.hunk(*hunk, header);
-                out.0.push(("line", Detail::Number(*after)));
+                out.number("line", *after);
             }
             Self::MisplacedMarker { hunk, patch_line }
             | Self::NewlineMissing { hunk, patch_line }
@@ -90,6 +90,20 @@ impl PatchError {
                 out.number("patchLine", *patch_line);
             }
             Self::TooRepetitive { hunk, header } => out.hunk(*hunk, header),
+            Self::Files(error) => error.details(&mut out),
+            Self::AnchorMissing { hunk, patch_line, anchor, similar, .. } => {
+                out.number("hunk", *hunk);
+                out.number("patchLine", *patch_line);
+                out.text("expected", anchor);
+                if let Some((line, found)) = similar {
+                    out.number("line", *line);
+                    out.text("found", found);
+                }
+            }
+            Self::InFile { path, error } => {
+                out.0 = error.details();
+                out.text("path", path);
+            }
         }
         out.0
     }
@@ -124,12 +138,18 @@ impl PatchError {
             Self::NewlinePresent { .. } => "newline_present",
             Self::NotAtEnd { .. } => "not_at_end",
             Self::TooRepetitive { .. } => "too_repetitive",
+            Self::Files(error) => error.reason(),
+            Self::AnchorMissing { .. } => "anchor_missing",
+            Self::AboveAnchor { .. } => "above_anchor",
+            Self::SeveralFits { .. } => "several_fits",
+            Self::UnplacedInsertion { .. } => "unplaced_insertion",
+            Self::InFile { error, .. } => error.reason(),
         }
     }
 }
 
 /// The list that [`PatchError::details`] gives, while it grows.
-struct Facts(Vec<(&'static str, Detail)>);
+pub(crate) struct Facts(Vec<(&'static str, Detail)>);
 
 impl Facts {
     fn hunk(&mut self, number: usize, header: &str) {
@@ -137,11 +157,16 @@ impl Facts {
         self.text("header", header);
     }
 
-    fn number(&mut self, name: &'static str, value: usize) {
-        self.0.push((name, Detail::Number(u64::try_from(value).unwrap_or(u64::MAX))));
+    pub(crate) fn line(&mut self, line: &HeaderLine) {
+        self.number("patchLine", line.patch_line);
+        self.text("header", &line.header);
     }
 
-    fn text(&mut self, name: &'static str, value: &str) {
+    pub(crate) fn number(&mut self, name: &'static str, value: usize) {
+        self.0.push((name, Detail::Number(value as u64)));
+    }
+
+    pub(crate) fn text(&mut self, name: &'static str, value: &str) {
         self.0.push((name, Detail::Text(value.to_owned())));
     }
 }

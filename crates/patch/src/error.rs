@@ -1,9 +1,12 @@
 //! The reasons for refusing a patch.
 
+use std::fmt;
+
 use thiserror::Error;
 
-use crate::excerpt::quoted;
+use crate::excerpt::{excerpt, quoted};
 use crate::explain::Stale;
+use crate::files_error::FilesError;
 
 /// Why a patch was not applied. The file is untouched in every case.
 ///
@@ -26,21 +29,11 @@ pub enum PatchError {
         patch_line: usize,
     },
     /// `@@` without line numbers.
-    #[error("line {patch_line} of the patch is {}, a hunk header without line numbers", quoted(.header))]
-    BareHeader {
-        /// The line of the header.
-        patch_line: usize,
-        /// The line as written.
-        header: String,
-    },
+    #[error("line {} of the patch is {}, a hunk header without line numbers", .0.patch_line, quoted(&.0.header))]
+    BareHeader(HeaderLine),
     /// A hunk header that cannot be read.
-    #[error("line {patch_line} of the patch is {}, which cannot be read as a hunk header `@@ -start,count +start,count @@`", quoted(.header))]
-    BadHeader {
-        /// The line of the header.
-        patch_line: usize,
-        /// The line as written.
-        header: String,
-    },
+    #[error("line {} of the patch is {}, which cannot be read as a hunk header `@@ -start,count +start,count @@`", .0.patch_line, quoted(&.0.header))]
+    BadHeader(HeaderLine),
     /// A hunk header with no line under it.
     #[error("hunk {hunk} ({header}, line {patch_line} of the patch) has no lines")]
     EmptyHunk {
@@ -119,53 +112,23 @@ pub enum PatchError {
         patch_line: usize,
     },
     /// Headers or hunks of more than one file.
-    #[error("the patch has a second file header at line {patch_line} of the patch, {}, but one call edits one file", quoted(.header))]
-    SeveralFiles {
-        /// The line where the second file begins.
-        patch_line: usize,
-        /// Its first line.
-        header: String,
-    },
+    #[error("the patch has a second file header at {0}, but one call edits one file")]
+    SeveralFiles(HeaderLine),
     /// The patch creates a file.
-    #[error("the patch creates a file (line {patch_line} of the patch, {}), but only an existing file can be edited", quoted(.header))]
-    Creation {
-        /// Where it says so.
-        patch_line: usize,
-        /// The line that says so.
-        header: String,
-    },
+    #[error("the patch creates a file ({0}), but only an existing file can be edited")]
+    Creation(HeaderLine),
     /// The patch deletes a file.
-    #[error("the patch deletes the file (line {patch_line} of the patch, {}), which an edit does not do", quoted(.header))]
-    Deletion {
-        /// Where it says so.
-        patch_line: usize,
-        /// The line that says so.
-        header: String,
-    },
+    #[error("the patch deletes the file ({0}), which an edit does not do")]
+    Deletion(HeaderLine),
     /// The patch renames or copies a file.
-    #[error("the patch renames or copies the file (line {patch_line} of the patch, {}), which an edit does not do", quoted(.header))]
-    Rename {
-        /// Where it says so.
-        patch_line: usize,
-        /// The line that says so.
-        header: String,
-    },
+    #[error("the patch renames or copies the file ({0}), which an edit does not do")]
+    Rename(HeaderLine),
     /// A binary patch.
-    #[error("the patch is a binary one (line {patch_line} of the patch, {})", quoted(.header))]
-    Binary {
-        /// Where it says so.
-        patch_line: usize,
-        /// The line that says so.
-        header: String,
-    },
+    #[error("the patch is a binary one ({0})")]
+    Binary(HeaderLine),
     /// The patch changes nothing but the file's mode.
-    #[error("the patch changes only the mode of the file (line {patch_line} of the patch, {}), which an edit does not do", quoted(.header))]
-    ModeOnly {
-        /// Where it says so.
-        patch_line: usize,
-        /// The line that says so.
-        header: String,
-    },
+    #[error("the patch changes only the mode of the file ({0}), which an edit does not do")]
+    ModeOnly(HeaderLine),
     /// An added line holds U+FFFD, which `read` shows in place of bytes that are not UTF-8.
     #[error("hunk {hunk} adds a line with U+FFFD at line {patch_line} of the patch, {}: that character stands for bytes that are not UTF-8, and adding it would replace them", quoted(.text))]
     ReplacementCharacter {
@@ -192,7 +155,7 @@ pub enum PatchError {
         /// Its header.
         header: String,
         /// The line where the search began.
-        near: u64,
+        near: usize,
         /// The place before it.
         first: usize,
         /// The place after it.
@@ -220,7 +183,7 @@ pub enum PatchError {
         /// Its header.
         header: String,
         /// The line after which to insert, from one.
-        after: u64,
+        after: usize,
         /// The number of lines in the file.
         lines: usize,
     },
@@ -258,6 +221,71 @@ pub enum PatchError {
         /// The number of lines in the file.
         lines: usize,
     },
+    /// An error in what a patch for several files says about them.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// The line after `@@` is not in the file.
+    #[error("hunk {hunk} (line {patch_line} of the patch): no line of the file{} is {}{}", below_line(*.below), quoted(.anchor), most_similar(.similar.as_ref()))]
+    AnchorMissing {
+        /// Which hunk.
+        hunk: usize,
+        /// The line of its header.
+        patch_line: usize,
+        /// The line that was looked for.
+        anchor: String,
+        /// The line of the anchor above it.
+        below: Option<usize>,
+        /// The number and the text of the most similar line.
+        similar: Option<(usize, String)>,
+    },
+    /// A hunk that fits only above the line after `@@`.
+    #[error(
+        "hunk {hunk} ({header}) fits at line {line}, but the line after `@@` is further down, at line {anchor}"
+    )]
+    AboveAnchor {
+        /// Which hunk.
+        hunk: usize,
+        /// Its header.
+        header: String,
+        /// The line where it fits.
+        line: usize,
+        /// The line that its header names.
+        anchor: usize,
+    },
+    /// A hunk of the format of `apply_patch` that fits in two places.
+    #[error(
+        "hunk {hunk} ({header}) fits at line {first} and at line {second}, and nothing tells which is meant"
+    )]
+    SeveralFits {
+        /// Which hunk.
+        hunk: usize,
+        /// Its header.
+        header: String,
+        /// The first line of one place where it fits.
+        first: usize,
+        /// The first line of the other.
+        second: usize,
+    },
+    /// Added lines without anything that tells where they go.
+    #[error(
+        "hunk {hunk} ({header}, line {patch_line} of the patch) has no context and no removed lines, so nothing tells where its lines go"
+    )]
+    UnplacedInsertion {
+        /// Which hunk.
+        hunk: usize,
+        /// Its header.
+        header: String,
+        /// The line of its header.
+        patch_line: usize,
+    },
+    /// An error in the part of a patch that is for one file.
+    #[error("`{path}`: {error}")]
+    InFile {
+        /// The file, as the patch names it.
+        path: String,
+        /// The error.
+        error: Box<PatchError>,
+    },
     /// The patch and the file are so repetitive that the search was given up.
     #[error(
         "the place of hunk {hunk} ({header}) was not found within the limit of comparisons: the file repeats the same lines too often"
@@ -268,4 +296,43 @@ pub enum PatchError {
         /// Its header.
         header: String,
     },
+}
+
+impl PatchError {
+    /// The same error, with the name of the file.
+    pub(crate) fn in_file(self, path: &str) -> Self {
+        Self::InFile { path: excerpt(path), error: Box::new(self) }
+    }
+}
+
+fn below_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(" below line {line}"))
+}
+
+fn most_similar(similar: Option<&(usize, String)>) -> String {
+    similar.map_or_else(String::new, |(line, text)| {
+        format!("; the most similar is line {line}, {}", quoted(text))
+    })
+}
+
+/// A line of the patch outside of its hunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderLine {
+    /// Its number, from 1.
+    pub patch_line: usize,
+    /// The line as written, cut.
+    pub header: String,
+}
+
+impl HeaderLine {
+    /// The line with index `at`.
+    pub(crate) fn new(at: usize, line: &str) -> Self {
+        Self { patch_line: at + 1, header: excerpt(line) }
+    }
+}
+
+impl fmt::Display for HeaderLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the patch, {}", self.patch_line, quoted(&self.header))
+    }
 }

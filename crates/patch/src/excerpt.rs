@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 /// The most bytes of a line in a message. A message of two excerpts, a header and the words around
 /// them stays under 1.5 KB.
-const SHOWN: usize = 200;
+const MAX_EXCERPT_BYTES: usize = 200;
 
 /// The length of the common text before the first difference of two long lines.
-const LEAD: usize = 40;
+const LEAD_BYTES: usize = 40;
 
 /// The start of `text`, cut between characters.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut cut = cut_at(text, SHOWN).to_owned();
+    let mut cut = cut_at(text, MAX_EXCERPT_BYTES).to_owned();
     if cut.len() < text.len() {
         cut.push('…');
     }
@@ -19,20 +19,20 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// Excerpts of two lines around their first difference, and its column in characters from 1.
-pub(crate) fn difference(expected: &str, found: &str) -> (String, String, usize) {
+pub(crate) fn difference(expected: &str, actual: &str) -> (String, String, usize) {
     let same: usize = expected
         .chars()
-        .zip(found.chars())
+        .zip(actual.chars())
         .take_while(|(left, right)| left == right)
         .map(|(left, _)| left.len_utf8())
         .sum();
     let column = expected.get(..same).map_or(0, |text| text.chars().count()) + 1;
-    if expected.len().max(found.len()) <= SHOWN || same <= LEAD {
-        return (excerpt(expected), excerpt(found), column);
+    if expected.len().max(actual.len()) <= MAX_EXCERPT_BYTES || same <= LEAD_BYTES {
+        return (excerpt(expected), excerpt(actual), column);
     }
-    let from = cut_at(expected, same - LEAD).len();
+    let from = cut_at(expected, same - LEAD_BYTES).len();
     let tail = |text: &str| format!("…{}", excerpt(text.get(from..).unwrap_or_default()));
-    (tail(expected), tail(found), column)
+    (tail(expected), tail(actual), column)
 }
 
 /// `text` between double quotes, with invisible characters escaped.
@@ -40,7 +40,7 @@ pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for char in text.chars() {
-        if out.len() > SHOWN {
+        if out.len() > MAX_EXCERPT_BYTES {
             out.push('…');
             break;
         }
@@ -78,15 +78,16 @@ mod tests {
     fn a_cut_falls_between_characters() {
         let text = "é".repeat(150);
         let cut = excerpt(&text);
-        assert_eq!(cut.chars().filter(|&char| char == 'é').count(), SHOWN / 2);
+        assert_eq!(cut.chars().filter(|&char| char == 'é').count(), MAX_EXCERPT_BYTES / 2);
         assert!(cut.ends_with('…'));
     }
 
     #[test]
     fn a_late_difference_is_the_part_that_is_shown() {
         let same = "x".repeat(5_000);
-        let (expected, found, column) = difference(&format!("{same}left"), &format!("{same}right"));
-        assert!(expected.ends_with("left") && found.ends_with("right"), "{expected} {found}");
+        let (expected, actual, column) =
+            difference(&format!("{same}left"), &format!("{same}right"));
+        assert!(expected.ends_with("left") && actual.ends_with("right"), "{expected} {actual}");
         assert_eq!(column, 5_001);
     }
 
@@ -97,6 +98,6 @@ mod tests {
 
     #[test]
     fn escapes_do_not_break_the_bound() {
-        assert!(quoted(&"\u{200b}".repeat(10_000)).len() < SHOWN + 16);
+        assert!(quoted(&"\u{200b}".repeat(10_000)).len() < MAX_EXCERPT_BYTES + 16);
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::excerpt::{difference, excerpt, quoted};
 use crate::hunk::{BodyLine, Hunk, old_lines};
 use crate::lines::{Lines, reads_as};
+use crate::spacing::Spacing;
 
 /// A hunk whose context or removed lines are not in the file, compared with the most similar place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct Stale {
     /// The number of lines of the hunk that match at this place.
     pub matching: usize,
     /// The number of lines of the hunk that must be in the file.
-    pub wanted: usize,
+    pub old_lines: usize,
     /// The number of lines in the file.
     pub lines: usize,
     /// Whether the two lines differ in white space only.
@@ -36,30 +37,31 @@ pub struct Stale {
 }
 
 impl Stale {
-    /// Compares `body` with the file at `at`. The search began at `near`.
+    /// Compares `body` with the file at `at`. The search began at `near`, and ignored `spacing`.
     pub(crate) fn new(
         file: &Lines<'_>,
         hunk: &Hunk<'_>,
         body: &[BodyLine<'_>],
         near: usize,
         at: usize,
+        spacing: Spacing,
     ) -> Self {
         let same = |(line, at): &(&BodyLine<'_>, usize)| {
-            file.get(*at).is_some_and(|found| reads_as(found.text, line.text))
+            file.get(*at).is_some_and(|found| spacing.reads_as(found.text, line.text))
         };
         let pairs = || old_lines(body).zip(at..);
         let differing = pairs().find(|pair| !same(pair)).or_else(|| pairs().last());
         let (text, patch_line, line) = differing
             .map_or(("", hunk.patch_line, at), |(line, at)| (line.text, line.patch_line, at));
-        let found = file.get(line).map(|line| line.shown());
-        let (expected, shown, column) = match &found {
+        let found = file.get(line).map(|line| line.decoded());
+        let (expected, actual, column) = match &found {
             Some(found) => difference(text, found),
             None => (excerpt(text), String::new(), 1),
         };
         let spacing = found
             .as_ref()
             .is_some_and(|found| text.split_whitespace().eq(found.split_whitespace()));
-        let ahead = usize::try_from(hunk.ranges.new_start).unwrap_or(0).saturating_sub(1);
+        let ahead = hunk.ranges.new_start.saturating_sub(1);
         let done_at = [near, at, ahead].into_iter().find(|&at| is_done(file, body, at));
         Self {
             hunk: hunk.number,
@@ -67,10 +69,10 @@ impl Stale {
             line: line + 1,
             patch_line,
             expected,
-            found: found.map(|_| shown),
+            found: found.map(|_| actual),
             column,
             matching: pairs().filter(same).count(),
-            wanted: old_lines(body).count(),
+            old_lines: old_lines(body).count(),
             lines: file.len(),
             spacing,
             done_at: done_at.map(|at| at + 1),
@@ -90,7 +92,7 @@ fn is_done(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
 
 impl fmt::Display for Stale {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hunk, header, line, patch_line, expected, matching, wanted, .. } = self;
+        let Self { hunk, header, line, patch_line, expected, matching, old_lines, .. } = self;
         write!(
             out,
             "hunk {hunk} ({header}) does not fit the file: line {line} should be {}",
@@ -115,10 +117,10 @@ impl fmt::Display for Stale {
                 self.lines
             )?,
         }
-        if *wanted > 1 {
+        if *old_lines > 1 {
             write!(
                 out,
-                "; {matching} of the {wanted} context and removed lines match there, and no place matches all"
+                "; {matching} of the {old_lines} context and removed lines match there, and no place matches all"
             )?;
         }
         Ok(())

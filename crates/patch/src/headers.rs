@@ -1,7 +1,8 @@
 //! The lines of a patch outside of its hunks: file headers, and the prose and fences around them.
 
-use crate::error::PatchError;
-use crate::excerpt::excerpt;
+use std::rc::Rc;
+
+use crate::error::{HeaderLine, PatchError};
 use crate::hunk::Ranges;
 use crate::line_feeds;
 
@@ -13,11 +14,13 @@ pub(crate) struct PatchLine<'p> {
 }
 
 /// The text of a patch as lines. A newline at the very end begins no further line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PatchText<'p> {
     text: &'p str,
     /// Where each line ends, without its ending.
-    ends: Vec<usize>,
+    ends: Rc<Vec<usize>>,
+    /// The number of lines that are looked at.
+    len: usize,
 }
 
 impl<'p> PatchText<'p> {
@@ -27,15 +30,21 @@ impl<'p> PatchText<'p> {
         if !text.is_empty() && !text.ends_with('\n') {
             ends.push(text.len());
         }
-        Self { text, ends }
+        let len = ends.len();
+        Self { text, ends: Rc::new(ends), len }
+    }
+
+    /// The lines before `end`, with the same numbers.
+    pub(crate) fn before(&self, end: usize) -> Self {
+        Self { len: end.min(self.len), ..self.clone() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.len
     }
 
     pub(crate) fn line(&self, at: usize) -> Option<PatchLine<'p>> {
-        let end = *self.ends.get(at)?;
+        let end = *self.ends.get(at).filter(|_| at < self.len)?;
         let start = match at.checked_sub(1) {
             None => 0,
             Some(before) => self.ends.get(before)? + 1,
@@ -57,7 +66,6 @@ impl<'p> PatchText<'p> {
     }
 }
 
-/// What is wrong with a hunk header.
 pub(crate) enum HeaderFault {
     /// It has no line numbers.
     Bare,
@@ -87,7 +95,7 @@ pub(crate) fn read_hunk_header(line: &str) -> Result<(Ranges, &str), HeaderFault
 }
 
 /// Parses `start` or `start,count`. A missing count is 1.
-fn read_range(text: &str) -> Option<(u64, u64, &str)> {
+fn read_range(text: &str) -> Option<(usize, usize, &str)> {
     let (start, rest) = read_number(text)?;
     match rest.strip_prefix(',') {
         None => Some((start, 1, rest)),
@@ -96,14 +104,9 @@ fn read_range(text: &str) -> Option<(u64, u64, &str)> {
 }
 
 /// A number that is too large is not a line number.
-fn read_number(text: &str) -> Option<(u64, &str)> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit);
-    let (mut value, mut length) = (0_u64, 0);
-    for digit in digits {
-        value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
-        length += 1;
-    }
-    (length > 0).then_some((value, text.get(length..)?))
+fn read_number(text: &str) -> Option<(usize, &str)> {
+    let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
+    Some((digits.parse().ok()?, rest))
 }
 
 pub(crate) fn is_fence(line: &str) -> bool {
@@ -111,11 +114,11 @@ pub(crate) fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-fn is_old_name(line: &str) -> bool {
+pub(crate) fn is_old_name(line: &str) -> bool {
     line.starts_with("--- ") || line.starts_with("---\t")
 }
 
-fn is_new_name(line: &str) -> bool {
+pub(crate) fn is_new_name(line: &str) -> bool {
     line.starts_with("+++ ") || line.starts_with("+++\t")
 }
 
@@ -212,22 +215,16 @@ impl Headers {
 
     /// The reason for refusing the patch, as far as it was read.
     pub(crate) fn refusal(&mut self, with_hunks: bool) -> Result<(), PatchError> {
-        let found = self.several.take().or_else(|| self.unusable.take());
-        let found = match found {
-            None if !with_hunks => self
-                .mode
-                .take()
-                .or_else(|| self.named.map(|patch_line| PatchError::NoHunks { patch_line })),
-            found => found,
-        };
-        found.map_or(Ok(()), Err)
+        let mut refusal = self.several.take().or_else(|| self.unusable.take());
+        if !with_hunks {
+            let no_hunks = self.named.map(|patch_line| PatchError::NoHunks { patch_line });
+            refusal = refusal.or_else(|| self.mode.take()).or(no_hunks);
+        }
+        refusal.map_or(Ok(()), Err)
     }
 
     fn second_file(&mut self, at: usize, line: &str) {
-        self.several.get_or_insert_with(|| PatchError::SeveralFiles {
-            patch_line: at + 1,
-            header: excerpt(line),
-        });
+        self.several.get_or_insert_with(|| PatchError::SeveralFiles(HeaderLine::new(at, line)));
     }
 
     fn read_names(&mut self, lines: &PatchText<'_>, at: usize, line: &str) -> usize {
@@ -244,10 +241,9 @@ impl Headers {
         self.named.get_or_insert(at + 1);
         let new = if pair { next } else { line };
         if is_old_name(line) && is_dev_null(line) {
-            self.unusable(PatchError::Creation { patch_line: at + 1, header: excerpt(line) });
+            self.refuse(PatchError::Creation, at, line);
         } else if is_new_name(new) && is_dev_null(new) {
-            let patch_line = if pair { at + 2 } else { at + 1 };
-            self.unusable(PatchError::Deletion { patch_line, header: excerpt(new) });
+            self.refuse(PatchError::Deletion, at + usize::from(pair), new);
         }
         if pair { 2 } else { 1 }
     }
@@ -261,41 +257,40 @@ impl Headers {
         }
         self.names = true;
         self.named.get_or_insert(at + 1);
-        let (patch_line, header) = (at + 1, excerpt(line));
         match operation {
             Operation::Update => {}
-            Operation::Add => self.unusable(PatchError::Creation { patch_line, header }),
-            Operation::Delete => self.unusable(PatchError::Deletion { patch_line, header }),
-            Operation::Move => self.unusable(PatchError::Rename { patch_line, header }),
+            Operation::Add => self.refuse(PatchError::Creation, at, line),
+            Operation::Delete => self.refuse(PatchError::Deletion, at, line),
+            Operation::Move => self.refuse(PatchError::Rename, at, line),
         }
     }
 
     /// Git's lines between `diff --git` and the file names. Without that first line they are prose.
     fn read_extended(&mut self, at: usize, line: &str) {
-        let (patch_line, header) = (at + 1, || excerpt(line));
         let mode = |prefix: &str| {
             line.strip_prefix(prefix).is_some_and(|mode| mode.trim().parse::<u32>().is_ok())
         };
+        let moves = || {
+            ["rename from ", "rename to ", "copy from ", "copy to "]
+                .iter()
+                .any(|prefix| line.starts_with(prefix))
+        };
         if mode("new file mode ") {
-            self.unusable(PatchError::Creation { patch_line, header: header() });
+            self.refuse(PatchError::Creation, at, line);
         } else if mode("deleted file mode ") {
-            self.unusable(PatchError::Deletion { patch_line, header: header() });
+            self.refuse(PatchError::Deletion, at, line);
         } else if line == "GIT binary patch"
             || (line.starts_with("Binary files ") && line.ends_with(" differ"))
         {
-            self.unusable(PatchError::Binary { patch_line, header: header() });
+            self.refuse(PatchError::Binary, at, line);
         } else if self.git && (mode("old mode ") || mode("new mode ")) {
-            self.mode.get_or_insert_with(|| PatchError::ModeOnly { patch_line, header: header() });
-        } else if self.git
-            && ["rename from ", "rename to ", "copy from ", "copy to "]
-                .iter()
-                .any(|prefix| line.starts_with(prefix))
-        {
-            self.unusable(PatchError::Rename { patch_line, header: header() });
+            self.mode.get_or_insert_with(|| PatchError::ModeOnly(HeaderLine::new(at, line)));
+        } else if self.git && moves() {
+            self.refuse(PatchError::Rename, at, line);
         }
     }
 
-    fn unusable(&mut self, error: PatchError) {
-        self.unusable.get_or_insert(error);
+    fn refuse(&mut self, reason: fn(HeaderLine) -> PatchError, at: usize, line: &str) {
+        self.unusable.get_or_insert_with(|| reason(HeaderLine::new(at, line)));
     }
 }

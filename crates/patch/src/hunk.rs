@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-/// The sign of a line.
+use crate::error::PatchError;
+use crate::excerpt::excerpt;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     Context,
@@ -11,7 +13,6 @@ pub(crate) enum Sign {
     Added,
 }
 
-/// One line of a hunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyLine<'p> {
     pub(crate) sign: Sign,
@@ -39,13 +40,35 @@ impl BodyLine<'_> {
     }
 }
 
+/// The old and new lines of a body.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) old: usize,
+    pub(crate) new: usize,
+}
+
+impl Counts {
+    pub(crate) fn of(body: &[BodyLine<'_>]) -> Self {
+        let mut counts = Self::default();
+        for line in body {
+            counts.add(line);
+        }
+        counts
+    }
+
+    pub(crate) fn add(&mut self, line: &BodyLine<'_>) {
+        self.old += usize::from(line.is_old());
+        self.new += usize::from(line.is_new());
+    }
+}
+
 /// The four numbers of a hunk header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {
-    pub(crate) old_start: u64,
-    pub(crate) old_count: u64,
-    pub(crate) new_start: u64,
-    pub(crate) new_count: u64,
+    pub(crate) old_start: usize,
+    pub(crate) old_count: usize,
+    pub(crate) new_start: usize,
+    pub(crate) new_count: usize,
 }
 
 impl Ranges {
@@ -55,19 +78,17 @@ impl Ranges {
 
     /// The same place with other counts. An empty range names the line before it, so its start
     /// moves by one when a count becomes zero or stops being zero.
-    pub(crate) fn with_counts(self, old_count: u64, new_count: u64) -> Self {
-        fn moved(start: u64, before: u64, after: u64) -> u64 {
-            match (before == 0, after == 0) {
-                (true, false) => start.saturating_add(1),
-                (false, true) => start.saturating_sub(1),
-                _ => start,
-            }
-        }
+    pub(crate) fn with_counts(self, Counts { old, new }: Counts) -> Self {
+        let moved = |start: usize, before: usize, after: usize| match (before == 0, after == 0) {
+            (true, false) => start.saturating_add(1),
+            (false, true) => start.saturating_sub(1),
+            _ => start,
+        };
         Self {
-            old_start: moved(self.old_start, self.old_count, old_count),
-            old_count,
-            new_start: moved(self.new_start, self.new_count, new_count),
-            new_count,
+            old_start: moved(self.old_start, self.old_count, old),
+            old_count: old,
+            new_start: moved(self.new_start, self.new_count, new),
+            new_count: new,
         }
     }
 }
@@ -108,24 +129,65 @@ pub(crate) struct Hunk<'p> {
 
 impl Hunk<'_> {
     /// The index of the file line that the header names. -1 for a context hunk with `-0,n`.
-    pub(crate) fn position(&self) -> i64 {
-        let start = i64::try_from(self.ranges.old_start).unwrap_or(i64::MAX);
+    pub(crate) fn position(&self) -> isize {
+        let start = isize::try_from(self.ranges.old_start).unwrap_or(isize::MAX);
         // An empty range names the line after which to insert.
         if self.ranges.old_count == 0 { start } else { start - 1 }
     }
 }
 
-/// A patch for one file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Patch<'p> {
     pub(crate) hunks: Vec<Hunk<'p>>,
     /// The lines of every hunk, one after another.
     pub(crate) lines: Vec<BodyLine<'p>>,
+    /// For each hunk what its `@@` lines say, in the format of `apply_patch`. Empty for a unified
+    /// diff.
+    pub(crate) scopes: Vec<Scope<'p>>,
+}
+
+/// The part of a file in which a hunk belongs.
+#[derive(Debug, Default)]
+pub(crate) struct Scope<'p> {
+    /// The lines of the file named after `@@`, the outermost first.
+    pub(crate) anchors: Vec<&'p str>,
+    /// Several `@@` lines in a row must all be in the file. A single one may be a remark.
+    pub(crate) required: bool,
+    /// The line number of a header that has one, from 1.
+    pub(crate) stated: Option<usize>,
+    /// `*** End of File` follows the hunk.
+    pub(crate) at_end: bool,
+    /// Whether added lines alone go to the end of the file.
+    pub(crate) appends: bool,
 }
 
 impl<'p> Patch<'p> {
     pub(crate) fn body(&self, hunk: &Hunk<'_>) -> &[BodyLine<'p>] {
-        self.lines.get(hunk.body.clone()).unwrap_or_default()
+        &self.lines[hunk.body.clone()]
+    }
+
+    /// Refuses added lines that were copied from a lossy decoding.
+    pub(crate) fn refuse_replacement(&self) -> Result<(), PatchError> {
+        for hunk in &self.hunks {
+            for line in self.body(hunk) {
+                if line.sign == Sign::Added && line.text.contains(char::REPLACEMENT_CHARACTER) {
+                    return Err(PatchError::ReplacementCharacter {
+                        hunk: hunk.number,
+                        patch_line: line.patch_line,
+                        text: excerpt(line.text),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses hunks that change nothing.
+    pub(crate) fn refuse_unchanged(&self) -> Result<(), PatchError> {
+        if self.lines.iter().all(|line| line.sign == Sign::Context) {
+            return Err(PatchError::NoChanges);
+        }
+        Ok(())
     }
 
     /// Whether some lines of the patch end in a carriage return and some do not. Only the author of
@@ -143,6 +205,13 @@ pub(crate) fn old_lines<'b, 'p>(
     body.iter().filter(|line| line.is_old())
 }
 
+/// A body without the blank lines at its end: they may be context that lost its space, or may be
+/// after the hunk.
+pub(crate) fn without_blank_end<'b, 'p>(body: &'b [BodyLine<'p>]) -> &'b [BodyLine<'p>] {
+    let blank = body.iter().rev().take_while(|line| line.bare).count();
+    &body[..body.len() - blank]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +219,8 @@ mod tests {
     #[test]
     fn a_range_that_becomes_empty_names_the_line_before() {
         let header = Ranges { old_start: 10, old_count: 1, new_start: 10, new_count: 2 };
-        assert_eq!(header.with_counts(0, 1).to_string(), "@@ -9,0 +10,1 @@");
-        assert_eq!(header.with_counts(0, 1).with_counts(1, 2), header);
+        let empty = header.with_counts(Counts { old: 0, new: 1 });
+        assert_eq!(empty.to_string(), "@@ -9,0 +10,1 @@");
+        assert_eq!(empty.with_counts(Counts { old: 1, new: 2 }), header);
     }
 }

@@ -8,16 +8,17 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::hunk::{Patch, old_lines};
-use crate::lines::{Lines, REPLACEMENT};
+use crate::lines::Lines;
+use crate::spacing::Spacing;
 
 /// The number of a file line that does not occur in the patch.
 const FOREIGN: u32 = u32::MAX;
 
 /// Lines that occur more often hardly show where a hunk was meant to be.
-const COMMON: usize = 500;
+const MAX_OCCURRENCES: usize = 500;
 
 /// How many lines of a hunk are looked up to find the most similar place.
-const LOOKED_UP: usize = 100;
+const MAX_LOOKED_UP: usize = 100;
 
 pub(crate) enum Nearest {
     None,
@@ -30,7 +31,7 @@ pub(crate) enum Nearest {
 #[derive(Debug)]
 pub(crate) struct Index {
     /// The numbers of the old lines of all hunks, one after another.
-    wanted: Vec<u32>,
+    old_lines: Vec<u32>,
     /// The numbers of the file's lines, and of the blank after its final newline.
     file: Vec<u32>,
     /// The positions of each number in the file, in rising order.
@@ -38,74 +39,69 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn new(file: &Lines<'_>, patch: &Patch<'_>) -> Self {
+    /// Numbers the lines of `file` and `patch`. Lines that differ in the `spacing` that is ignored
+    /// have one number.
+    pub(crate) fn new(file: &Lines<'_>, patch: &Patch<'_>, spacing: Spacing) -> Self {
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
-        let mut wanted = Vec::with_capacity(patch.lines.len());
+        let mut old = Vec::with_capacity(patch.lines.len());
         let mut with_replacement = false;
         for line in old_lines(&patch.lines) {
             let next = u32::try_from(numbers.len()).unwrap_or(FOREIGN);
-            wanted.push(*numbers.entry(line.text.as_bytes()).or_insert(next));
-            with_replacement |= line.text.contains(REPLACEMENT);
+            old.push(*numbers.entry(spacing.key(line.text.as_bytes())).or_insert(next));
+            with_replacement |= line.text.contains(char::REPLACEMENT_CHARACTER);
         }
         let mut places = vec![Vec::new(); numbers.len()];
-        let mut own = Vec::with_capacity(file.len() + 1);
+        let mut numbered = Vec::with_capacity(file.len() + 1);
         let lines = (0..file.len()).map(|at| file.get(at));
-        let blank = file.terminated().then_some(None);
+        let blank = file.terminated.then_some(None);
         for (at, line) in lines.chain(blank).enumerate() {
             let text = line.map_or(&b""[..], |line| line.text);
-            let mut number = numbers.get(text).copied();
+            let mut number = numbers.get(spacing.key(text)).copied();
             if number.is_none() && with_replacement {
-                number = numbers.get(String::from_utf8_lossy(text).as_bytes()).copied();
+                let shown = String::from_utf8_lossy(text);
+                number = numbers.get(spacing.key(shown.as_bytes())).copied();
             }
-            own.push(number.unwrap_or(FOREIGN));
-            let occurrences = number
-                .and_then(|number| usize::try_from(number).ok())
-                .and_then(|number| places.get_mut(number));
-            if let Some(occurrences) = occurrences {
+            numbered.push(number.unwrap_or(FOREIGN));
+            if let Some(occurrences) = number.and_then(|number| places.get_mut(number as usize)) {
                 occurrences.push(at);
             }
         }
-        Self { wanted, file: own, places }
+        Self { old_lines: old, file: numbered, places }
     }
 
     /// The numbers of `count` old lines from `first` on.
-    pub(crate) fn wanted(&self, first: usize, count: usize) -> &[u32] {
-        self.wanted.get(first..first.saturating_add(count)).unwrap_or_default()
+    pub(crate) fn old_lines(&self, first: usize, count: usize) -> &[u32] {
+        &self.old_lines[first..first + count]
     }
 
-    /// Finds the run `wanted` that begins within `range` and nearest to `near`.
+    /// Finds the `run` that begins within `range` and nearest to `near`.
     pub(crate) fn nearest(
         &self,
-        wanted: &[u32],
+        run: &[u32],
         range: RangeInclusive<usize>,
-        near: i64,
-        work: &mut u64,
+        near: usize,
+        work: &mut usize,
     ) -> Nearest {
-        let rarest =
-            wanted.iter().enumerate().min_by_key(|(_, number)| self.places(**number).len());
+        let rarest = run.iter().enumerate().min_by_key(|(_, number)| self.places(**number).len());
         let Some((lead, &number)) = rarest else { return Nearest::None };
         let places = self.places(number);
         let from = places.partition_point(|&at| at < range.start().saturating_add(lead));
         let to = places.partition_point(|&at| at <= range.end().saturating_add(lead));
-        let places = places.get(from..to).unwrap_or_default();
-        let distance =
-            |at: usize| i64::try_from(at.saturating_sub(lead)).unwrap_or(i64::MAX).abs_diff(near);
-        let middle = places.partition_point(|&at| {
-            i64::try_from(at.saturating_sub(lead)).unwrap_or(i64::MAX) < near
-        });
-        let (before, after) = places.split_at_checked(middle).unwrap_or_default();
+        let places = &places[from..to];
+        let distance = |at: usize| (at - lead).abs_diff(near);
+        let (before, after) = places.split_at(places.partition_point(|&at| at - lead < near));
         let mut before = before.iter().rev().copied().peekable();
         let mut after = after.iter().copied().peekable();
         loop {
             let (low, high) = (before.peek().copied(), after.peek().copied());
             let nearer = match (low.map(distance), high.map(distance)) {
                 (None, None) => return Nearest::None,
-                (low, high) => low.unwrap_or(u64::MAX).min(high.unwrap_or(u64::MAX)),
+                (low, high) => low.unwrap_or(usize::MAX).min(high.unwrap_or(usize::MAX)),
             };
             let low = before.next_if(|&at| distance(at) == nearer);
             let high = after.next_if(|&at| distance(at) == nearer);
-            let low = low.map(|at| at - lead).filter(|&at| self.is_at(wanted, at, work));
-            let high = high.map(|at| at - lead).filter(|&at| self.is_at(wanted, at, work));
+            let low = low.map(|at| at - lead).filter(|&at| self.is_at(run, at, work));
+            let high = high.map(|at| at - lead).filter(|&at| self.is_at(run, at, work));
             if *work == 0 {
                 return Nearest::GaveUp;
             }
@@ -117,14 +113,14 @@ impl Index {
         }
     }
 
-    /// The place where the most lines of `wanted` match, or `near` if none does.
-    pub(crate) fn most_alike(&self, wanted: &[u32], near: usize) -> usize {
-        let mut votes: Vec<usize> = wanted
+    /// The place where the most lines of `run` match, or `near` if none does.
+    pub(crate) fn most_alike(&self, run: &[u32], near: usize) -> usize {
+        let mut votes: Vec<usize> = run
             .iter()
-            .take(LOOKED_UP)
+            .take(MAX_LOOKED_UP)
             .enumerate()
             .map(|(lead, &number)| (lead, self.places(number)))
-            .filter(|(_, places)| places.len() <= COMMON)
+            .filter(|(_, places)| places.len() <= MAX_OCCURRENCES)
             .flat_map(|(lead, places)| places.iter().filter_map(move |at| at.checked_sub(lead)))
             .collect();
         votes.sort_unstable();
@@ -136,16 +132,13 @@ impl Index {
     }
 
     fn places(&self, number: u32) -> &[usize] {
-        usize::try_from(number)
-            .ok()
-            .and_then(|number| self.places.get(number))
-            .map_or(&[], Vec::as_slice)
+        self.places.get(number as usize).map_or(&[], Vec::as_slice)
     }
 
-    fn is_at(&self, wanted: &[u32], at: usize, work: &mut u64) -> bool {
-        let found = self.file.get(at..at.saturating_add(wanted.len()));
-        found.is_some_and(|found| {
-            wanted.iter().zip(found).all(|(left, right)| {
+    pub(crate) fn is_at(&self, run: &[u32], at: usize, work: &mut usize) -> bool {
+        let lines = self.file.get(at..at.saturating_add(run.len()));
+        lines.is_some_and(|lines| {
+            run.iter().zip(lines).all(|(left, right)| {
                 *work = work.saturating_sub(1);
                 left == right && *work > 0
             })

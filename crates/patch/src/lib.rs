@@ -1,4 +1,5 @@
-//! Unified diffs applied to one file in memory, made for patches that language models write.
+//! Patches that language models write, applied in memory: unified diffs and the format of
+//! `apply_patch`, for one file or several.
 //!
 //! A patch is read leniently where that loses nothing, and refused with a reason everywhere else.
 //! Text around the diff is ignored: prose, code fences, file names. Line numbers may be wrong. A
@@ -46,6 +47,13 @@
 //! [`apply_by_content`] places a hunk by its lines if its header has no line numbers, or counts
 //! that differ from the lines. Exactly one place must match all of its context and removed lines.
 //!
+//! # Several files
+//!
+//! [`parse_patch`] reads a patch for several files, as a unified diff or in the envelope of
+//! `apply_patch`, and [`apply_diff`] the diff of one file in that format without the envelope. The
+//! hunks of that format have no line numbers. They go below the lines that follow `@@`, and white
+//! space at the ends of lines is ignored if nothing fits otherwise. Two places are an error here too.
+//!
 //! # Differences from jsdiff
 //!
 //! Placement is that of jsdiff's `applyPatch` without fuzz. Refused here and accepted there: two
@@ -54,11 +62,17 @@
 //! blank that follows the final newline, and patches that change nothing or are none. Accepted here
 //! and refused there: the lenient counts above, and files that mix line endings.
 
+mod anchored;
+mod anchors;
 mod applied;
+mod conflicts;
 mod details;
+mod envelope;
 mod error;
 mod excerpt;
 mod explain;
+mod files;
+mod files_error;
 mod headers;
 mod hunk;
 mod index;
@@ -69,11 +83,17 @@ mod parse;
 mod placement;
 mod replace;
 mod rewrite;
+mod sections;
+mod spacing;
+mod unified;
+mod unified_names;
 
-pub use applied::{Applied, Place};
+pub use applied::{Applied, Fit, Place};
 pub use details::Detail;
-pub use error::PatchError;
+pub use error::{HeaderLine, PatchError};
 pub use explain::Stale;
+pub use files::{DiffMode, FileChange, FilePatch, apply_diff, parse_patch};
+pub use files_error::FilesError;
 pub use replace::{Candidate, ReplaceError, Replaced, replace};
 
 use crate::hunk::{Patch, old_lines};
@@ -81,7 +101,7 @@ use crate::lines::Lines;
 use crate::newline::FinalNewline;
 
 /// A file with a NUL byte in its first bytes is not text.
-const LOOKED_AT: usize = 8192;
+const BINARY_CHECK_BYTES: usize = 8192;
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -97,7 +117,7 @@ pub fn apply(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
 /// As [`apply`], and a hunk whose header has no line numbers or wrong counts goes where its context and
 /// removed lines fit, if that is one place. A patch that was cut off is refused, and a file that is no text.
 pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
-    if original[..original.len().min(LOOKED_AT)].contains(&0) {
+    if original[..original.len().min(BINARY_CHECK_BYTES)].contains(&0) {
         return Err(PatchError::BinaryFile);
     }
     apply_parsed(original, &parse::parse(patch, true)?)

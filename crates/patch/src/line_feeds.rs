@@ -7,18 +7,19 @@
 pub(crate) fn positions(bytes: &[u8]) -> Vec<usize> {
     // Source text has about forty bytes a line. A guess that is too low costs one more
     // reallocation.
-    let mut found = Vec::with_capacity(bytes.len() / 32 + 2);
+    let mut positions = Vec::with_capacity(bytes.len() / 32 + 2);
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     for (number, block) in blocks.iter().enumerate() {
         let mut here = mask(block);
         while here != 0 {
-            found.push(number * BLOCK + here.trailing_zeros() as usize);
+            positions.push(number * BLOCK + here.trailing_zeros() as usize);
             here &= here - 1;
         }
     }
     let start = bytes.len() - rest.len();
-    found.extend(rest.iter().zip(start..).filter(|(byte, _)| **byte == b'\n').map(|(_, at)| at));
-    found
+    positions
+        .extend(rest.iter().zip(start..).filter(|(byte, _)| **byte == b'\n').map(|(_, at)| at));
+    positions
 }
 
 const BLOCK: usize = 64;

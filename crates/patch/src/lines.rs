@@ -5,9 +5,6 @@ use std::ops::Range;
 
 use crate::line_feeds;
 
-/// The replacement for bytes that are not UTF-8.
-pub(crate) const REPLACEMENT: char = '\u{fffd}';
-
 /// One line of the file: its text without the ending, and the two halves of the ending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'f> {
@@ -20,18 +17,19 @@ pub(crate) struct Line<'f> {
 
 impl<'f> Line<'f> {
     /// The text as `read` displays it.
-    pub(crate) fn shown(&self) -> Cow<'f, str> {
+    pub(crate) fn decoded(&self) -> Cow<'f, str> {
         String::from_utf8_lossy(self.text)
     }
 }
 
-/// The lines of a file, borrowed from its bytes.
 #[derive(Debug)]
 pub(crate) struct Lines<'f> {
-    bytes: &'f [u8],
+    pub(crate) bytes: &'f [u8],
     /// Where each line ends, with its ending.
     ends: Vec<usize>,
-    terminated: bool,
+    /// Whether the last line has its newline. An empty file counts as having one, so that text added
+    /// to it ends with one.
+    pub(crate) terminated: bool,
 }
 
 impl<'f> Lines<'f> {
@@ -49,16 +47,6 @@ impl<'f> Lines<'f> {
 
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
-    }
-
-    /// Whether the last line has its newline. An empty file counts as having one, so that text
-    /// added to it ends with one.
-    pub(crate) fn terminated(&self) -> bool {
-        self.terminated
-    }
-
-    pub(crate) fn byte_len(&self) -> usize {
-        self.bytes.len()
     }
 
     /// The bytes of whole lines with their endings, as far as the file has them.
@@ -90,12 +78,13 @@ impl<'f> Lines<'f> {
     }
 }
 
-/// Whether a line of the file equals `wanted` once it is decoded as UTF-8 with replacement.
-pub(crate) fn reads_as(text: &[u8], wanted: &str) -> bool {
-    // Decoding yields a replacement character for every broken sequence. If the wanted line has
+/// Whether a line of the file equals `expected` once it is decoded as UTF-8 with replacement.
+pub(crate) fn reads_as(text: &[u8], expected: &str) -> bool {
+    // Decoding yields a replacement character for every broken sequence. If the expected line has
     // none, only equal bytes match it.
-    text == wanted.as_bytes()
-        || (wanted.contains(REPLACEMENT) && String::from_utf8_lossy(text) == wanted)
+    text == expected.as_bytes()
+        || (expected.contains(char::REPLACEMENT_CHARACTER)
+            && String::from_utf8_lossy(text) == expected)
 }
 
 #[cfg(test)]
@@ -107,7 +96,7 @@ mod tests {
     #[test]
     fn an_empty_file_has_no_line_and_counts_as_terminated() {
         let lines = Lines::new(b"");
-        assert_eq!((lines.len(), lines.terminated()), (0, true));
+        assert_eq!((lines.len(), lines.terminated), (0, true));
         assert!(lines.get(0).is_none());
     }
 
@@ -126,7 +115,7 @@ mod tests {
                 (b"c".to_vec(), true, false),
             ]
         );
-        assert!(!lines.terminated());
+        assert!(!lines.terminated);
         assert_eq!(lines.raw(1..9), b"b\n\nc\r");
     }
 

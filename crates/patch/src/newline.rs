@@ -18,31 +18,31 @@ pub(crate) struct FinalNewline {
 impl FinalNewline {
     /// Reads the markers of `patch` and checks them against `file`.
     pub(crate) fn read(patch: &Patch<'_>, file: &Lines<'_>) -> Result<Self, PatchError> {
-        let mut found = Self::default();
-        let Some(last) = patch.hunks.last() else { return Ok(found) };
+        let mut markers = Self::default();
+        let Some(last) = patch.hunks.last() else { return Ok(markers) };
         let hunk = last.number;
         for line in patch.body(last) {
             let ended = [
-                line.is_old().then_some(found.removed).flatten(),
-                line.is_new().then_some(found.added).flatten(),
+                line.is_old().then_some(markers.removed).flatten(),
+                line.is_new().then_some(markers.added).flatten(),
             ];
             if let Some(patch_line) = ended.into_iter().flatten().next() {
                 return Err(PatchError::MisplacedMarker { hunk, patch_line });
             }
             match line.sign {
-                Sign::Removed if line.unterminated => found.removed = Some(line.patch_line),
-                Sign::Added if line.unterminated => found.added = Some(line.patch_line),
+                Sign::Removed if line.unterminated => markers.removed = Some(line.patch_line),
+                Sign::Added if line.unterminated => markers.added = Some(line.patch_line),
                 _ => {}
             }
         }
-        match found {
-            Self { removed: Some(patch_line), .. } if file.terminated() => {
+        match markers {
+            Self { removed: Some(patch_line), .. } if file.terminated => {
                 Err(PatchError::NewlinePresent { hunk, patch_line })
             }
-            Self { removed: None, added: Some(patch_line) } if !file.terminated() => {
+            Self { removed: None, added: Some(patch_line) } if !file.terminated => {
                 Err(PatchError::NewlineMissing { hunk, patch_line })
             }
-            _ => Ok(found),
+            _ => Ok(markers),
         }
     }
 
@@ -54,6 +54,6 @@ impl FinalNewline {
     /// Whether the edited file ends without a newline although no marker asks for it, because the
     /// old file did.
     pub(crate) fn stays_missing(&self, file: &Lines<'_>) -> bool {
-        !file.terminated() && self.marked().is_none()
+        !file.terminated && self.marked().is_none()
     }
 }

@@ -1,18 +1,20 @@
 //! Parses the text of a patch, and finds every error that does not depend on the file.
 
-use crate::error::PatchError;
+use crate::error::{HeaderLine, PatchError};
 use crate::excerpt::excerpt;
 use crate::headers::{
     HeaderFault, Headers, PatchLine, PatchText, begins_file, is_envelope, is_fence, is_hunk_header,
     is_name_pair, read_hunk_header,
 };
-use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Ranges, Sign, old_lines};
-use crate::lines::REPLACEMENT;
+use crate::hunk::{
+    BodyLine, Counts, HeaderProblem, Hunk, Patch, Ranges, Sign, old_lines, without_blank_end,
+};
 
 /// Parses `text` as a unified diff for one file. With `by_content`, a hunk whose header has no line
 /// numbers or wrong counts is accepted, and its problem recorded.
 pub(crate) fn parse(text: &str, by_content: bool) -> Result<Patch<'_>, PatchError> {
-    let mut parser = Parser::new(text, by_content);
+    let wrong_headers = if by_content { WrongHeaders::Placed } else { WrongHeaders::Refused };
+    let mut parser = Parser::new(PatchText::new(text), 0, wrong_headers);
     let mut headers = Headers::default();
     while let Some(line) = parser.text(parser.next) {
         let after_hunk = !parser.patch.hunks.is_empty();
@@ -23,7 +25,7 @@ pub(crate) fn parse(text: &str, by_content: bool) -> Result<Patch<'_>, PatchErro
             parser.next += headers.read(&parser.lines, parser.next, after_hunk);
         }
     }
-    parser.refuse_cut_off(text)?;
+    parser.refuse_cut_off(text.ends_with('\n'))?;
     let patch = parser.patch;
     headers.refusal(!patch.hunks.is_empty())?;
     if patch.hunks.is_empty() {
@@ -32,62 +34,79 @@ pub(crate) fn parse(text: &str, by_content: bool) -> Result<Patch<'_>, PatchErro
             Some(first) => PatchError::NotADiff { start: excerpt(first) },
         });
     }
-    if text.contains(REPLACEMENT) {
-        refuse_replacement(&patch)?;
+    if text.contains(char::REPLACEMENT_CHARACTER) {
+        patch.refuse_replacement()?;
     }
-    if patch.lines.iter().all(|line| line.sign == Sign::Context) {
-        return Err(PatchError::NoChanges);
-    }
+    patch.refuse_unchanged()?;
     Ok(patch)
 }
 
-fn refuse_replacement(patch: &Patch<'_>) -> Result<(), PatchError> {
-    for hunk in &patch.hunks {
-        for line in patch.body(hunk) {
-            if line.sign == Sign::Added && line.text.contains(REPLACEMENT) {
-                return Err(PatchError::ReplacementCharacter {
-                    hunk: hunk.number,
-                    patch_line: line.patch_line,
-                    text: excerpt(line.text),
-                });
-            }
+/// Parses the hunks of one file, from line `at` on to the end of `lines`, by content. `complete`
+/// tells whether the last line has its end. In a file that the patch `creates` the place of a hunk is
+/// clear without old lines.
+pub(crate) fn parse_hunks<'p>(
+    lines: &PatchText<'p>,
+    at: usize,
+    complete: bool,
+    creates: bool,
+) -> Result<Patch<'p>, PatchError> {
+    let wrong_headers = if creates { WrongHeaders::Ignored } else { WrongHeaders::Placed };
+    let mut parser = Parser::new(lines.clone(), at, wrong_headers);
+    while let Some(line) = parser.text(parser.next) {
+        if is_hunk_header(line) {
+            parser.hunk(line)?;
+        } else {
+            parser.next += 1;
         }
     }
-    Ok(())
-}
-
-/// The old and new lines of a hunk.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    old: u64,
-    new: u64,
-}
-
-impl Counts {
-    fn add(&mut self, line: &BodyLine<'_>) {
-        self.old += u64::from(line.is_old());
-        self.new += u64::from(line.is_new());
+    parser.refuse_cut_off(complete)?;
+    let patch = parser.patch;
+    if !creates {
+        patch.refuse_replacement()?;
     }
+    patch.refuse_unchanged()?;
+    Ok(patch)
+}
+
+/// What happens to a hunk whose header has no line numbers or wrong counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WrongHeaders {
+    /// It is refused.
+    Refused,
+    /// It is placed by its old lines, and refused if it has none.
+    Placed,
+    /// It is accepted, because a new file has one place.
+    Ignored,
 }
 
 struct Parser<'p> {
     lines: PatchText<'p>,
     next: usize,
     patch: Patch<'p>,
+    /// Where the body of the last hunk begins.
+    first: usize,
     /// The last hunk has fewer lines than its header promises. Only the end of the patch excuses
     /// that.
     short: bool,
     /// The last hunk has a marker for the missing final newline.
     marked: bool,
-    /// Whether wrong headers are accepted.
-    by_content: bool,
+    wrong_headers: WrongHeaders,
 }
 
 impl<'p> Parser<'p> {
-    fn new(text: &'p str, by_content: bool) -> Self {
-        let lines = PatchText::new(text);
-        let patch = Patch { hunks: Vec::new(), lines: Vec::with_capacity(lines.len()) };
-        Self { lines, next: 0, patch, short: false, marked: false, by_content }
+    fn new(lines: PatchText<'p>, next: usize, wrong_headers: WrongHeaders) -> Self {
+        let patch = Patch { lines: Vec::with_capacity(lines.len() - next), ..Patch::default() };
+        Self { lines, next, patch, first: 0, short: false, marked: false, wrong_headers }
+    }
+
+    fn by_content(&self) -> bool {
+        self.wrong_headers != WrongHeaders::Refused
+    }
+
+    /// Whether the last hunk has nothing that shows where it belongs.
+    fn has_no_place(&self) -> bool {
+        self.wrong_headers != WrongHeaders::Ignored
+            && old_lines(self.last_body()).all(|line| line.bare)
     }
 
     fn text(&self, at: usize) -> Option<&'p str> {
@@ -99,15 +118,14 @@ impl<'p> Parser<'p> {
         let patch_line = self.next + 1;
         let (ranges, header, problem) = match read_hunk_header(header) {
             Ok((ranges, header)) => (ranges, header, None),
-            Err(HeaderFault::Bare) if self.by_content => {
+            Err(HeaderFault::Bare) if self.by_content() => {
                 (Ranges::UNKNOWN, header, Some(HeaderProblem::NoNumbers))
             }
-            Err(fault) => {
-                let header = excerpt(header);
-                return Err(match fault {
-                    HeaderFault::Bare => PatchError::BareHeader { patch_line, header },
-                    HeaderFault::Unreadable => PatchError::BadHeader { patch_line, header },
-                });
+            Err(HeaderFault::Bare) => {
+                return Err(PatchError::BareHeader(HeaderLine::new(self.next, header)));
+            }
+            Err(HeaderFault::Unreadable) => {
+                return Err(PatchError::BadHeader(HeaderLine::new(self.next, header)));
             }
         };
         if self.short {
@@ -116,72 +134,58 @@ impl<'p> Parser<'p> {
         }
         self.unmark();
         self.next += 1;
-        let first = self.patch.lines.len();
+        self.first = self.patch.lines.len();
         let number = self.patch.hunks.len() + 1;
-        self.patch.hunks.push(Hunk {
-            number,
-            header,
-            patch_line,
-            ranges,
-            body: first..first,
-            problem,
-        });
+        let body = self.first..self.first;
+        self.patch.hunks.push(Hunk { number, header, patch_line, ranges, body, problem });
         if problem.is_some() {
-            return self.unnumbered(first);
+            return self.unnumbered();
         }
 
         let mut counts = Counts::default();
         // The counts decide what belongs to the hunk, because `--- x` can be a removed line.
         while counts.old < ranges.old_count || counts.new < ranges.new_count {
-            match self.body_line(first) {
+            match self.body_line() {
                 Some(line) => counts.add(&line),
-                None if self.marker(first) => {}
+                None if self.marker() => {}
                 None => break,
             }
         }
-        while self.marker(first) {}
+        while self.marker() {}
         self.close_body();
         self.judge(ranges, counts).or_else(|refusal| self.excuse(refusal))
     }
 
     /// Parses a hunk whose header does not give its length, up to a line that looks like no part of
     /// one.
-    fn unnumbered(&mut self, first: usize) -> Result<(), PatchError> {
-        while !begins_file(&self.lines, self.next)
-            && (self.body_line(first).is_some() || self.marker(first))
-        {}
-        self.close_body();
+    fn unnumbered(&mut self) -> Result<(), PatchError> {
+        self.rest_of_body();
         self.incomplete()?;
         let (hunk, header, patch_line) = self.last_hunk();
         if self.last_body().iter().all(|line| line.bare) {
             return Err(PatchError::EmptyHunk { hunk, patch_line, header });
         }
         // Without an old line nothing shows where the hunk belongs.
-        if old_lines(self.last_body()).all(|line| line.bare) {
-            return Err(PatchError::BareHeader { patch_line, header });
+        if self.has_no_place() {
+            return Err(PatchError::BareHeader(HeaderLine { patch_line, header }));
         }
         Ok(())
     }
 
     /// Accepts the last hunk despite its counts, if its lines show where it belongs.
     fn excuse(&mut self, refusal: PatchError) -> Result<(), PatchError> {
-        if !self.by_content || !matches!(refusal, PatchError::WrongCounts { .. }) {
+        if !self.by_content() || !matches!(refusal, PatchError::WrongCounts { .. }) {
             return Err(refusal);
         }
-        let body = self.last_body();
-        if old_lines(body).all(|line| line.bare) {
+        if self.has_no_place() {
             return Err(refusal);
         }
-        let (old, new) = (
-            body.iter().filter(|line| line.is_old()).count(),
-            body.iter().filter(|line| line.is_new()).count(),
-        );
-        let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let counts = Counts::of(self.last_body());
         self.short = false;
         if let Some(hunk) = self.patch.hunks.last_mut() {
             let falls_short =
-                wide(old) < hunk.ranges.old_count || wide(new) < hunk.ranges.new_count;
-            hunk.ranges = hunk.ranges.with_counts(wide(old), wide(new));
+                counts.old < hunk.ranges.old_count || counts.new < hunk.ranges.new_count;
+            hunk.ranges = hunk.ranges.with_counts(counts);
             hunk.problem = Some(HeaderProblem::WrongCounts { falls_short });
         }
         Ok(())
@@ -189,12 +193,12 @@ impl<'p> Parser<'p> {
 
     /// Refuses a patch that ends before its last hunk does and in the middle of a line: the answer
     /// was cut off, and the missing part may be what matters.
-    fn refuse_cut_off(&self, text: &str) -> Result<(), PatchError> {
+    fn refuse_cut_off(&self, complete: bool) -> Result<(), PatchError> {
         let is_last = self.lines.rest(self.next).all(str::is_empty);
         let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
         let falls_short =
             self.short || problem == Some(HeaderProblem::WrongCounts { falls_short: true });
-        if !self.by_content || !falls_short || !is_last || text.ends_with('\n') {
+        if !self.by_content() || !falls_short || !is_last || complete {
             return Ok(());
         }
         let (hunk, header, _) = self.last_hunk();
@@ -202,8 +206,8 @@ impl<'p> Parser<'p> {
         Err(PatchError::CutOff { hunk, header, text: excerpt(last) })
     }
 
-    /// Adds the next line to the hunk that begins at `first`, if it looks like part of one.
-    fn body_line(&mut self, first: usize) -> Option<BodyLine<'p>> {
+    /// Adds the next line to the last hunk, if it looks like part of one.
+    fn body_line(&mut self) -> Option<BodyLine<'p>> {
         let PatchLine { text, cr } = self.lines.line(self.next)?;
         let mut chars = text.chars();
         let (sign, bare) = match chars.next() {
@@ -212,7 +216,9 @@ impl<'p> Parser<'p> {
             Some('+') => (Sign::Added, false),
             // Editors and models drop the space of an empty context line. After the end of the file
             // there is none.
-            None if !self.ends_file(first) => (Sign::Context, true),
+            None if !self.last_body_line().is_some_and(|line| line.unterminated) => {
+                (Sign::Context, true)
+            }
             _ => return None,
         };
         self.next += 1;
@@ -228,35 +234,39 @@ impl<'p> Parser<'p> {
         Some(line)
     }
 
-    fn ends_file(&self, first: usize) -> bool {
-        self.patch.lines.get(first..).and_then(<[_]>::last).is_some_and(|line| line.unterminated)
+    fn last_body_line(&mut self) -> Option<&mut BodyLine<'p>> {
+        self.patch.lines[self.first..].last_mut()
     }
 
     /// Accepts `\ No newline at end of file`, in any language.
-    fn marker(&mut self, first: usize) -> bool {
-        let found = self.text(self.next).is_some_and(|line| line.starts_with('\\'));
-        if found {
+    fn marker(&mut self) -> bool {
+        let is_marker = self.text(self.next).is_some_and(|line| line.starts_with('\\'));
+        if is_marker {
             self.next += 1;
-            if let Some(marked) = self.patch.lines.get_mut(first..).and_then(<[_]>::last_mut) {
+            if let Some(marked) = self.last_body_line() {
                 marked.unterminated = true;
                 self.marked = true;
             }
         }
-        found
+        is_marker
     }
 
     /// Drops the markers of the last hunk because another one follows. Only the last can reach the
     /// end of the file.
     fn unmark(&mut self) {
-        if self.marked
-            && let Some(hunk) = self.patch.hunks.last()
-            && let Some(body) = self.patch.lines.get_mut(hunk.body.clone())
-        {
-            for line in body {
+        if std::mem::take(&mut self.marked) {
+            for line in &mut self.patch.lines[self.first..] {
                 line.unterminated = false;
             }
-            self.marked = false;
         }
+    }
+
+    /// Adds all lines to the last hunk that look like part of one.
+    fn rest_of_body(&mut self) {
+        while !begins_file(&self.lines, self.next) && (self.body_line().is_some() || self.marker())
+        {
+        }
+        self.close_body();
     }
 
     fn close_body(&mut self) {
@@ -271,13 +281,8 @@ impl<'p> Parser<'p> {
         let missing =
             ranges.old_count.checked_sub(counts.old).zip(ranges.new_count.checked_sub(counts.new));
         match missing {
-            Some((0, 0)) => {
-                if self.goes_on() {
-                    Err(self.wrong_counts())
-                } else {
-                    Ok(())
-                }
-            }
+            Some((0, 0)) if self.goes_on() => Err(self.wrong_counts()),
+            Some((0, 0)) => Ok(()),
             // A model that miscounts writes this, and so does one whose answer is cut off.
             Some((old, new)) if old == new => {
                 self.incomplete()?;
@@ -329,13 +334,12 @@ impl<'p> Parser<'p> {
             let at = self.next.saturating_sub(2);
             let (old, new) = (self.text(at).unwrap_or(""), self.text(at + 1).unwrap_or(""));
             if is_name_pair(old, new) {
-                return Err(PatchError::SeveralFiles { patch_line: at + 1, header: excerpt(old) });
+                return Err(PatchError::SeveralFiles(HeaderLine::new(at, old)));
             }
             return Ok(());
         }
         if begins_file(&self.lines, self.next) {
-            let (patch_line, header) = (self.next + 1, excerpt(line));
-            return Err(PatchError::SeveralFiles { patch_line, header });
+            return Err(PatchError::SeveralFiles(HeaderLine::new(self.next, line)));
         }
         let blank_before = self.next.checked_sub(1).and_then(|at| self.text(at)) == Some("");
         let prose = || {
@@ -345,7 +349,7 @@ impl<'p> Parser<'p> {
         if line.trim().is_empty()
             || line.starts_with([' ', '+', '-'])
             || is_fence(line)
-            || (self.by_content && is_envelope(line))
+            || (self.by_content() && is_envelope(line))
             || (blank_before && prose())
         {
             return Ok(());
@@ -357,24 +361,23 @@ impl<'p> Parser<'p> {
 
     /// The error for the last hunk, with the header that its lines require.
     fn wrong_counts(&mut self) -> PatchError {
-        let first = self.patch.hunks.last().map_or(0, |hunk| hunk.body.start);
         if !self.short {
-            while !begins_file(&self.lines, self.next)
-                && (self.body_line(first).is_some() || self.marker(first))
-            {}
-            self.close_body();
+            self.rest_of_body();
         }
-        let body = self.last_body();
-        let blank = body.iter().rev().take_while(|line| line.bare).count();
-        let lines = body.get(..body.len() - blank).unwrap_or_default();
-        let old_lines = lines.iter().filter(|line| line.is_old()).count();
-        let new_lines = lines.iter().filter(|line| line.is_new()).count();
-        let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let right_header = self.patch.hunks.last().map_or_else(String::new, |hunk| {
-            hunk.ranges.with_counts(wide(old_lines), wide(new_lines)).to_string()
-        });
+        let counts = Counts::of(without_blank_end(self.last_body()));
         let (hunk, header, patch_line) = self.last_hunk();
-        PatchError::WrongCounts { hunk, patch_line, header, old_lines, new_lines, right_header }
+        PatchError::WrongCounts {
+            hunk,
+            patch_line,
+            header,
+            old_lines: counts.old,
+            new_lines: counts.new,
+            right_header: self
+                .patch
+                .hunks
+                .last()
+                .map_or_else(String::new, |hunk| hunk.ranges.with_counts(counts).to_string()),
+        }
     }
 
     fn last_body(&self) -> &[BodyLine<'p>] {

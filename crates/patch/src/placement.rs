@@ -1,12 +1,15 @@
 //! Where the hunks go: first where the header points, otherwise the nearest place that fits.
 
+use crate::anchored;
+use crate::applied::Fit;
 use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::explain::Stale;
-use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Sign, old_lines};
+use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Sign, old_lines, without_blank_end};
 use crate::index::{Index, Nearest};
 use crate::lines::{Lines, reads_as};
 use crate::newline::FinalNewline;
+use crate::spacing::Spacing;
 
 /// Where one hunk goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,24 @@ pub(crate) struct Placement {
     pub(crate) at: usize,
     /// The number of blank lines at its end that turned out to be after the patch.
     pub(crate) dropped: usize,
+    /// What decided the place.
+    pub(crate) fit: Fit,
+}
+
+impl Placement {
+    /// The lines of the hunk that are applied.
+    pub(crate) fn body<'b, 'p>(&self, patch: &'b Patch<'p>, hunk: &Hunk<'_>) -> &'b [BodyLine<'p>] {
+        let body = patch.body(hunk);
+        &body[..body.len() - self.dropped]
+    }
+
+    /// The first line of the file after those that the hunk changes. The next hunk may begin within
+    /// trailing context, because nothing changed there.
+    pub(crate) fn end_of_change(&self, patch: &Patch<'_>, hunk: &Hunk<'_>) -> usize {
+        let body = self.body(patch, hunk);
+        let trailing = body.iter().rev().take_while(|line| line.sign == Sign::Context).count();
+        self.at + (old_lines(body).count() - trailing)
+    }
 }
 
 /// Finds the place of every hunk of `patch`.
@@ -23,62 +44,64 @@ pub(crate) fn place(
     patch: &Patch<'_>,
     newline: &FinalNewline,
 ) -> Result<Vec<Placement>, PatchError> {
+    if !patch.scopes.is_empty() {
+        return anchored::place(file, patch);
+    }
     let mut placer = Placer {
         file,
         patch,
         index: None,
-        work: WORK,
+        work: MAX_WORK,
         floor: 0,
         offset: 0,
         previous: None,
         seen: 0,
     };
-    let mut found = Vec::with_capacity(patch.hunks.len());
-    for hunk in &patch.hunks {
-        let last = hunk.number == patch.hunks.len();
+    let mut placements = Vec::with_capacity(patch.hunks.len());
+    for (hunk, left) in patch.hunks.iter().zip((0..patch.hunks.len()).rev()) {
+        let last = left == 0;
         let at_end = if last { newline.marked() } else { None };
         let placement = placer.hunk(hunk, last, at_end)?;
         placer.advance(hunk, placement);
-        found.push(placement);
+        placements.push(placement);
     }
-    Ok(found)
+    Ok(placements)
 }
 
 /// Whether the old lines of a hunk match the file at `at`. Editors show a blank last line after a
 /// final newline, so trailing context may include it.
 pub(crate) fn fits(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
     old_lines(body).zip(at..).all(|(line, at)| match file.get(at) {
-        Some(found) => reads_as(found.text, line.text),
-        None => at == file.len() && file.terminated() && line.text.is_empty(),
+        Some(own) => reads_as(own.text, line.text),
+        None => at == file.len() && file.terminated && line.text.is_empty(),
     })
 }
 
 /// The most lines that are compared before the search is given up: about a tenth of a second. A
 /// patch with nearly right line numbers needs a few for each of its lines.
-const WORK: u64 = 1 << 26;
+pub(crate) const MAX_WORK: usize = 1 << 26;
 
 /// How far from the expected place a hunk is tried line by line. Line numbers are mostly wrong by a
 /// few lines, and numbering a whole file costs more than a hundred comparisons.
-const NEARBY: i64 = 64;
+const NEARBY: isize = 64;
 
 struct Placer<'a> {
     file: &'a Lines<'a>,
     patch: &'a Patch<'a>,
     /// Built when the first hunk is not where its header points.
     index: Option<Index>,
-    work: u64,
+    work: usize,
     /// No hunk may begin before this line, because the hunks above have changed the lines before
     /// it.
     floor: usize,
     /// The distance of the last hunk from where its header pointed.
-    offset: i64,
+    offset: isize,
     /// The first line in the header of the previous hunk.
-    previous: Option<u64>,
+    previous: Option<usize>,
     /// The number of old lines in the previous hunks.
     seen: usize,
 }
 
-/// The search for the place of one hunk.
 #[derive(Clone, Copy)]
 struct HunkSearch<'h> {
     hunk: &'h Hunk<'h>,
@@ -86,7 +109,7 @@ struct HunkSearch<'h> {
     /// The number of its lines that must be in the file.
     old: usize,
     /// The expected place, by the header and the previous hunks.
-    near: i64,
+    near: isize,
     /// One past the last file line that the hunk may cover. One past the end of the file means the
     /// blank after the final newline.
     limit: usize,
@@ -103,9 +126,13 @@ impl HunkSearch<'_> {
         excerpt(self.hunk.header)
     }
 
-    /// `near` as a line number for messages.
-    fn near_line(&self) -> u64 {
-        u64::try_from(self.near).unwrap_or(0).saturating_add(1)
+    /// `near` as an index, whether or not the hunk has room there.
+    fn near_index(&self) -> usize {
+        usize::try_from(self.near).unwrap_or(0)
+    }
+
+    fn placed(&self, at: usize) -> Placement {
+        Placement { at, dropped: self.hunk.body.len() - self.body.len(), fit: Fit::Header }
     }
 }
 
@@ -129,18 +156,16 @@ impl<'a> Placer<'a> {
         }
         // Blank lines at the end of the last hunk may be context that lost its space, or may be
         // after the patch. Whatever fits where the header points is right.
-        let blank = body.iter().rev().take_while(|line| line.bare).count();
-        let trimmed = (last && blank > 0)
-            .then(|| self.search_for(hunk, body.get(..body.len() - blank).unwrap_or_default()))
-            .filter(|trimmed| trimmed.old > 0);
+        let trimmed = Some(self.search_for(hunk, without_blank_end(body)))
+            .filter(|trimmed| last && trimmed.body.len() < body.len() && trimmed.old > 0);
         for search in [Some(whole), trimmed].into_iter().flatten() {
             if let Some(at) = self.exact(search)? {
-                return Ok(Placement { at, dropped: body.len() - search.body.len() });
+                return Ok(search.placed(at));
             }
         }
         for search in [Some(whole), trimmed].into_iter().flatten() {
             if let Some(at) = self.nearest(search, self.floor, search.limit)? {
-                return Ok(Placement { at, dropped: body.len() - search.body.len() });
+                return Ok(search.placed(at));
             }
         }
         Err(self.mismatch(trimmed.unwrap_or(whole)))
@@ -149,58 +174,44 @@ impl<'a> Placer<'a> {
     /// The only place that fits a hunk with a wrong header. Blank lines at its end may be context
     /// that lost its space, or may be after the hunk.
     fn only(&mut self, whole: HunkSearch<'a>) -> Result<Placement, PatchError> {
-        let body = whole.body;
-        let blank = body.iter().rev().take_while(|line| line.bare).count();
-        let trimmed =
-            self.search_for(whole.hunk, body.get(..body.len() - blank).unwrap_or_default());
-        let floor = i64::try_from(self.floor).unwrap_or(i64::MAX);
-        let is_numbered = whole.hunk.problem != Some(HeaderProblem::NoNumbers);
-        let near = |search: HunkSearch<'a>| {
-            if is_numbered { search } else { HunkSearch { near: floor, ..search } }
-        };
+        let mut trimmed = self.search_for(whole.hunk, without_blank_end(whole.body));
         for search in [whole, trimmed] {
-            let hunk = search.hunk.number;
-            match self.places(search)? {
-                (None, _) => {}
-                (Some(at), None) => {
-                    return Ok(Placement { at, dropped: body.len() - search.body.len() });
-                }
-                (Some(first), Some(second)) => {
-                    let header = search.header();
+            match *self.places(search)? {
+                [] => {}
+                [at] => return Ok(search.placed(at)),
+                [first, second, ..] => {
+                    let (hunk, header) = (search.hunk.number, search.header());
                     let (first, second) = (first + 1, second + 1);
                     return Err(PatchError::SeveralPlaces { hunk, header, first, second });
                 }
             }
         }
-        Err(self.mismatch(near(trimmed)))
+        if whole.hunk.problem == Some(HeaderProblem::NoNumbers) {
+            trimmed.near = isize::try_from(self.floor).unwrap_or(isize::MAX);
+        }
+        Err(self.mismatch(trimmed))
     }
 
     /// The first two places that fit, after the hunks above.
-    fn places(
-        &mut self,
-        search: HunkSearch<'a>,
-    ) -> Result<(Option<usize>, Option<usize>), PatchError> {
-        let Some(high) = search.limit.checked_sub(search.old) else { return Ok((None, None)) };
-        let mut found = (self.floor..=high).filter_map(|at| {
-            let compared = old_lines(search.body)
+    fn places(&mut self, search: HunkSearch<'a>) -> Result<Vec<usize>, PatchError> {
+        let mut places = Vec::new();
+        let Some(high) = search.limit.checked_sub(search.old) else { return Ok(places) };
+        for at in self.floor..=high {
+            let matching = old_lines(search.body)
                 .zip(at..)
-                .take_while(|(line, at)| fits(self.file, std::slice::from_ref(*line), *at));
-            let compared = compared.count();
-            let work = u64::try_from(compared).unwrap_or(u64::MAX).saturating_add(1);
-            match self.work.checked_sub(work) {
-                Some(left) => self.work = left,
-                None => return Some(None),
+                .take_while(|(line, at)| fits(self.file, std::slice::from_ref(*line), *at))
+                .count();
+            self.work = self.work.checked_sub(matching + 1).ok_or_else(|| {
+                PatchError::TooRepetitive { hunk: search.hunk.number, header: search.header() }
+            })?;
+            if matching == search.old {
+                places.push(at);
+                if places.len() == 2 {
+                    break;
+                }
             }
-            (compared == search.old).then_some(Some(at))
-        });
-        let (first, second) = (found.next(), found.next());
-        drop(found);
-        match (first, second) {
-            (Some(None), _) | (_, Some(None)) => {
-                Err(PatchError::TooRepetitive { hunk: search.hunk.number, header: search.header() })
-            }
-            (first, second) => Ok((first.flatten(), second.flatten())),
         }
+        Ok(places)
     }
 
     /// A hunk without old lines goes where its header points, because nothing else shows its place.
@@ -211,7 +222,7 @@ impl<'a> Placer<'a> {
     ) -> Result<Placement, PatchError> {
         let (hunk, header, lines) = (search.hunk.number, search.header(), self.file.len());
         let Some(at) = usize::try_from(search.near).ok().filter(|&at| at <= lines) else {
-            let after = u64::try_from(search.near).unwrap_or(0);
+            let after = search.near_index();
             return Err(PatchError::InsertionOutside { hunk, header, after, lines });
         };
         if at < self.floor {
@@ -221,7 +232,7 @@ impl<'a> Placer<'a> {
             Some(patch_line) if at < lines => {
                 Err(PatchError::NotAtEnd { hunk, patch_line, line: at + 1, lines })
             }
-            _ => Ok(Placement { at, dropped: 0 }),
+            _ => Ok(Placement { at, dropped: 0, fit: Fit::Header }),
         }
     }
 
@@ -235,7 +246,7 @@ impl<'a> Placer<'a> {
         let search = HunkSearch { limit: lines, ..search };
         let at = lines.checked_sub(search.old).filter(|&at| fits(self.file, search.body, at));
         match at {
-            Some(at) if at >= self.floor => return Ok(Placement { at, dropped: 0 }),
+            Some(at) if at >= self.floor => return Ok(search.placed(at)),
             Some(_) => return Err(self.mismatch(search)),
             None => {}
         }
@@ -278,22 +289,24 @@ impl<'a> Placer<'a> {
         let Some(high) = limit.checked_sub(search.old).filter(|&high| floor <= high) else {
             return Ok(None);
         };
-        let found = match self.nearby(search, floor, high) {
+        let nearest = match self.nearby(search, floor, high) {
             Nearest::None => {
-                let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
-                let wanted = index.wanted(self.seen, search.old);
-                index.nearest(wanted, floor..=high, search.near, &mut self.work)
+                let index = self
+                    .index
+                    .get_or_insert_with(|| Index::new(self.file, self.patch, Spacing::Exact));
+                let run = index.old_lines(self.seen, search.old);
+                index.nearest(run, floor..=high, search.near_index(), &mut self.work)
             }
-            found => found,
+            nearest => nearest,
         };
         let (hunk, header) = (search.hunk.number, || search.header());
-        match found {
+        match nearest {
             Nearest::None => Ok(None),
             Nearest::One(at) => Ok(Some(at)),
             Nearest::Two(first, second) => Err(PatchError::Ambiguous {
                 hunk,
                 header: header(),
-                near: search.near_line(),
+                near: search.near_index().saturating_add(1),
                 first: first + 1,
                 second: second + 1,
             }),
@@ -303,13 +316,13 @@ impl<'a> Placer<'a> {
 
     /// The first steps of the search, which are cheap without an index.
     fn nearby(&self, search: HunkSearch<'_>, floor: usize, high: usize) -> Nearest {
-        let fit = |at: Option<i64>| {
-            at.and_then(|at| usize::try_from(at).ok())
-                .filter(|at| (floor..=high).contains(at) && fits(self.file, search.body, *at))
+        let fit = |at: isize| {
+            let at = usize::try_from(at).ok()?;
+            ((floor..=high).contains(&at) && fits(self.file, search.body, at)).then_some(at)
         };
         for distance in 0..=NEARBY {
-            let before = fit(search.near.checked_sub(distance));
-            let after = fit(search.near.checked_add(distance)).filter(|_| distance > 0);
+            let before = fit(search.near.saturating_sub(distance));
+            let after = fit(search.near.saturating_add(distance)).filter(|_| distance > 0);
             match (before, after) {
                 (Some(before), Some(after)) => return Nearest::Two(before, after),
                 (Some(at), None) | (None, Some(at)) => return Nearest::One(at),
@@ -331,17 +344,12 @@ impl<'a> Placer<'a> {
                 _ => {}
             }
         }
-        let index = self.index.get_or_insert_with(|| Index::new(self.file, self.patch));
-        let wanted = index.wanted(self.seen, search.old);
-        let near = usize::try_from(search.near).unwrap_or(0).min(self.file.len());
-        let at = index.most_alike(wanted, near);
-        PatchError::StaleContext(Box::new(Stale::new(
-            self.file,
-            search.hunk,
-            search.body,
-            near,
-            at,
-        )))
+        let index =
+            self.index.get_or_insert_with(|| Index::new(self.file, self.patch, Spacing::Exact));
+        let near = search.near_index().min(self.file.len());
+        let at = index.most_alike(index.old_lines(self.seen, search.old), near);
+        let stale = Stale::new(self.file, search.hunk, search.body, near, at, Spacing::Exact);
+        PatchError::StaleContext(Box::new(stale))
     }
 
     fn out_of_order(&self, search: HunkSearch<'_>, at: usize) -> PatchError {
@@ -354,17 +362,13 @@ impl<'a> Placer<'a> {
     }
 
     fn advance(&mut self, hunk: &Hunk<'_>, placement: Placement) {
-        let body = self.patch.body(hunk);
-        self.seen += old_lines(body).count();
-        let body = body.get(..body.len() - placement.dropped).unwrap_or_default();
-        let trailing = body.iter().rev().take_while(|line| line.sign == Sign::Context).count();
-        // The next hunk may begin within trailing context, because nothing changed there.
-        self.floor = placement.at + (old_lines(body).count() - trailing);
+        self.seen += old_lines(self.patch.body(hunk)).count();
+        self.floor = placement.end_of_change(self.patch, hunk);
         // Without line numbers this hunk does not show where the next one is.
         if hunk.problem == Some(HeaderProblem::NoNumbers) {
             return;
         }
-        let at = i64::try_from(placement.at).unwrap_or(i64::MAX);
+        let at = isize::try_from(placement.at).unwrap_or(isize::MAX);
         self.offset = at.saturating_sub(hunk.position());
         self.previous = Some(hunk.ranges.old_start);
     }
@@ -377,7 +381,7 @@ impl<'a> Placer<'a> {
             body,
             old: old_lines(body).count(),
             near: hunk.position().saturating_add(self.offset),
-            limit: self.file.len() + usize::from(blank_last && self.file.terminated()),
+            limit: self.file.len() + usize::from(blank_last && self.file.terminated),
         }
     }
 }

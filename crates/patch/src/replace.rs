@@ -6,6 +6,8 @@
 
 mod nearest;
 
+pub(crate) use nearest::candidates as similar_lines;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -93,71 +95,61 @@ pub fn replace(
     {
         return Err(ReplaceError::Lossy);
     }
-    let (wanted, given) = if !old.contains('\r') && ends_in_crlf(original) {
+    let (old_text, new_text) = if !old.contains('\r') && ends_in_crlf(original) {
         (with_crlf(old), with_crlf(new))
     } else {
         (Cow::Borrowed(old), Cow::Borrowed(new))
     };
-    let (wanted, given) = (wanted.as_bytes(), given.as_bytes());
-    let finder = Finder::new(wanted);
-    let Some(first) = finder.find(original) else {
+    let (old_text, new_text) = (old_text.as_bytes(), new_text.as_bytes());
+    let finder = Finder::new(old_text);
+    // Counted and not stored: a place takes more memory than the character there.
+    let (mut first, mut count, mut end) = (None, 0, 0);
+    for place in places(original, &finder) {
+        if count > 0 && (!all || place < end) {
+            return Err(ambiguous(original, &finder, old_text.len()));
+        }
+        first.get_or_insert(place);
+        count += 1;
+        end = place + old_text.len();
+    }
+    let Some(first) = first else {
         return Err(ReplaceError::NotFound { candidates: nearest::candidates(original, old) });
     };
-    let next = |place: usize| {
-        original.get(place + 1..).and_then(|rest| finder.find(rest)).map(|at| place + 1 + at)
-    };
-    // Counted and not stored: a place takes more memory than the character there.
-    let (mut count, mut last) = (1, first);
-    while let Some(place) = next(last) {
-        if !all || place < last + wanted.len() {
-            return Err(ambiguous(original, &finder, wanted.len(), first));
-        }
-        count += 1;
-        last = place;
-    }
-    let mut bytes = room(original.len(), wanted.len(), given.len(), count, limit)?;
+    let rest = original.len() - count * old_text.len();
+    let mut bytes = allocate(rest, count, new_text.len(), limit)?;
     let mut from = 0;
-    for place in std::iter::successors(Some(first), |&place| next(place)) {
+    for place in places(original, &finder) {
         bytes.extend_from_slice(&original[from..place]);
-        bytes.extend_from_slice(given);
-        from = place + wanted.len();
+        bytes.extend_from_slice(new_text);
+        from = place + old_text.len();
     }
     bytes.extend_from_slice(&original[from..]);
     Ok(Replaced { bytes, replacements: count, line: line_of(original, first) })
 }
 
-/// Allocates the new content, if it is within the limit. The `count` places do not overlap.
-fn room(
-    original: usize,
-    wanted: usize,
-    given: usize,
-    count: usize,
-    limit: u64,
-) -> Result<Vec<u8>, ReplaceError> {
-    let kept = original - count * wanted;
-    let length = count.checked_mul(given).and_then(|added| added.checked_add(kept));
+/// All places of the finder's text, with overlapping ones.
+fn places<'t>(text: &'t [u8], finder: &'t Finder<'_>) -> impl Iterator<Item = usize> + 't {
+    let next = |from: usize| finder.find(text.get(from..)?).map(|at| from + at);
+    std::iter::successors(next(0), move |&place| next(place + 1))
+}
+
+/// Allocates the new content, `count` new texts and the rest of the file, if it is within the limit.
+fn allocate(rest: usize, count: usize, new: usize, limit: u64) -> Result<Vec<u8>, ReplaceError> {
+    let length = count.checked_mul(new).and_then(|added| added.checked_add(rest));
     let bytes = length.map_or(u64::MAX, |length| length as u64);
     if bytes > limit {
         return Err(ReplaceError::TooLarge { bytes, limit });
     }
-    let mut room = Vec::new();
-    room.try_reserve_exact(length.unwrap_or(usize::MAX))
+    let mut content = Vec::new();
+    content
+        .try_reserve_exact(length.unwrap_or(usize::MAX))
         .map_err(|_| ReplaceError::NoMemory { bytes })?;
-    Ok(room)
+    Ok(content)
 }
 
-fn ambiguous(original: &[u8], finder: &Finder<'_>, length: usize, first: usize) -> ReplaceError {
-    let mut places = vec![first];
-    let mut overlapping = false;
-    let mut last = first;
-    while places.len() < MAX_COUNTED
-        && let Some(at) = original.get(last + 1..).and_then(|rest| finder.find(rest))
-    {
-        let place = last + 1 + at;
-        overlapping |= place < last + length;
-        places.push(place);
-        last = place;
-    }
+fn ambiguous(original: &[u8], finder: &Finder<'_>, length: usize) -> ReplaceError {
+    let places: Vec<usize> = places(original, finder).take(MAX_COUNTED).collect();
+    let overlapping = places.windows(2).any(|pair| pair[1] < pair[0] + length);
     let mut lines = Vec::new();
     let (mut line, mut from) = (1, 0);
     for &place in &places {

@@ -22,21 +22,18 @@ pub(crate) fn rewrite(
         .hunks
         .iter()
         .zip(places)
-        .map(|(hunk, place)| {
-            let body = patch.body(hunk);
-            (body.get(..body.len() - place.dropped).unwrap_or_default(), place.at)
-        })
+        .map(|(hunk, place)| (place.body(patch, hunk), place.at))
         .collect();
     let evidence: Vec<_> = bodies.iter().map(|&(body, at)| endings_agree(file, body, at)).collect();
     // If a hunk shows no ending, the rest of the patch decides.
     let otherwise = patch.mixes_endings()
         || (evidence.contains(&Some(true)) && !evidence.contains(&Some(false)));
     let mut writer =
-        Writer { file, out: Vec::with_capacity(file.byte_len() + added), next: 0, open: false };
+        Writer { file, out: Vec::with_capacity(file.bytes.len() + added), next: 0, open: false };
     for ((body, at), agree) in bodies.into_iter().zip(evidence) {
         writer.hunk(body, at, agree.unwrap_or(otherwise));
     }
-    writer.keep(file.len());
+    writer.copy_to(file.len());
     if newline.stays_missing(file) && !writer.open {
         drop_ending(&mut writer.out);
     }
@@ -48,9 +45,9 @@ pub(crate) fn rewrite(
 fn endings_agree(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> Option<bool> {
     old_lines(body)
         .zip(at..)
-        .filter_map(|(line, at)| file.get(at).map(|found| (line, found)))
-        .filter(|(line, found)| found.lf || line.unterminated)
-        .map(|(line, found)| line.cr == found.cr)
+        .filter_map(|(line, at)| file.get(at).map(|own| (line, own)))
+        .filter(|(line, own)| own.lf || line.unterminated)
+        .map(|(line, own)| line.cr == own.cr)
         .reduce(|left, right| left && right)
 }
 
@@ -90,7 +87,7 @@ impl Writer<'_> {
                 at += 1;
                 continue;
             }
-            self.keep(at);
+            self.copy_to(at);
             let block = block.get_or_insert(Block { from: at, removed: 0, added: 0 });
             if line.sign == Sign::Removed {
                 at += 1;
@@ -106,11 +103,11 @@ impl Writer<'_> {
     }
 
     /// Copies the file up to line `to`, byte for byte.
-    fn keep(&mut self, to: usize) {
+    fn copy_to(&mut self, to: usize) {
         if self.next < to {
-            let kept = self.file.raw(self.next..to);
-            self.out.extend_from_slice(kept);
-            self.open = kept.last().is_some_and(|&last| last != b'\n');
+            let copied = self.file.raw(self.next..to);
+            self.out.extend_from_slice(copied);
+            self.open = copied.last().is_some_and(|&last| last != b'\n');
             self.next = to;
         }
     }

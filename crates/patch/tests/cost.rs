@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use toolwright_patch::{Applied, PatchError, apply};
+use toolwright_patch::{Applied, DiffMode, PatchError, apply, apply_diff, parse_patch};
 
 /// Far more than a linear run takes in a debug build, far less than a quadratic one.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -103,4 +103,105 @@ fn one_line_of_megabytes() {
     let line = "x".repeat(4_000_000);
     let error = timed(&format!("{line}a\n"), &format!("@@ -1 +1 @@\n-{line}b\n+c\n")).unwrap_err();
     assert!(error.to_string().len() < 1_500);
+}
+
+fn timed_diff(file: &str, diff: &str) -> Result<Applied, PatchError> {
+    let start = Instant::now();
+    let result = apply_diff(file.as_bytes(), diff, DiffMode::Update);
+    assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
+    result
+}
+
+#[test]
+fn ten_megabytes_for_ten_thousand_files() {
+    let (mut envelope, mut unified) = ("*** Begin Patch\n".to_owned(), String::new());
+    let body: String = (0..12).fold(String::new(), |mut body, number| {
+        let text = "x".repeat(70);
+        let _ = writeln!(body, " {number} {text}");
+        body
+    });
+    for number in 0..10_000 {
+        let _ = write!(envelope, "*** Update File: d/{number}.txt\n@@\n{body}-old\n+new\n");
+        let name = format!("d/{number}.txt");
+        let _ =
+            write!(unified, "--- a/{name}\n+++ b/{name}\n@@ -1,13 +1,13 @@\n{body}-old\n+new\n");
+    }
+    envelope.push_str("*** End Patch\n");
+    let file = format!("{}old\n", body.replace("\n ", "\n").trim_start());
+    for patch in [envelope, unified] {
+        assert!(patch.len() > 9_000_000, "{}", patch.len());
+        let start = Instant::now();
+        let files = parse_patch(&patch).unwrap();
+        assert_eq!(files.len(), 10_000);
+        for file_patch in &files {
+            let new = file_patch.apply(file.as_bytes()).unwrap();
+            assert!(new.bytes.ends_with(b"new\n"));
+        }
+        assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn ten_thousand_hunks_without_numbers() {
+    let (mut file, mut diff) = (String::new(), String::new());
+    for number in 0..10_000 {
+        let _ = write!(file, "fn f{number}() {{\n    same\n    x\n}}\n\n");
+        let _ = write!(diff, "@@ fn f{number}() {{\n     same\n-    x\n+    y\n }}\n");
+    }
+    let new = timed_diff(&file, &diff).unwrap();
+    assert_eq!(new.hunks, 10_000);
+    assert_eq!(String::from_utf8(new.bytes).unwrap(), file.replace("    x", "    y"));
+}
+
+#[test]
+fn anchors_that_are_everywhere() {
+    // Every chain of every hunk would have to be followed.
+    let file = "a\nb\n".repeat(50_000);
+    let mut diff = String::new();
+    for _ in 0..5_000 {
+        diff.push_str("@@ a\n@@ b\n@@ a\n-b\n+c\n");
+    }
+    assert!(timed_diff(&file, &diff).is_err());
+    let mut diff = "@@ a\n@@ b\n".repeat(50_000);
+    diff.push_str("-a\n+c\n");
+    assert!(timed_diff(&file, &diff).is_err());
+}
+
+#[test]
+fn a_long_hunk_that_nearly_fits_everywhere_is_given_up() {
+    let file = "a\n".repeat(100_000);
+    let mut diff = " a\n".repeat(40_000);
+    diff.push_str("-b\n+c\n");
+    assert!(matches!(timed_diff(&file, &diff), Err(PatchError::StaleContext(_))));
+    let diff = format!("@@\n{}+c\n*** End of File\n", " a\n".repeat(40_000));
+    assert!(timed_diff(&file, &diff).is_ok());
+    let mut file = format!("{}b\n", "a\n".repeat(30_000));
+    file = file.repeat(3);
+    let mut diff = String::new();
+    for _ in 0..20 {
+        let _ = write!(diff, "@@\n{}-b\n+c\n", " a\n".repeat(20_000));
+    }
+    assert!(timed_diff(&file, &diff).is_err());
+}
+
+#[test]
+fn anchors_that_the_hunk_repeats_at_its_end() {
+    let (anchors, body) = ("@@ a\n".repeat(200_000), " b\n".repeat(200_000));
+    assert!(timed_diff("a\nb\n", &format!("{anchors}{body} a\n-c\n")).is_err());
+}
+
+#[test]
+fn sections_that_update_one_file_are_bounded() {
+    let section = "*** Update File: a\n@@\n-x\n+x\n";
+    let file = "x\n".to_owned() + &"y\n".repeat(10_000);
+    for (count, is_read) in [(100, true), (100_000, false)] {
+        let patch = format!("*** Begin Patch\n{}*** End Patch\n", section.repeat(count));
+        let start = Instant::now();
+        let files = parse_patch(&patch);
+        assert_eq!(files.is_ok(), is_read);
+        if let Ok(files) = files {
+            assert_eq!(files[0].apply(file.as_bytes()).unwrap().hunks, 100);
+        }
+        assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
+    }
 }

@@ -12,7 +12,7 @@
 //! reserved, asking costs a load from memory.
 
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -22,33 +22,44 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How many reservations there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-static TABLE: RwLock<Table> = RwLock::new(Table { last: 0, entries: Vec::new(), kept: Vec::new() });
+static TABLE: RwLock<Table> =
+    RwLock::new(Table { last: 0, entries: Vec::new(), open_files: Vec::new() });
 
 #[derive(Debug)]
 struct Table {
     last: u64,
     entries: Vec<Entry>,
     /// Descriptors that must not be closed while the file is reserved.
-    kept: Vec<(File, OwnedFd)>,
+    open_files: Vec<(FileId, OwnedFd)>,
 }
 
 #[derive(Debug)]
 struct Entry {
     number: u64,
     paths: Vec<PathBuf>,
-    files: Vec<File>,
+    files: Vec<FileId>,
 }
 
-/// What identifies a file while it exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct File {
-    device: u64,
-    inode: u64,
+/// What identifies a file while it exists. A copy of it has another identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// The device.
+    pub device: u64,
+    /// The inode on it.
+    pub inode: u64,
 }
 
-impl File {
-    fn of(metadata: &Metadata) -> Self {
+impl From<&Metadata> for FileId {
+    fn from(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+impl FileId {
+    /// The file at a path, with links followed; `None` where there is none.
+    #[must_use]
+    pub fn at(path: &Path) -> Option<Self> {
+        path.metadata().ok().map(|metadata| Self::from(&metadata))
     }
 }
 
@@ -63,7 +74,7 @@ pub struct Reservation {
 /// there is reserved by its name. What is reserved twice is free after both.
 pub fn reserve(paths: Vec<PathBuf>) -> Reservation {
     let found = paths.iter().filter_map(|path| path.symlink_metadata().ok());
-    let files = found.map(|metadata| File::of(&metadata)).collect();
+    let files = found.map(|metadata| FileId::from(&metadata)).collect();
     let mut table = write();
     table.last += 1;
     let number = table.last;
@@ -77,8 +88,8 @@ impl Drop for Reservation {
         let mut table = write();
         table.entries.retain(|entry| entry.number != self.number);
         COUNT.store(table.entries.len(), Ordering::Release);
-        let Table { entries, kept, .. } = &mut *table;
-        kept.retain(|(file, _)| entries.iter().any(|entry| entry.files.contains(file)));
+        let Table { entries, open_files, .. } = &mut *table;
+        open_files.retain(|(file, _)| entries.iter().any(|entry| entry.files.contains(file)));
     }
 }
 
@@ -105,7 +116,7 @@ pub fn paths() -> Vec<PathBuf> {
 /// Whether this file is reserved.
 #[must_use]
 pub fn holds(device: u64, inode: u64) -> bool {
-    is_any() && read().entries.iter().any(|entry| entry.files.contains(&File { device, inode }))
+    is_any() && read().entries.iter().any(|entry| entry.files.contains(&FileId { device, inode }))
 }
 
 /// Whether what a listing calls by this name and inode could be reserved: whether it is worth a look.
@@ -126,12 +137,12 @@ pub fn is_at(path: &Path) -> bool {
 
 /// Takes a descriptor of a reserved file, and closes it when that is not reserved any more.
 pub fn keep(descriptor: OwnedFd) {
-    let opened = std::fs::File::from(descriptor);
+    let opened = File::from(descriptor);
     let Ok(metadata) = opened.metadata() else { return };
-    let file = File::of(&metadata);
+    let file = FileId::from(&metadata);
     let mut table = write();
     if table.entries.iter().any(|entry| entry.files.contains(&file)) {
-        table.kept.push((file, opened.into()));
+        table.open_files.push((file, opened.into()));
     }
 }
 

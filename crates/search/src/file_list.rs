@@ -1,15 +1,14 @@
 //! Lists the files of a tree, as `rg --files -g PATTERN` does.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::error::GrepError;
-use crate::listing::WalkError;
+use crate::listing::{FileMetadata, WalkError};
 use crate::name_filter::NameFilter;
 use crate::output::Unsearched;
-use crate::parallel::{Parallelism, VisitorBuilder};
+use crate::parallel::VisitorBuilder;
 use crate::query::{OpenFile, PathFilter, Scope};
 use crate::records;
 use crate::search::Search;
@@ -31,7 +30,7 @@ pub struct FileList {
 
 impl FileList {
     /// Paths relative to the root, in order.
-    pub fn paths(&self) -> impl Iterator<Item = Cow<'_, Path>> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         records::paths(&self.records)
     }
 }
@@ -43,29 +42,15 @@ pub fn list_files(
     globs: &[&str],
     open: &OpenFile<'_>,
 ) -> Result<FileList, GrepError> {
-    list_files_with(scope, globs, open, Parallelism::default())
-}
-
-/// [`list_files`] on a chosen number of threads, for tests.
-#[doc(hidden)]
-pub fn list_files_with(
-    scope: &Scope<'_>,
-    globs: &[&str],
-    open: &OpenFile<'_>,
-    parallelism: Parallelism,
-) -> Result<FileList, GrepError> {
-    let lister = FileLister { start: scope.start, filter: scope.filter };
-    let search = Search::in_scope(scope, NameFilter::new(globs)?, open, parallelism);
-    let (output, unlisted) = search.run(&lister, records::to_text)?;
-    let truncated = output.is_full();
+    let lister = FileLister(scope);
+    let search = Search { scope, display: scope.start, open, names: NameFilter::new(globs)? };
+    let (output, unlisted) = search.run(&lister, records::paths_to_text)?;
+    let truncated = output.full;
     let (records, count) = output.into_lines();
     Ok(FileList { records, count, truncated, unlisted })
 }
 
-struct FileLister<'a> {
-    start: &'a Path,
-    filter: &'a PathFilter<'a>,
-}
+struct FileLister<'a>(&'a Scope<'a>);
 
 impl VisitorBuilder for FileLister<'_> {
     fn max_files_per_task(&self) -> usize {
@@ -74,13 +59,13 @@ impl VisitorBuilder for FileLister<'_> {
     }
 
     fn build<'o>(&'o self, output: &'o WorkerOutput<'_>) -> Box<dyn Visitor + 'o> {
-        Box::new(NameVisitor { output, filter: self.filter })
+        Box::new(NameVisitor { output, filter: self.0.filter })
     }
 
     fn visit_start(&self, _: &File, output: &WorkerOutput<'_>) -> Result<(), WalkError> {
         // As in ripgrep, a file that was named is listed whatever the patterns say.
-        let mut visitor = NameVisitor { output, filter: self.filter };
-        visitor.visit(self.start).map(drop).map_err(WalkError::Stopped)
+        let mut visitor = self.build(output);
+        visitor.visit(self.0.start, FileMetadata::default()).map(drop).map_err(WalkError::Stopped)
     }
 }
 
@@ -90,12 +75,11 @@ struct NameVisitor<'o> {
 }
 
 impl Visitor for NameVisitor<'_> {
-    fn visit(&mut self, path: &Path) -> Result<bool, Stopped> {
+    fn visit(&mut self, path: &Path, _: FileMetadata) -> Result<bool, Stopped> {
         if !(self.filter)(path) {
             return Ok(true);
         }
-        let record = records::encode(path.as_os_str().as_bytes());
-        let more = self.output.push_line(&[&record, b"\n"], true);
+        let more = self.output.push_line(&[path.as_os_str().as_bytes(), b"\0"], true);
         self.output.stopped().map_or(Ok(more), Err)
     }
 }

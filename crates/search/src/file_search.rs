@@ -10,10 +10,10 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::{FileType, fstat};
 
-use crate::listing::{WalkError, display_path, has_moved};
+use crate::listing::{FileMetadata, WalkError, display_path, has_moved};
 use crate::parallel::VisitorBuilder;
 use crate::printer::{Format, LinePrinter};
-use crate::query::{LINE_LIMIT, OpenFile, PathFilter};
+use crate::query::{LINE_LIMIT, OpenFile, Scope};
 use crate::reader::{InterruptibleReader, ReadEnd};
 use crate::stop_signal::Stopped;
 use crate::tree::Visitor;
@@ -25,20 +25,29 @@ const MAX_PIECE: u64 = 64 << 10;
 
 /// A search for lines, on as many threads as there are.
 pub(crate) struct LineSearch<'a> {
-    pub(crate) start: &'a Path,
-    /// The name of `start` in the output.
-    pub(crate) display: &'a Path,
-    pub(crate) open: &'a OpenFile<'a>,
-    pub(crate) filter: &'a PathFilter<'a>,
-    pub(crate) matcher: RegexMatcher,
-    pub(crate) format: Format,
+    scope: &'a Scope<'a>,
+    /// The name of the start in the output.
+    display: &'a Path,
+    open: &'a OpenFile<'a>,
+    matcher: RegexMatcher,
+    format: Format,
     /// Counts the files that passed the filter.
     pub(crate) files_searched: AtomicU64,
 }
 
-impl LineSearch<'_> {
+impl<'a> LineSearch<'a> {
+    pub(crate) fn new(
+        scope: &'a Scope<'a>,
+        display: &'a Path,
+        open: &'a OpenFile<'a>,
+        matcher: RegexMatcher,
+        format: Format,
+    ) -> Self {
+        Self { scope, display, open, matcher, format, files_searched: AtomicU64::new(0) }
+    }
+
     fn accepts(&self, path: &Path) -> bool {
-        let accepted = (self.filter)(path);
+        let accepted = (self.scope.filter)(path);
         if accepted {
             self.files_searched.fetch_add(1, Ordering::Relaxed);
         }
@@ -56,7 +65,7 @@ impl VisitorBuilder for LineSearch<'_> {
     }
 
     fn visit_start(&self, file: &File, output: &WorkerOutput<'_>) -> Result<(), WalkError> {
-        if !self.accepts(self.start) {
+        if !self.accepts(self.scope.start) {
             return Ok(());
         }
         let binary = match self.format {
@@ -64,11 +73,11 @@ impl VisitorBuilder for LineSearch<'_> {
             Format::Text => BinaryDetection::convert(0),
             Format::Record => BinaryDetection::quit(0),
         };
-        let searched = FileSearch::new(self, output, binary).search(file, 0, self.start);
+        let searched = FileSearch::new(self, output, binary).search(file, 0, self.scope.start);
         match searched.map_err(WalkError::Stopped)? {
             Ok(()) => {}
             Err(Unread::Failed(error)) => return Err(error.into()),
-            Err(unread) => output.skip(self.start, unread.to_string()),
+            Err(unread) => output.skip(self.scope.start, unread.to_string()),
         }
         Ok(())
     }
@@ -112,10 +121,11 @@ impl<'a> FileSearch<'a> {
     ) -> Result<Result<(), Unread>, Stopped> {
         let end = Cell::new(ReadEnd::Fine);
         let displayed;
-        let path = if self.search.display == self.search.start {
+        let LineSearch { scope: Scope { start, .. }, display, .. } = self.search;
+        let path = if display == start {
             path
         } else {
-            displayed = display_path(path, self.search.start, self.search.display);
+            displayed = display_path(path, start, display);
             &displayed
         };
         let stop_signal = self.output.stop_signal();
@@ -176,7 +186,7 @@ impl<'a> FileSearch<'a> {
 }
 
 impl Visitor for FileSearch<'_> {
-    fn visit(&mut self, path: &Path) -> Result<bool, Stopped> {
+    fn visit(&mut self, path: &Path, _: FileMetadata) -> Result<bool, Stopped> {
         if !self.search.accepts(path) {
             return Ok(true);
         }

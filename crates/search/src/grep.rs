@@ -1,7 +1,6 @@
 //! The two searches for lines: one returns text, the other records.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use crate::error::GrepError;
 use crate::file_search::LineSearch;
@@ -9,7 +8,6 @@ use crate::listing::display_path;
 use crate::matcher::matcher;
 use crate::name_filter::NameFilter;
 use crate::output::Unsearched;
-use crate::parallel::Parallelism;
 use crate::printer::Format;
 use crate::query::{GrepRequest, LineQuery, OpenFile, Scope};
 use crate::records::{self, Hit};
@@ -32,42 +30,24 @@ pub struct GrepText {
 
 /// Searches for a pattern, and prints what `rg -n --no-heading -H` prints.
 pub fn grep(request: &GrepRequest<'_>, open: &OpenFile<'_>) -> Result<GrepText, GrepError> {
-    grep_with(request, open, Parallelism::default())
-}
-
-/// [`grep`] on a chosen number of threads, for tests.
-#[doc(hidden)]
-pub fn grep_with(
-    request: &GrepRequest<'_>,
-    open: &OpenFile<'_>,
-    parallelism: Parallelism,
-) -> Result<GrepText, GrepError> {
-    let GrepRequest { root, start, display, max_output_bytes, deadline, cancel, .. } = *request;
-    let lines = LineSearch {
-        start,
-        display,
-        open,
-        filter: &|_| true,
-        matcher: matcher(request.pattern, false)?,
-        format: Format::Text,
-        files_searched: AtomicU64::new(0),
-    };
-    let search = Search {
+    let GrepRequest { root, start, display, deadline, cancel, parallelism, .. } = *request;
+    let scope = &Scope {
         root,
         start,
-        display,
-        open,
-        names: NameFilter::new(&[])?,
-        max_bytes: max_output_bytes,
-        max_matches: u64::MAX,
+        filter: &|_| true,
+        max_results: u64::MAX,
+        max_bytes: request.max_output_bytes,
         deadline,
         cancel,
         parallelism,
     };
+    let regex = matcher(request.pattern, false)?;
+    let lines = LineSearch::new(scope, display, open, regex, Format::Text);
+    let search = Search { scope, display, open, names: NameFilter::new(&[])? };
     let (output, mut unsearched) = search.run(&lines, <[u8]>::to_vec)?;
     let displayed = |path: &Path| display_path(path, start, display);
     unsearched.rename(displayed);
-    let stopped_in = displayed(output.stopped_in());
+    let stopped_in = displayed(&output.stopped_in);
     let (text, truncated, matches) = output.into_text(&stopped_in, &unsearched);
     Ok(GrepText { text, truncated, matches, unsearched: unsearched.total })
 }
@@ -99,29 +79,12 @@ pub fn find_lines(
     query: &LineQuery<'_>,
     open: &OpenFile<'_>,
 ) -> Result<LineMatches, GrepError> {
-    find_lines_with(scope, query, open, Parallelism::default())
-}
-
-/// [`find_lines`] on a chosen number of threads, for tests.
-#[doc(hidden)]
-pub fn find_lines_with(
-    scope: &Scope<'_>,
-    query: &LineQuery<'_>,
-    open: &OpenFile<'_>,
-    parallelism: Parallelism,
-) -> Result<LineMatches, GrepError> {
-    let lines = LineSearch {
-        start: scope.start,
-        display: scope.start,
-        open,
-        filter: scope.filter,
-        matcher: matcher(query.pattern, query.case_insensitive)?,
-        format: Format::Record,
-        files_searched: AtomicU64::new(0),
-    };
-    let search = Search::in_scope(scope, NameFilter::new(query.globs)?, open, parallelism);
-    let (output, unsearched) = search.run(&lines, records::to_text)?;
-    let truncated = output.is_full();
+    let regex = matcher(query.pattern, query.case_insensitive)?;
+    let lines = LineSearch::new(scope, scope.start, open, regex, Format::Record);
+    let names = NameFilter::new(query.globs)?;
+    let search = Search { scope, display: scope.start, open, names };
+    let (output, unsearched) = search.run(&lines, records::hits_to_text)?;
+    let truncated = output.full;
     let (records, count) = output.into_lines();
     let files_searched = lines.files_searched.into_inner();
     Ok(LineMatches { records, count, truncated, files_searched, unsearched })

@@ -89,10 +89,12 @@ impl DirectoryRules {
         read: &dyn Fn(&Path) -> Option<Vec<u8>>,
     ) -> Self {
         let mut rules = |names: Markers, content: &dyn Fn() -> Option<Vec<u8>>| {
-            let found =
-                if markers.has(names) { compile_cached(dir, content()?, max_rules) } else { None };
-            max_rules -= found.as_deref().map_or(0, Gitignore::len);
-            found
+            if !markers.has(names) {
+                return None;
+            }
+            let rules = compile_cached(dir, content()?, max_rules)?;
+            max_rules -= rules.len();
+            Some(rules)
         };
         Self {
             rgignore: rules(Markers::RGIGNORE, &|| read(&real_path.join(".rgignore"))),
@@ -110,15 +112,12 @@ impl DirectoryRules {
 
 /// Opens a file above the root, without waiting for the other end of a FIFO.
 pub(crate) fn open_by_path(path: &Path) -> io::Result<File> {
-    if toolwright_reserved::is_any() && path.metadata().is_ok_and(|found| is_reserved(&found)) {
+    let is_reserved = |file: Metadata| toolwright_reserved::holds(file.dev(), file.ino());
+    if toolwright_reserved::is_any() && path.metadata().is_ok_and(is_reserved) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
-fn is_reserved(found: &Metadata) -> bool {
-    toolwright_reserved::holds(found.dev(), found.ino())
 }
 
 /// The content of a regular file of reasonable size.
@@ -135,8 +134,8 @@ pub(crate) fn content(file: File) -> Option<Vec<u8>> {
 /// The `info/exclude` of a repository. In a worktree, `.git` is a file that names a directory, and a
 /// file in that directory names the repository.
 fn exclude(git: &Path, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-    if let Some(found) = read(&git.join("info/exclude")) {
-        return Some(found);
+    if let Some(content) = read(&git.join("info/exclude")) {
+        return Some(content);
     }
     let pointer = read(git)?;
     let worktree = as_path(first_line(&pointer).strip_prefix(b"gitdir: ")?);

@@ -83,13 +83,13 @@ impl<'a> IgnoreRules<'a> {
         // Upwards, because the nearest repository decides which of git's files apply.
         let mut inside = vec![(start, markers)];
         for dir in start.ancestors().skip(1) {
-            let git = if in_repository { Markers::default() } else { self.git_in(dir) };
+            let git = git_markers(|name| !in_repository && (self.open)(&dir.join(name)).is_ok());
             inside.push((dir, possible_markers(in_repository, git)));
             in_repository |= git.is_repository();
         }
         let mut above = Vec::new();
         for dir in self.root.ancestors().skip(1) {
-            let git = if in_repository { Markers::default() } else { git_above(dir) };
+            let git = git_markers(|name| !in_repository && dir.join(name).exists());
             above.push((dir, possible_markers(in_repository, git)));
             in_repository |= git.is_repository();
         }
@@ -129,16 +129,6 @@ impl<'a> IgnoreRules<'a> {
             return Arc::clone(active);
         }
         Arc::new(ActiveRules::new(Some(Arc::clone(active)), rules, false, repository))
-    }
-
-    fn git_in(&self, dir: &Path) -> Markers {
-        let mut markers = Markers::default();
-        for name in [".git", ".jj"] {
-            if (self.open)(&dir.join(name)).is_ok() {
-                markers.note(name.as_bytes());
-            }
-        }
-        markers
     }
 
     /// Whether the walk ignores `path`, an entry of a directory in which `active` applies.
@@ -181,9 +171,9 @@ impl<'a> IgnoreRules<'a> {
                 path
             };
             // The deepest match of each kind wins.
-            let consult = |found: &mut Match<()>, rules: &Option<Arc<Gitignore>>| {
-                if let (true, Some(rules)) = (found.is_none(), rules) {
-                    *found = rules.matched(path, is_dir).map(|_| ());
+            let consult = |matched: &mut Match<()>, rules: &Option<Arc<Gitignore>>| {
+                if let (true, Some(rules)) = (matched.is_none(), rules) {
+                    *matched = rules.matched(path, is_dir).map(|_| ());
                 }
             };
             consult(&mut rgignore, &active.rules.rgignore);
@@ -216,10 +206,11 @@ fn possible_markers(repository_below: bool, git: Markers) -> Markers {
     if repository_below { markers } else { markers.with(Markers::GITIGNORE) }
 }
 
-fn git_above(dir: &Path) -> Markers {
+/// The markers of a repository among the names that exist.
+fn git_markers(exists: impl Fn(&str) -> bool) -> Markers {
     let mut markers = Markers::default();
     for name in [".git", ".jj"] {
-        if dir.join(name).exists() {
+        if exists(name) {
             markers.note(name.as_bytes());
         }
     }

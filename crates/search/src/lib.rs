@@ -2,7 +2,8 @@
 //!
 //! [`grep`] prints what `rg -n --no-heading --color never -H PATTERN` prints, with files in path
 //! order. [`find_lines`] and [`list_files`] return records, for a caller that shows some files and
-//! hides others; [`list_files`] lists the files that `rg --files -g PATTERN` does.
+//! hides others; [`list_files`] lists the files that `rg --files -g PATTERN` does. [`overview`] counts
+//! these files by language and by directory, and reads the manifests among them.
 //!
 //! The matching, the line handling and the encodings are those of ripgrep's own crates. A library
 //! inside another process has other duties than a program, so three things are different:
@@ -43,7 +44,7 @@
 //! use std::path::Path;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use toolwright_search::{GrepRequest, grep};
+//! use toolwright_search::{GrepRequest, Parallelism, grep};
 //!
 //! let directory = tempfile::tempdir()?;
 //! std::fs::write(directory.path().join("main.rs"), "fn main() {}\n")?;
@@ -56,6 +57,7 @@
 //!     max_output_bytes: 200_000,
 //!     deadline: None,
 //!     cancel: &AtomicBool::new(false),
+//!     parallelism: Parallelism::default(),
 //! };
 //! // A real caller passes an opener that cannot leave the root.
 //! let found = grep(&request, &|path| File::open(root.join(path)))?;
@@ -75,6 +77,7 @@ mod match_buffer;
 mod matcher;
 mod name_filter;
 mod output;
+mod overview;
 mod parallel;
 mod printer;
 mod query;
@@ -88,14 +91,13 @@ mod work_queue;
 mod worker_output;
 
 pub use error::GrepError;
-#[doc(hidden)]
-pub use file_list::list_files_with;
 pub use file_list::{FileList, list_files};
 pub use grep::{GrepText, LineMatches, find_lines, grep};
-#[doc(hidden)]
-pub use grep::{find_lines_with, grep_with};
 pub use output::Unsearched;
-#[doc(hidden)]
+pub use overview::{
+    Count, DirectoryTally, MAX_DEPTH, MAX_MANIFEST_BYTES, Manifest, ManifestFacts, ManifestProblem,
+    Overview, Readme, overview,
+};
 pub use parallel::Parallelism;
 pub use query::{GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Scope};
 pub use records::Hit;

@@ -2,14 +2,14 @@
 //! inside the root however the tree changes.
 
 use std::ffi::{CStr, OsStr};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, statat};
+use rustix::fs::{AtFlags, FileType, Mode, statat};
 
 use crate::ignore_files::Markers;
 use crate::ignore_rules::ActiveRules;
@@ -33,6 +33,24 @@ struct Entry {
     start: usize,
     len: usize,
     is_dir: bool,
+    metadata: FileMetadata,
+}
+
+/// What a listing tells of a file besides its name, if that was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FileMetadata {
+    pub(crate) bytes: u64,
+    pub(crate) is_executable: bool,
+}
+
+impl FileMetadata {
+    fn of(dir: &File, name: &CStr) -> Self {
+        statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map_or(Self::default(), |stat| Self {
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            is_executable: Mode::from_raw_mode(stat.st_mode)
+                .intersects(Mode::XUSR | Mode::XGRP | Mode::XOTH),
+        })
+    }
 }
 
 /// Why a search cannot go on, or not even begin.
@@ -54,24 +72,17 @@ impl From<rustix::io::Errno> for WalkError {
 }
 
 impl Listing {
-    /// Lists `dir`, relative to the root; empty for the root itself.
+    /// Lists `dir`, relative to the root; empty for the root itself. `with_metadata` looks at each file.
     pub(crate) fn read(
-        root: &Path,
         dir: PathBuf,
         open: &OpenFile<'_>,
+        with_metadata: bool,
         stop_signal: StopSignal<'_>,
     ) -> Result<Self, WalkError> {
-        let is_root = dir.as_os_str().is_empty();
-        let opened = open(if is_root { Path::new(".") } else { &dir });
+        let file = open(if dir.as_os_str().is_empty() { Path::new(".") } else { &dir })?;
         let mut listing =
             Self { dir, names: Vec::new(), entries: Vec::new(), markers: Markers::default() };
-        match opened {
-            Ok(file) => listing.add_all(&file, stop_signal)?,
-            // The opener opens only files. The root is listed by its path, which the caller has
-            // resolved; nothing else is.
-            Err(_) if is_root => listing.add_root(root, stop_signal)?,
-            Err(error) => return Err(error.into()),
-        }
+        listing.add_all(&file, with_metadata, stop_signal)?;
         let names = &listing.names;
         let name = |entry: &Entry| &names[entry.start..entry.start + entry.len];
         listing.entries.sort_unstable_by(|left, right| name(left).cmp(name(right)));
@@ -84,6 +95,10 @@ impl Listing {
 
     pub(crate) fn is_dir(&self, index: usize) -> bool {
         self.entries[index].is_dir
+    }
+
+    pub(crate) fn metadata(&self, index: usize) -> FileMetadata {
+        self.entries[index].metadata
     }
 
     pub(crate) fn name(&self, index: usize) -> &[u8] {
@@ -105,16 +120,12 @@ impl Listing {
         self.dir.join(OsStr::from_bytes(self.name(index)))
     }
 
-    fn add(&mut self, name: &[u8], kind: FileType) {
-        self.markers.note(name);
-        if matches!(kind, FileType::RegularFile | FileType::Directory) {
-            let is_dir = kind == FileType::Directory;
-            self.entries.push(Entry { start: self.names.len(), len: name.len(), is_dir });
-            self.names.extend_from_slice(name);
-        }
-    }
-
-    fn add_all(&mut self, dir: &File, stop_signal: StopSignal<'_>) -> Result<(), WalkError> {
+    fn add_all(
+        &mut self,
+        dir: &File,
+        with_metadata: bool,
+        stop_signal: StopSignal<'_>,
+    ) -> Result<(), WalkError> {
         let mut count = 0;
         each_entry(dir, |name, kind, inode| {
             if count % NAMES_PER_CHECK == 0 {
@@ -132,29 +143,18 @@ impl Listing {
                     .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 kind => kind,
             };
-            self.add(name.to_bytes(), kind);
+            self.markers.note(name.to_bytes());
+            let is_dir = kind == FileType::Directory;
+            if is_dir || kind == FileType::RegularFile {
+                let looks = with_metadata && !is_dir;
+                let metadata =
+                    if looks { FileMetadata::of(dir, name) } else { FileMetadata::default() };
+                let (start, len) = (self.names.len(), name.to_bytes().len());
+                self.entries.push(Entry { start, len, is_dir, metadata });
+                self.names.extend_from_slice(name.to_bytes());
+            }
             Ok(())
         })
-    }
-
-    fn add_root(&mut self, root: &Path, stop_signal: StopSignal<'_>) -> Result<(), WalkError> {
-        for (count, entry) in fs::read_dir(root)?.enumerate() {
-            if count % NAMES_PER_CHECK == 0 {
-                stop_signal.check().map_err(WalkError::Stopped)?;
-            }
-            let entry = entry?;
-            let kind = entry.file_type().map_or(FileType::Unknown, |kind| {
-                if kind.is_dir() {
-                    FileType::Directory
-                } else if kind.is_file() {
-                    FileType::RegularFile
-                } else {
-                    FileType::Unknown
-                }
-            });
-            self.add(entry.file_name().as_bytes(), kind);
-        }
-        Ok(())
     }
 }
 

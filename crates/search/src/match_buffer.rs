@@ -19,7 +19,7 @@ pub(crate) struct MatchBuffer {
     /// A line longer than this cannot be in the output.
     line_limit: usize,
     /// A line was longer than that. The output is full there, and nothing is accepted after it.
-    overflow: bool,
+    pub(crate) overflow: bool,
     /// The current file, relative to the root.
     current: Vec<u8>,
     /// Whether `files` has the current file.
@@ -68,11 +68,6 @@ impl MatchBuffer {
         self.lines.len() as u64
     }
 
-    /// Whether the search need not go on, because no line that follows will be accepted.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.overflow
-    }
-
     fn committed(&self) -> usize {
         self.lines.last().map_or(0, |line| line.end)
     }
@@ -118,7 +113,7 @@ impl MatchBuffer {
             }
             fitted = output.push_line(&self.bytes[start..line.end], line.matched);
             if !fitted {
-                output.set_stopped_in(self.file_of(number));
+                self.file_of(number).clone_into(&mut output.stopped_in);
                 break;
             }
             start = line.end;
@@ -128,8 +123,9 @@ impl MatchBuffer {
                 unsearched.add(path, reason);
             }
             if self.overflow {
-                output.close();
-                output.set_stopped_in(self.file_of(self.lines.len()));
+                // The line was too long even to be buffered.
+                output.full = true;
+                self.file_of(self.lines.len()).clone_into(&mut output.stopped_in);
             }
         }
         self.bytes.clear();

@@ -21,9 +21,9 @@ pub(crate) struct Output {
     /// The most matches that are accepted.
     match_limit: u64,
     /// Set by the first line that did not fit. Nothing is accepted after it.
-    full: bool,
-    /// The file in which the output became full.
-    stopped_in: PathBuf,
+    pub(crate) full: bool,
+    /// The file in which the output became full, relative to the root.
+    pub(crate) stopped_in: PathBuf,
     /// Where the text can be cut to make room for the marker: the ends of the last lines before the
     /// limit, each with the number of matches up to it.
     ends: Vec<(usize, u64)>,
@@ -40,10 +40,6 @@ impl Output {
             stopped_in: PathBuf::new(),
             ends: vec![(0, 0)],
         }
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.full
     }
 
     /// How many more bytes and matches fit.
@@ -65,20 +61,6 @@ impl Output {
         }
         self.ends.push((self.bytes.len(), self.matches));
         true
-    }
-
-    /// Accepts nothing from now on: a line was too long even to be buffered.
-    pub(crate) fn close(&mut self) {
-        self.full = true;
-    }
-
-    /// Records the file in which the output became full, relative to the root.
-    pub(crate) fn set_stopped_in(&mut self, path: &Path) {
-        path.clone_into(&mut self.stopped_in);
-    }
-
-    pub(crate) fn stopped_in(&self) -> &Path {
-        &self.stopped_in
     }
 
     /// The lines, and the number of matches in them.

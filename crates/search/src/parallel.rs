@@ -41,6 +41,11 @@ pub(crate) trait VisitorBuilder: Sync {
     /// A task has at most this many files.
     fn max_files_per_task(&self) -> usize;
 
+    /// Whether visitors want to know more of a file than its name.
+    fn wants_metadata(&self) -> bool {
+        false
+    }
+
     fn build<'o>(&'o self, output: &'o WorkerOutput<'_>) -> Box<dyn Visitor + 'o>;
 
     /// Handles the file that a search was started with, in place of a directory.

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use grep_searcher::{Searcher, Sink, SinkFinish, SinkMatch};
 
-use crate::records;
 use crate::worker_output::WorkerOutput;
 
 /// How a matching line is written.
@@ -49,8 +48,7 @@ impl<'a> LinePrinter<'a> {
                 self.output.push_line(&[self.path, b":", number, b":", line, end], true)
             }
             Format::Record => {
-                let path = &*records::encode(self.path);
-                self.output.push_line(&[path, b"\0", number, b"\0", line, end], true)
+                self.output.push_line(&[self.path, b"\0", number, b"\0", line, end], true)
             }
         }
     }

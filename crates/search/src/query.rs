@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use crate::parallel::Parallelism;
+
 /// The longest line that is searched. A file with a longer one is searched up to it and named at
 /// the end of the text.
 pub const LINE_LIMIT: usize = 32 << 20;
@@ -22,7 +24,7 @@ pub type PathFilter<'a> = dyn Fn(&Path) -> bool + Sync + 'a;
 /// What [`grep`](crate::grep) searches for, and where.
 #[derive(Clone, Copy)]
 pub struct GrepRequest<'a> {
-    /// The absolute real path of the root. Used to list the root itself and to anchor ignore rules.
+    /// The absolute real path of the root. It anchors ignore rules.
     pub root: &'a Path,
     /// Where to search, relative to the root, without symbolic links; empty for the root itself.
     pub start: &'a Path,
@@ -36,13 +38,15 @@ pub struct GrepRequest<'a> {
     pub deadline: Option<Instant>,
     /// Set from another thread to stop the search.
     pub cancel: &'a AtomicBool,
+    /// How many threads it may take.
+    pub parallelism: Parallelism,
 }
 
 /// Where [`find_lines`](crate::find_lines) and [`list_files`](crate::list_files) look, and how much
 /// they return.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// The absolute real path of the root. Used to list the root itself and to anchor ignore rules.
+    /// The absolute real path of the root. It anchors ignore rules.
     pub root: &'a Path,
     /// Where to search, relative to the root, without symbolic links; empty for the root itself.
     pub start: &'a Path,
@@ -56,6 +60,8 @@ pub struct Scope<'a> {
     pub deadline: Option<Instant>,
     /// Set from another thread to stop the search.
     pub cancel: &'a AtomicBool,
+    /// How many threads it may take.
+    pub parallelism: Parallelism,
 }
 
 /// The lines that [`find_lines`](crate::find_lines) looks for.

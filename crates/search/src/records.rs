@@ -1,51 +1,17 @@
 //! Results as records instead of text, because a path may contain a colon or a newline.
 //!
-//! A record is the path, a NUL byte, the line number, a NUL byte, and the line with a newline. In the
-//! path, a newline is escaped as two bytes.
+//! A matching line is the path, a NUL byte, the line number, a NUL byte, and the line with a newline.
+//! A file name is the path and a NUL byte.
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-const ESCAPE: u8 = 1;
-
-/// A path as a record holds it.
-pub(crate) fn encode(path: &[u8]) -> Cow<'_, [u8]> {
-    if !path.iter().any(|&byte| byte == b'\n' || byte == ESCAPE) {
-        return Cow::Borrowed(path);
-    }
-    let mut encoded = Vec::with_capacity(path.len() + 8);
-    for &byte in path {
-        match byte {
-            b'\n' => encoded.extend([ESCAPE, b'n']),
-            ESCAPE => encoded.extend([ESCAPE, ESCAPE]),
-            byte => encoded.push(byte),
-        }
-    }
-    Cow::Owned(encoded)
-}
-
-fn decode(path: &[u8]) -> Cow<'_, Path> {
-    if !path.contains(&ESCAPE) {
-        return Cow::Borrowed(Path::new(OsStr::from_bytes(path)));
-    }
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut bytes = path.iter();
-    while let Some(&byte) = bytes.next() {
-        match byte {
-            ESCAPE if bytes.next() == Some(&b'n') => decoded.push(b'\n'),
-            byte => decoded.push(byte),
-        }
-    }
-    Cow::Owned(OsStr::from_bytes(&decoded).to_owned().into())
-}
 
 /// A matching line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit<'r> {
     /// The file, relative to the root.
-    pub path: Cow<'r, Path>,
+    pub path: &'r Path,
     /// The line number, from 1.
     pub line: u64,
     /// The line without its terminator. Not always UTF-8.
@@ -53,41 +19,42 @@ pub struct Hit<'r> {
 }
 
 /// Reads the records of lines.
-pub(crate) fn hits(records: &[u8]) -> impl Iterator<Item = Hit<'_>> {
-    split(records).filter_map(hit)
-}
-
-fn hit(record: &[u8]) -> Option<Hit<'_>> {
-    let mut parts = record.splitn(3, |&byte| byte == 0);
-    let (path, line, text) = (parts.next()?, parts.next()?, parts.next()?);
-    let line = std::str::from_utf8(line).ok()?.parse().ok()?;
-    let text = text.strip_suffix(b"\r").unwrap_or(text);
-    Some(Hit { path: decode(path), line, text })
+pub(crate) fn hits(mut records: &[u8]) -> impl Iterator<Item = Hit<'_>> {
+    let mut until = move |end: u8| {
+        let at = records.iter().position(|&byte| byte == end)?;
+        let (part, rest) = (&records[..at], &records[at + 1..]);
+        records = rest;
+        Some(part)
+    };
+    std::iter::from_fn(move || {
+        let path = Path::new(OsStr::from_bytes(until(0)?));
+        let line = std::str::from_utf8(until(0)?).ok()?.parse().ok()?;
+        let text = until(b'\n')?;
+        Some(Hit { path, line, text: text.strip_suffix(b"\r").unwrap_or(text) })
+    })
 }
 
 /// Reads the records of file names.
-pub(crate) fn paths(records: &[u8]) -> impl Iterator<Item = Cow<'_, Path>> {
-    split(records).map(decode)
+pub(crate) fn paths(records: &[u8]) -> impl Iterator<Item = &Path> {
+    let records = records.split(|&byte| byte == 0).filter(|record| !record.is_empty());
+    records.map(|path| Path::new(OsStr::from_bytes(path)))
 }
 
-/// The records as text, one result a line, as [`grep`](crate::grep) prints them.
-pub(crate) fn to_text(records: &[u8]) -> Vec<u8> {
+/// Matching lines as text, as [`grep`](crate::grep) prints them.
+pub(crate) fn hits_to_text(records: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(records.len());
-    for record in split(records) {
-        if let Some(Hit { path, line, text: found }) = hit(record) {
-            text.extend_from_slice(path.as_os_str().as_bytes());
-            text.extend_from_slice(format!(":{line}:").as_bytes());
-            text.extend_from_slice(found);
-        } else {
-            text.extend_from_slice(decode(record).as_os_str().as_bytes());
-        }
+    for hit in hits(records) {
+        text.extend_from_slice(hit.path.as_os_str().as_bytes());
+        text.extend_from_slice(format!(":{}:", hit.line).as_bytes());
+        text.extend_from_slice(hit.text);
         text.push(b'\n');
     }
     text
 }
 
-fn split(records: &[u8]) -> impl Iterator<Item = &[u8]> {
-    records.split(|&byte| byte == b'\n').filter(|record| !record.is_empty())
+/// File names as text, one a line.
+pub(crate) fn paths_to_text(records: &[u8]) -> Vec<u8> {
+    records.iter().map(|&byte| if byte == 0 { b'\n' } else { byte }).collect()
 }
 
 #[cfg(test)]
@@ -96,10 +63,12 @@ mod tests {
 
     #[test]
     fn odd_names_survive_a_round_trip() {
-        for name in ["a", "a\nb", "\u{1}", "\u{1}n", "\n\u{1}\n", "a:1:b"] {
-            let encoded = encode(name.as_bytes());
-            assert!(!encoded.contains(&b'\n'));
-            assert_eq!(decode(&encoded), Path::new(name), "{name:?}");
-        }
+        let names = ["a", "a\nb", "\n", "\u{1}n", "a:1:b", "\r"];
+        let lines = names.map(|name| format!("{name}\07\0x\r\n")).concat();
+        let found: Vec<Hit<'_>> = hits(lines.as_bytes()).collect();
+        let expected = names.map(|name| Hit { path: Path::new(name), line: 7, text: b"x" });
+        assert_eq!(found, expected);
+        let list = names.map(|name| format!("{name}\0")).concat();
+        assert!(paths(list.as_bytes()).eq(names.map(Path::new)));
     }
 }

@@ -94,7 +94,7 @@ impl ReorderBuffer {
     /// Moves the results before `unfinished`, the first task that is not done, to the output.
     pub(crate) fn flush_before(&mut self, unfinished: Option<&Key>) {
         while let Some(first) = self.finished.first_entry() {
-            if self.output.is_full() || unfinished.is_some_and(|other| other < first.key()) {
+            if self.output.full || unfinished.is_some_and(|other| other < first.key()) {
                 return;
             }
             let Finished { mut results, size } = first.remove();

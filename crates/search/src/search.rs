@@ -4,14 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use crate::error::GrepError;
 use crate::ignore_rules::IgnoreRules;
 use crate::listing::{WalkError, display_path};
 use crate::name_filter::NameFilter;
 use crate::output::{Output, Unsearched};
-use crate::parallel::{self, Parallelism, VisitorBuilder};
+use crate::parallel::{self, VisitorBuilder};
 use crate::query::{OpenFile, Scope};
 use crate::stop_signal::{StopSignal, Stopped};
 use crate::tree::Tree;
@@ -20,17 +19,11 @@ use crate::worker_output::WorkerOutput;
 
 /// Everything that a search needs, whatever it does with the files.
 pub(crate) struct Search<'a> {
-    pub(crate) root: &'a Path,
-    pub(crate) start: &'a Path,
-    /// The name of `start` in the output and in errors.
+    pub(crate) scope: &'a Scope<'a>,
+    /// The name of the start in the output and in errors.
     pub(crate) display: &'a Path,
     pub(crate) open: &'a OpenFile<'a>,
     pub(crate) names: NameFilter,
-    pub(crate) max_bytes: usize,
-    pub(crate) max_matches: u64,
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) cancel: &'a AtomicBool,
-    pub(crate) parallelism: Parallelism,
 }
 
 enum Start {
@@ -39,49 +32,29 @@ enum Start {
     Other,
 }
 
-impl<'a> Search<'a> {
-    pub(crate) fn in_scope(
-        scope: &Scope<'a>,
-        names: NameFilter,
-        open: &'a OpenFile<'a>,
-        parallelism: Parallelism,
-    ) -> Self {
-        let Scope { root, start, max_results, max_bytes, deadline, cancel, .. } = *scope;
-        let (display, max_matches) = (start, max_results);
-        Self {
-            root,
-            start,
-            display,
-            open,
-            names,
-            max_bytes,
-            max_matches,
-            deadline,
-            cancel,
-            parallelism,
-        }
-    }
-
+impl Search<'_> {
     /// Runs the search. `to_text` turns the output into text for an error.
     pub(crate) fn run(
         self,
         builder: &dyn VisitorBuilder,
         to_text: fn(&[u8]) -> Vec<u8>,
     ) -> Result<(Output, Unsearched), GrepError> {
-        let Self { root, start, display, open, .. } = self;
+        let Self { scope, display, open, names } = self;
+        let Scope { root, start, deadline, cancel, parallelism, .. } = *scope;
         let halt = AtomicBool::new(false);
-        let stop_signal = StopSignal { deadline: self.deadline, cancel: self.cancel, halt: &halt };
-        let queue = WorkQueue::new(self.max_bytes, self.max_matches, stop_signal);
+        let stop_signal = StopSignal { deadline, cancel, halt: &halt };
+        let queue = WorkQueue::new(scope.max_bytes, scope.max_results, stop_signal);
         let kind = open_start(start, open).map_err(|error| refused(display, error))?;
         let output = WorkerOutput::new(&queue);
         output.enter(start);
         let walked = match &kind {
             Start::Directory => {
-                let rules = IgnoreRules::new(root, open, self.names);
+                let rules = IgnoreRules::new(root, open, names);
                 let max_files_per_task = builder.max_files_per_task();
-                let tree = Tree { root, open, stop_signal, rules, max_files_per_task };
+                let with_metadata = builder.wants_metadata();
+                let tree = Tree { open, stop_signal, rules, max_files_per_task, with_metadata };
                 tree.begin(start).and_then(|tasks| {
-                    parallel::run(&tree, &queue, &output, tasks, self.parallelism, builder)
+                    parallel::run(&tree, &queue, &output, tasks, parallelism, builder)
                         .map_err(WalkError::Stopped)
                 })
             }

@@ -7,31 +7,32 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::ignore_rules::{ActiveRules, IgnoreRules};
-use crate::listing::{Listing, Task, WalkError, has_moved};
+use crate::listing::{FileMetadata, Listing, Task, WalkError, has_moved};
 use crate::query::OpenFile;
 use crate::stop_signal::{StopSignal, Stopped};
 use crate::worker_output::WorkerOutput;
 
 /// Handles the files that a walk does not ignore.
 pub(crate) trait Visitor {
-    /// Returns false if no other file is wanted.
-    fn visit(&mut self, path: &Path) -> Result<bool, Stopped>;
+    /// Returns false if no other file is wanted. The metadata are known if the builder asked for them.
+    fn visit(&mut self, path: &Path, metadata: FileMetadata) -> Result<bool, Stopped>;
 }
 
 /// The part of a search that all its threads share.
 pub(crate) struct Tree<'a> {
-    pub(crate) root: &'a Path,
     pub(crate) open: &'a OpenFile<'a>,
     pub(crate) stop_signal: StopSignal<'a>,
     pub(crate) rules: IgnoreRules<'a>,
     pub(crate) max_files_per_task: usize,
+    pub(crate) with_metadata: bool,
 }
 
 impl Tree<'_> {
     /// Divides `start` into tasks.
     pub(crate) fn begin(&self, start: &Path) -> Result<Vec<Task>, WalkError> {
         self.stop_signal.check().map_err(WalkError::Stopped)?;
-        let listing = Listing::read(self.root, start.to_owned(), self.open, self.stop_signal)?;
+        let listing =
+            Listing::read(start.to_owned(), self.open, self.with_metadata, self.stop_signal)?;
         let rules = self.rules.begin(start, listing.markers);
         let mut tasks = Vec::new();
         Task::divide(listing, &rules, self.max_files_per_task, &mut tasks);
@@ -59,7 +60,7 @@ impl Tree<'_> {
             output.enter(path);
             if is_dir {
                 self.enter(path, rules, output, children)?;
-            } else if !visitor.visit(path)? {
+            } else if !visitor.visit(path, listing.metadata(index))? {
                 return Ok(());
             }
         }
@@ -75,7 +76,7 @@ impl Tree<'_> {
     ) -> Result<(), Stopped> {
         self.stop_signal.check()?;
         output.count_opened();
-        match Listing::read(self.root, dir.to_owned(), self.open, self.stop_signal) {
+        match Listing::read(dir.to_owned(), self.open, self.with_metadata, self.stop_signal) {
             Ok(listing) => {
                 let rules = self.rules.enter(rules, dir, listing.markers);
                 Task::divide(listing, &rules, self.max_files_per_task, children);

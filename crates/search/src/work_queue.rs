@@ -23,8 +23,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct WorkQueue<'a> {
     state: Mutex<State>,
     changed: Condvar,
-    stop_signal: StopSignal<'a>,
-    max_bytes: usize,
+    pub(crate) stop_signal: StopSignal<'a>,
+    /// The longest possible output.
+    pub(crate) max_bytes: usize,
 }
 
 struct State {
@@ -60,15 +61,6 @@ impl<'a> WorkQueue<'a> {
             end: None,
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), stop_signal, max_bytes }
-    }
-
-    /// The longest possible output.
-    pub(crate) fn max_bytes(&self) -> usize {
-        self.max_bytes
-    }
-
-    pub(crate) fn stop_signal(&self) -> StopSignal<'a> {
-        self.stop_signal
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -140,7 +132,7 @@ impl<'a> WorkQueue<'a> {
             state = self.wait(state)?;
         }
         state.buffer.append(results);
-        let full = state.buffer.output.is_full();
+        let full = state.buffer.output.full;
         self.end_if_full(&mut state);
         Ok(!full)
     }
@@ -163,7 +155,7 @@ impl<'a> WorkQueue<'a> {
     }
 
     fn end_if_full(&self, state: &mut State) {
-        if state.buffer.output.is_full() {
+        if state.buffer.output.full {
             state.end.get_or_insert(End::Full);
             self.halt();
         }

@@ -28,9 +28,9 @@ impl<'a> WorkerOutput<'a> {
     pub(crate) fn new(queue: &'a WorkQueue<'a>) -> Self {
         Self {
             queue,
-            buffer: RefCell::new(MatchBuffer::new(queue.max_bytes())),
+            buffer: RefCell::new(MatchBuffer::new(queue.max_bytes)),
             task: RefCell::default(),
-            max_buffered: MAX_BUFFERED_BYTES.min(queue.max_bytes()),
+            max_buffered: MAX_BUFFERED_BYTES.min(queue.max_bytes),
             closed: Cell::default(),
             stopped: Cell::default(),
             opened: Cell::default(),
@@ -38,7 +38,7 @@ impl<'a> WorkerOutput<'a> {
     }
 
     pub(crate) fn stop_signal(&self) -> StopSignal<'a> {
-        self.queue.stop_signal()
+        self.queue.stop_signal
     }
 
     /// The results that follow are from this path.
@@ -53,7 +53,7 @@ impl<'a> WorkerOutput<'a> {
             buffer.push(piece);
         }
         buffer.commit(matched);
-        if buffer.output_size() < self.max_buffered && !buffer.is_closed() {
+        if buffer.output_size() < self.max_buffered && !buffer.overflow {
             return true;
         }
         self.pass_on(&mut buffer)
@@ -108,6 +108,6 @@ impl<'a> WorkerOutput<'a> {
 
     /// Takes the results that were not passed on.
     pub(crate) fn take(&self) -> MatchBuffer {
-        self.buffer.replace(MatchBuffer::new(self.queue.max_bytes()))
+        self.buffer.replace(MatchBuffer::new(self.queue.max_bytes))
     }
 }

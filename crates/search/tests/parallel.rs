@@ -15,8 +15,7 @@ use proptest::prelude::*;
 use rustix::io::Errno;
 use support::{Tree, beneath, soak};
 use toolwright_search::{
-    GrepError, GrepRequest, LineQuery, Parallelism, Scope, find_lines_with, grep_with,
-    list_files_with,
+    GrepError, GrepRequest, LineQuery, Parallelism, Scope, find_lines, grep, list_files,
 };
 
 /// Several threads from the first directory on.
@@ -72,8 +71,8 @@ proptest! {
             beneath(&root, path)
         };
         let request = GrepRequest { max_output_bytes, ..tree.request("a", &cancel) };
-        let one = grep_with(&request, &open, threads(1)).expect("searched");
-        let several = grep_with(&request, &open, threads(count)).expect("searched");
+        let one = grep(&GrepRequest { parallelism: threads(1), ..request }, &open).expect("searched");
+        let several = grep(&GrepRequest { parallelism: threads(count), ..request }, &open).expect("searched");
         prop_assert!(one.text.len() <= max_output_bytes);
         prop_assert_eq!(String::from_utf8_lossy(&several.text), String::from_utf8_lossy(&one.text));
         prop_assert_eq!(several, one);
@@ -85,15 +84,16 @@ proptest! {
             max_bytes: max_output_bytes,
             deadline: None,
             cancel: &cancel,
+            parallelism: Parallelism::default(),
         };
-        let one = list_files_with(&scope, &["!*.y"], &open, threads(1)).expect("listed");
+        let one = list_files(&Scope { parallelism: threads(1), ..scope }, &["!*.y"], &open).expect("listed");
         prop_assert!(one.count <= scope.max_results);
-        let several = list_files_with(&scope, &["!*.y"], &open, threads(count)).expect("listed");
+        let several = list_files(&Scope { parallelism: threads(count), ..scope }, &["!*.y"], &open).expect("listed");
         prop_assert_eq!(several, one);
         let query = LineQuery { pattern: "a", globs: &["!*.y"], case_insensitive: count % 2 == 0 };
-        let mut one = find_lines_with(&scope, &query, &open, threads(1)).expect("searched");
+        let mut one = find_lines(&Scope { parallelism: threads(1), ..scope }, &query, &open).expect("searched");
         let mut several =
-            find_lines_with(&scope, &query, &open, threads(count)).expect("searched");
+            find_lines(&Scope { parallelism: threads(count), ..scope }, &query, &open).expect("searched");
         prop_assert!(one.count <= scope.max_results);
         // Several threads search some files ahead of the limit.
         if one.truncated {
@@ -123,12 +123,15 @@ fn threads_are_added_in_the_middle_of_a_tree() {
     let request = tree.request("hit", &cancel);
     let root = File::open(&tree.root).expect("root");
     let open = |path: &Path| beneath(&root, path);
-    let all = grep_with(&request, &open, threads(1)).expect("searched");
+    let all = grep(&GrepRequest { parallelism: threads(1), ..request }, &open).expect("searched");
     assert_eq!(all.matches, 600);
     for threshold in [1, 17, 299, 600, 10_000] {
         for threads in [Some(3), None] {
             let parallelism = Parallelism { threshold, threads };
-            assert_eq!(grep_with(&request, &open, parallelism).expect("searched"), all);
+            assert_eq!(
+                grep(&GrepRequest { parallelism, ..request }, &open).expect("searched"),
+                all
+            );
         }
     }
 }
@@ -145,10 +148,11 @@ fn a_full_output_ends_the_search_soon() {
     };
     // With about 45 bytes a line, the output is full after about 220 of 3,000 files.
     let request = GrepRequest { max_output_bytes: 10_000, ..tree.request("hit", &cancel) };
-    let one = grep_with(&request, &open, threads(1)).expect("searched");
+    let one = grep(&GrepRequest { parallelism: threads(1), ..request }, &open).expect("searched");
     let alone = opened.swap(0, Ordering::Relaxed);
     assert!(alone < 250, "{alone}");
-    let several = grep_with(&request, &open, threads(4)).expect("searched");
+    let several =
+        grep(&GrepRequest { parallelism: threads(4), ..request }, &open).expect("searched");
     assert_eq!(several, one);
     // Four running tasks of 16 files, the results ahead of the output, and their directories.
     let together = opened.load(Ordering::Relaxed);
@@ -177,10 +181,14 @@ fn results_ahead_of_the_output_are_bounded() {
             beneath(&root, path)
         };
         let request = GrepRequest { max_output_bytes: usize::MAX, ..tree.request("hit", &cancel) };
-        let several = grep_with(&request, &open, threads(4)).expect("searched");
+        let several =
+            grep(&GrepRequest { parallelism: threads(4), ..request }, &open).expect("searched");
         let ahead = ahead.load(Ordering::Relaxed);
         assert!(ahead < most, "{ahead} files of {} bytes were ahead", content.len());
-        assert_eq!(several, grep_with(&request, &open, threads(1)).expect("searched"));
+        assert_eq!(
+            several,
+            grep(&GrepRequest { parallelism: threads(1), ..request }, &open).expect("searched")
+        );
     }
 }
 
@@ -197,7 +205,8 @@ fn cancel_ends_all_threads() {
             }
             beneath(&root, path)
         };
-        let ended = grep_with(&tree.request("hit", &cancel), &open, threads(4));
+        let ended =
+            grep(&GrepRequest { parallelism: threads(4), ..tree.request("hit", &cancel) }, &open);
         assert!(matches!(ended, Err(GrepError::Cancelled { .. })), "{ended:?}");
         let opened = opened.load(Ordering::Relaxed);
         assert!(opened < at + 20, "{opened} after {at}");
@@ -220,7 +229,7 @@ fn a_deadline_keeps_the_results_in_order() {
             deadline: Some(started + Duration::from_millis(120)),
             ..tree.request("hit", &cancel)
         };
-        match grep_with(&request, &open, threads(count)) {
+        match grep(&GrepRequest { parallelism: threads(count), ..request }, &open) {
             Err(GrepError::TimedOut { path, partial, matches }) => {
                 assert!(all.starts_with(&partial) && !partial.is_empty());
                 assert!(partial.ends_with(b"\n"));
@@ -253,7 +262,7 @@ fn a_deadline_wakes_waiting_threads() {
         deadline: Some(Instant::now() + Duration::from_millis(100)),
         ..tree.request("hit", &cancel)
     };
-    match grep_with(&request, &open, threads(4)) {
+    match grep(&GrepRequest { parallelism: threads(4), ..request }, &open) {
         Err(GrepError::TimedOut { path, partial, .. }) => {
             assert_eq!((path.as_path(), partial.as_slice()), (Path::new("a"), &b""[..]));
         }
@@ -272,7 +281,9 @@ fn a_panic_reaches_only_its_caller() {
             assert!(path != Path::new(bad), "asked for on purpose");
             beneath(&root, path)
         };
-        let ended = catch_unwind(AssertUnwindSafe(|| grep_with(&request, &open, threads(4))));
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            grep(&GrepRequest { parallelism: threads(4), ..request }, &open)
+        }));
         assert!(ended.is_err());
     }
     assert_eq!(tree.run_on(&request, 4).expect("searched").text, b"");

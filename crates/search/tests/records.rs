@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use toolwright_search::{
-    FileList, GrepError, LineMatches, LineQuery, PathFilter, Scope, find_lines, list_files,
+    FileList, GrepError, LineMatches, LineQuery, Parallelism, PathFilter, Scope, find_lines,
+    list_files,
 };
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -32,6 +33,7 @@ fn scope<'a>(root: &'a Path, filter: &'a PathFilter<'a>, max_results: u64) -> Sc
         max_bytes: 1 << 20,
         deadline: None,
         cancel: &NEVER,
+        parallelism: Parallelism::default(),
     }
 }
 

@@ -242,19 +242,6 @@ fn what_cannot_be_read_is_named_and_the_matches_stay() {
 }
 
 #[test]
-fn an_opener_for_files_alone_can_search_the_root() {
-    let tree = Tree::new(&[("a", b"hit\n"), ("sub/b", b"hit\n")]);
-    let root = std::fs::File::open(&tree.root).expect("root");
-    let open = |path: &Path| match beneath(&root, path) {
-        Ok(file) if file.metadata()?.is_dir() && path == Path::new(".") => Err(Errno::ISDIR.into()),
-        other => other,
-    };
-    let cancel = AtomicBool::new(false);
-    let found = grep(&tree.request("hit", &cancel), &open).expect("searched");
-    assert_eq!(found.text, b"a:1:hit\nsub/b:1:hit\n");
-}
-
-#[test]
 fn a_start_that_is_no_place_to_search() {
     let tree = Tree::new(&[("a", b"hit\n")]);
     assert!(Command::new("mkfifo").arg(tree.root.join("pipe")).status().expect("mkfifo").success());

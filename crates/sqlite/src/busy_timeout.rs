@@ -30,9 +30,19 @@ impl BusyTimeout {
         self,
         path: &Path,
         operation: &'static str,
+        act: impl FnMut() -> rusqlite::Result<T>,
+    ) -> Result<T, SqliteError> {
+        self.retry_since(Instant::now(), path, operation, act)
+    }
+
+    /// The same for a caller that has waited since `started` already.
+    pub(crate) fn retry_since<T>(
+        self,
+        started: Instant,
+        path: &Path,
+        operation: &'static str,
         mut act: impl FnMut() -> rusqlite::Result<T>,
     ) -> Result<T, SqliteError> {
-        let started = Instant::now();
         let mut round = 0;
         loop {
             step_budget::reset();
@@ -41,20 +51,14 @@ impl BusyTimeout {
                 Err(error) if is_busy(&error) => {
                     let waited = started.elapsed();
                     if waited >= self.0 {
-                        return Err(SqliteError::Busy { path: path.to_owned(), waited });
+                        return Err(SqliteError::busy(path, waited));
                     }
                     pause(round);
                     round += 1;
                 }
-                Err(error) => return Err(SqliteError::of(path, operation, error)),
+                Err(error) => return Err(SqliteError::of(path, operation, &error)),
             }
         }
-    }
-
-    /// What is left of it after a caller has waited for something else.
-    #[must_use]
-    pub fn minus(self, waited: Duration) -> Self {
-        Self(self.0.saturating_sub(waited))
     }
 }
 

@@ -16,7 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::Access;
 
 use crate::open_files::SUFFIXES;
-use crate::{BusyTimeout, SqliteError, Synchronous, step_budget};
+use crate::{BusyTimeout, SqliteError, SqliteErrorKind as Kind, Synchronous, step_budget};
 
 /// Prepared statements cached on each connection.
 const CACHED_STATEMENTS: usize = 32;
@@ -46,7 +46,7 @@ pub(crate) fn writer(
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
-        Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
+        Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
     let retry = |operation, sql: &str| {
         busy.retry(path, operation, || {
             connection.query_row(sql, [], |row| row.get::<_, rusqlite::types::Value>(0))
@@ -58,15 +58,14 @@ pub(crate) fn writer(
     // Reads the first page, and so finds out whether this is a database.
     let mode = match retry("opening", "PRAGMA journal_mode") {
         // On a disk that is read-only the shared memory cannot be created either.
-        Ok(_) | Err(SqliteError::CannotOpen { .. }) if is_read_only => {
-            return Err(SqliteError::ReadOnly { path: path.to_owned() });
-        }
+        Err(error) if error.kind != Kind::CannotOpen => return Err(error),
+        _ if is_read_only => return Err(Kind::ReadOnly.at(path)),
         mode => mode?,
     };
     let log = rusqlite::types::Value::Text("wal".to_owned());
     if mode != log && retry("switching to a log", "PRAGMA journal_mode = WAL")? != log {
-        let reason = "the file system does not support a write-ahead log".to_owned();
-        return Err(SqliteError::CannotOpen { path: path.to_owned(), reason });
+        let reason = "the file system does not support a write-ahead log";
+        return Err(Kind::CannotOpen.because(path, reason));
     }
     set_durability(&connection, path, synchronous)?;
     // Without a hook, `SQLite` checkpoints within a commit, which waits many milliseconds for the disk
@@ -84,7 +83,7 @@ pub(crate) fn checkpointer(
     check_file_types(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
-        Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, error))?;
+        Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
     prepare(&connection, path)?;
     set_durability(&connection, path, synchronous)?;
     Ok(connection)
@@ -104,7 +103,7 @@ fn set_durability(
         .execute_batch(&format!(
             "PRAGMA synchronous = {level}; PRAGMA journal_size_limit = {MAX_IDLE_LOG_BYTES}"
         ))
-        .map_err(|error| SqliteError::of(path, "opening", error))
+        .map_err(|error| SqliteError::of(path, "opening", &error))
 }
 
 /// A database of this process alone.
@@ -112,7 +111,7 @@ pub(crate) fn memory() -> Result<Connection, SqliteError> {
     let path = Path::new(":memory:");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
-        .map_err(|error| SqliteError::of(path, "opening", error))?;
+        .map_err(|error| SqliteError::of(path, "opening", &error))?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     Ok(connection)
 }
@@ -127,8 +126,10 @@ pub(crate) fn first_reader(
     match reader(&file, busy) {
         Ok(connection) => Ok((connection, file)),
         // The shared memory could not be created, and without a log no process writes.
-        Err(SqliteError::CannotOpen { .. } | SqliteError::ReadOnly { .. })
-            if path.exists() && !beside(path, "-wal").exists() =>
+        Err(error)
+            if matches!(error.kind, Kind::CannotOpen | Kind::ReadOnly)
+                && path.exists()
+                && !beside(path, "-wal").exists() =>
         {
             reader(&frozen, busy).map(|connection| (connection, frozen))
         }
@@ -148,7 +149,7 @@ pub(crate) fn reader(source: &Source, busy: BusyTimeout) -> Result<Connection, S
             (path, Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI))
         }
     };
-    let connection = opened.map_err(|error| cannot_open(path, error))?;
+    let connection = opened.map_err(|error| cannot_open(path, &error))?;
     prepare(&connection, path)?;
     busy.retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
     Ok(connection)
@@ -179,7 +180,7 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
         step_budget::install(connection, path.to_owned())?;
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     };
-    prepared().map_err(|error| SqliteError::of(path, "opening", error))
+    prepared().map_err(|error| SqliteError::of(path, "opening", &error))
 }
 
 /// Refuses what `SQLite` would wait for (a named pipe) or act on (a device) by opening it, under the name
@@ -198,7 +199,7 @@ fn check_file_types(path: &Path) -> Result<(), SqliteError> {
         } else {
             format!("`{}`, which belongs to it, is {what}", place.display())
         };
-        Err(SqliteError::CannotOpen { path: path.to_owned(), reason })
+        Err(Kind::CannotOpen.because(path, reason))
     };
     if let Ok(found) = path.metadata()
         && !found.is_file()
@@ -235,31 +236,26 @@ pub(crate) fn log_pages() -> u32 {
 
 /// Why a file was not opened, which `SQLite` does not report. The file is never opened to find out:
 /// closing it again would release all locks that other connections of this process hold on it.
-fn cannot_open(path: &Path, error: rusqlite::Error) -> SqliteError {
+fn cannot_open(path: &Path, error: &rusqlite::Error) -> SqliteError {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     let may = |path, access| rustix::fs::access(path, access);
-    let path = path.to_owned();
     match path.metadata() {
-        Ok(found) if found.is_dir() => {
-            SqliteError::CannotOpen { path, reason: "it is a directory".to_owned() }
-        }
-        Ok(_) => match may(path.as_path(), Access::READ_OK) {
-            Ok(()) => SqliteError::of(&path, "opening", error),
-            Err(errno) => {
-                SqliteError::CannotOpen { path, reason: io::Error::from(errno).to_string() }
-            }
+        Ok(found) if found.is_dir() => Kind::CannotOpen.because(path, "it is a directory"),
+        Ok(_) => match may(path, Access::READ_OK) {
+            Ok(()) => SqliteError::of(path, "opening", error),
+            Err(errno) => Kind::CannotOpen.because(path, io::Error::from(errno)),
         },
         Err(missing)
             if matches!(missing.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
         {
             // It would have been created if that were possible.
             match (directory.is_dir(), may(directory, Access::WRITE_OK)) {
-                (true, Err(_)) => SqliteError::ReadOnly { path },
-                _ => SqliteError::NotFound { path },
+                (true, Err(_)) => Kind::ReadOnly.at(path),
+                _ => Kind::NotFound.at(path),
             }
         }
-        Err(other) => SqliteError::CannotOpen { path, reason: other.to_string() },
+        Err(other) => Kind::CannotOpen.because(path, other),
     }
 }
 

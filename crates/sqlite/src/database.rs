@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Instant;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -15,7 +15,7 @@ use crate::readers::Readers;
 use crate::schema::{self, Schema};
 use crate::sync::lock;
 use crate::writer::WriterGuard;
-use crate::{Access, BusyTimeout, Location, Options, SqliteError};
+use crate::{Access, BusyTimeout, Location, Options, SqliteError, SqliteErrorKind};
 
 /// A database that several processes share, or one in memory. Used from any number of threads at once.
 ///
@@ -23,7 +23,7 @@ use crate::{Access, BusyTimeout, Location, Options, SqliteError};
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,
-    pub(crate) busy_timeout: BusyTimeout,
+    busy_timeout: BusyTimeout,
     /// `None` for a database that is only read; in it `None` after closing.
     writer: Option<Mutex<Option<Connection>>>,
     /// `None` in memory.
@@ -159,27 +159,22 @@ impl Database {
     /// The connection that writes, for this caller alone. Waits for other threads.
     pub fn writer(&self) -> Result<WriterGuard<'_>, SqliteError> {
         let started = Instant::now();
-        WriterGuard::new(self, lock(self.writer_slot()?), started.elapsed())
+        WriterGuard::new(self, lock(self.writer_slot()?), started, self.busy_timeout)
     }
 
     /// As [`Database::writer`], or `None` while another thread has it. Its calls hardly wait for other
     /// processes.
-    pub fn try_writer_nowait(&self) -> Option<Result<WriterGuard<'_>, SqliteError>> {
-        let slot = match self.writer_slot() {
-            Ok(slot) => slot,
-            Err(error) => return Some(Err(error)),
-        };
-        let guard = match slot.try_lock() {
+    pub fn try_writer_nowait(&self) -> Result<Option<WriterGuard<'_>>, SqliteError> {
+        let guard = match self.writer_slot()?.try_lock() {
             Ok(guard) => guard,
-            Err(std::sync::TryLockError::Poisoned(guard)) => guard.into_inner(),
-            Err(std::sync::TryLockError::WouldBlock) => return None,
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        let writer = WriterGuard::new(self, guard, Duration::ZERO);
-        Some(writer.map(|writer| writer.with_timeout(BusyTimeout::MINIMAL)))
+        WriterGuard::new(self, guard, Instant::now(), BusyTimeout::MINIMAL).map(Some)
     }
 
     fn writer_slot(&self) -> Result<&Mutex<Option<Connection>>, SqliteError> {
-        self.writer.as_ref().ok_or_else(|| SqliteError::ReadOnly { path: self.path.clone() })
+        self.writer.as_ref().ok_or_else(|| SqliteErrorKind::ReadOnly.at(&self.path))
     }
 
     /// Runs `act` in a transaction that no other writer enters: all of it or, on an error, nothing. It
@@ -246,7 +241,7 @@ impl Database {
     }
 
     pub(crate) fn closed(&self) -> SqliteError {
-        SqliteError::Closed { path: self.path.clone() }
+        SqliteErrorKind::Closed.at(&self.path)
     }
 }
 

@@ -1,222 +1,152 @@
 //! What can go wrong with a file of `SQLite`.
 
-use std::io;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{ErrorCode, ffi};
 
-/// What went wrong, and with which file. When a write fails with one of these, nothing of it is in the
-/// file.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum SqliteError {
+/// What went wrong, and with which file. When a write fails with it, nothing of it is in the file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {}", self.summary("Database"), self.subject())]
+pub struct SqliteError {
+    /// What went wrong.
+    pub kind: SqliteErrorKind,
+    /// The file, or the location as it was given.
+    pub path: PathBuf,
+    /// What is known of the failure, such as the message of the system; perhaps empty.
+    pub reason: String,
+}
+
+/// What can go wrong with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SqliteErrorKind {
     /// The location is neither a file nor `memory:`.
-    #[error("not a location: {}", self.subject())]
-    Location {
-        /// As given.
-        location: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Location,
     /// There is no such file, or no such directory to create it in.
-    #[error("not found: {}", self.subject())]
-    NotFound {
-        /// The file.
-        path: PathBuf,
-    },
+    NotFound,
     /// The file, its directory or a file beside it cannot be opened.
-    #[error("cannot be opened: {}", self.subject())]
-    CannotOpen {
-        /// The file.
-        path: PathBuf,
-        /// The message of the system or of `SQLite`.
-        reason: String,
-    },
+    CannotOpen,
     /// The file was removed, replaced or cut while it was open: what is written to it is lost.
-    #[error("removed: {}", self.subject())]
-    Removed {
-        /// The file.
-        path: PathBuf,
-    },
+    Removed,
     /// Writing was asked for and is not possible.
-    #[error("read-only: {}", self.subject())]
-    ReadOnly {
-        /// The file.
-        path: PathBuf,
-    },
+    ReadOnly,
     /// The file is something else.
-    #[error("not a database: {}", self.subject())]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-    },
+    NotADatabase,
     /// The file is damaged.
-    #[error("damaged: {}", self.subject())]
-    Corrupt {
-        /// The file.
-        path: PathBuf,
-        /// The message of `SQLite`.
-        reason: String,
-    },
+    Corrupt,
     /// The tables are not those expected.
-    #[error("another schema: {}", self.subject())]
-    WrongSchema {
-        /// The file.
-        path: PathBuf,
-        /// What is different.
-        reason: String,
-    },
+    WrongSchema,
     /// No space is left.
-    #[error("disk full: {}", self.subject())]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
+    Full,
     /// Other processes held the file for too long.
-    #[error("busy: {}", self.subject())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-        /// How long this call waited.
-        waited: Duration,
-    },
+    Busy,
     /// A lock file beside the file cannot be used.
-    #[error("lock: {}", self.subject())]
-    Lock {
-        /// The lock file.
-        path: PathBuf,
-        /// The message of the system.
-        source: Arc<io::Error>,
-    },
+    Lock,
     /// A single row is larger than the database can hold.
-    #[error("too large: {}", self.subject())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge,
     /// It was closed before.
-    #[error("closed: {}", self.subject())]
-    Closed {
-        /// The file.
-        path: PathBuf,
-    },
+    Closed,
     /// Any other failure of the system or of `SQLite`.
-    #[error("failed: {}", self.subject())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What was attempted.
-        operation: &'static str,
-        /// The message of `SQLite`.
-        source: Arc<rusqlite::Error>,
-    },
+    Io,
 }
 
 /// See `step_budget`.
 const ENDLESS: &str = "its pages lead to more than a file of its size can hold";
 
+impl SqliteErrorKind {
+    /// This error of a file, and nothing more is known.
+    #[must_use]
+    pub fn at(self, path: &Path) -> SqliteError {
+        self.because(path, "")
+    }
+
+    /// This error of a file, for a reason.
+    #[must_use]
+    pub fn because(self, path: &Path, reason: impl Display) -> SqliteError {
+        SqliteError { kind: self, path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
 impl SqliteError {
     /// What happened, in a few words, without the file. `noun` says what the database is: `Journal`.
     #[must_use]
     pub fn summary(&self, noun: &str) -> String {
-        match self {
-            Self::Location { .. } => format!("{noun} location is not valid"),
-            Self::NotFound { .. } => format!("{noun} not found"),
-            Self::CannotOpen { .. } => format!("{noun} cannot be opened"),
-            Self::Removed { .. } => format!("{noun} was removed or replaced while it was open"),
-            Self::ReadOnly { .. } => format!("{noun} is read-only"),
-            Self::NotADatabase { .. } => format!("File is not a {}", noun.to_lowercase()),
-            Self::Corrupt { .. } => format!("{noun} is damaged"),
-            Self::WrongSchema { .. } => format!("{noun} has another schema"),
-            Self::Full { .. } => format!("{noun} cannot grow, the disk is full"),
-            Self::Busy { .. } => format!("{noun} is busy with other processes"),
-            Self::Lock { .. } => "Lock file cannot be used".to_owned(),
-            Self::TooLarge { .. } => format!("Too large for the {}", noun.to_lowercase()),
-            Self::Closed { .. } => format!("{noun} is closed"),
-            Self::Io { .. } => format!("{noun} operation failed"),
+        use SqliteErrorKind as Kind;
+        match self.kind {
+            Kind::Location => format!("{noun} location is not valid"),
+            Kind::NotFound => format!("{noun} not found"),
+            Kind::CannotOpen => format!("{noun} cannot be opened"),
+            Kind::Removed => format!("{noun} was removed or replaced while it was open"),
+            Kind::ReadOnly => format!("{noun} is read-only"),
+            Kind::NotADatabase => format!("File is not a {}", noun.to_lowercase()),
+            Kind::Corrupt => format!("{noun} is damaged"),
+            Kind::WrongSchema => format!("{noun} has another schema"),
+            Kind::Full => format!("{noun} cannot grow, the disk is full"),
+            Kind::Busy => format!("{noun} is busy with other processes"),
+            Kind::Lock => "Lock file cannot be used".to_owned(),
+            Kind::TooLarge => format!("Too large for the {}", noun.to_lowercase()),
+            Kind::Closed => format!("{noun} is closed"),
+            Kind::Io => format!("{noun} operation failed"),
         }
     }
 
     /// The file with what is known of the failure, as it stands after a summary.
     #[must_use]
     pub fn subject(&self) -> String {
-        let file = self.path().map(|path| format!("`{}`", path.display())).unwrap_or_default();
-        match self {
-            Self::Location { location, reason } => format!("`{location}`, {reason}"),
-            Self::CannotOpen { reason, .. }
-            | Self::Corrupt { reason, .. }
-            | Self::WrongSchema { reason, .. } => format!("{file}, {reason}"),
-            Self::Busy { waited, .. } => format!("{file}, waited {} ms", waited.as_millis()),
-            Self::Lock { source, .. } => format!("{file}, {source}"),
-            Self::Io { operation, source, .. } => format!("{file}, {operation}: {source}"),
-            Self::NotFound { .. }
-            | Self::Removed { .. }
-            | Self::ReadOnly { .. }
-            | Self::NotADatabase { .. }
-            | Self::Full { .. }
-            | Self::TooLarge { .. }
-            | Self::Closed { .. } => file,
-        }
+        let comma = if self.reason.is_empty() { "" } else { ", " };
+        format!("`{}`{comma}{}", self.path.display(), self.reason)
     }
 
     /// The file concerned.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Location { .. } => None,
-            Self::NotFound { path }
-            | Self::CannotOpen { path, .. }
-            | Self::Removed { path }
-            | Self::ReadOnly { path }
-            | Self::NotADatabase { path }
-            | Self::Corrupt { path, .. }
-            | Self::WrongSchema { path, .. }
-            | Self::Full { path }
-            | Self::Busy { path, .. }
-            | Self::Lock { path, .. }
-            | Self::TooLarge { path }
-            | Self::Closed { path }
-            | Self::Io { path, .. } => Some(path),
-        }
+        (self.kind != SqliteErrorKind::Location).then_some(&self.path)
     }
 
-    /// Maps an error of `SQLite` to the most specific variant.
+    /// Other processes held the file for this long.
     #[must_use]
-    pub fn of(path: &Path, operation: &'static str, error: rusqlite::Error) -> Self {
-        let path = path.to_owned();
-        let reason = error.to_string();
-        let code = match &error {
-            rusqlite::Error::SqliteFailure(code, _) => code,
+    pub fn busy(path: &Path, waited: Duration) -> Self {
+        SqliteErrorKind::Busy.because(path, format_args!("waited {} ms", waited.as_millis()))
+    }
+
+    /// Finds the most specific kind of an error of `SQLite`.
+    #[must_use]
+    pub fn of(path: &Path, operation: &'static str, error: &rusqlite::Error) -> Self {
+        use SqliteErrorKind as Kind;
+        let kind = match error {
+            rusqlite::Error::SqliteFailure(code, _) => match (code.code, code.extended_code) {
+                (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
+                    return Self::busy(path, Duration::ZERO);
+                }
+                // The shared memory beside the database could not grow.
+                (ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => Kind::Full,
+                (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => Kind::ReadOnly,
+                (ErrorCode::NotADatabase, _) => Kind::NotADatabase,
+                (ErrorCode::DatabaseCorrupt, _) | (_, ffi::SQLITE_IOERR_CORRUPTFS) => Kind::Corrupt,
+                (ErrorCode::OperationInterrupted, _) => {
+                    return Kind::Corrupt.because(path, ENDLESS);
+                }
+                (ErrorCode::CannotOpen, _) => Kind::CannotOpen,
+                (ErrorCode::TooBig, _) => Kind::TooLarge,
+                (ErrorCode::Unknown, ffi::SQLITE_ERROR) | (ErrorCode::SchemaChanged, _) => {
+                    Kind::WrongSchema
+                }
+                _ => Kind::Io,
+            },
             // Statements name only tables and columns that were there when the file was opened.
-            rusqlite::Error::SqlInputError { .. } => return Self::WrongSchema { path, reason },
+            rusqlite::Error::SqlInputError { .. } => Kind::WrongSchema,
             // A row holds a value that no version writes.
             rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::Utf8Error(..) => return Self::Corrupt { path, reason },
-            _ => return Self::Io { path, operation, source: Arc::new(error) },
+            | rusqlite::Error::Utf8Error(..) => Kind::Corrupt,
+            _ => Kind::Io,
         };
-        match (code.code, code.extended_code) {
-            (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
-                Self::Busy { path, waited: Duration::ZERO }
-            }
-            // The shared memory beside the database could not grow.
-            (ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => Self::Full { path },
-            (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => Self::ReadOnly { path },
-            (ErrorCode::NotADatabase, _) => Self::NotADatabase { path },
-            (ErrorCode::DatabaseCorrupt, _) | (_, ffi::SQLITE_IOERR_CORRUPTFS) => {
-                Self::Corrupt { path, reason }
-            }
-            (ErrorCode::OperationInterrupted, _) => {
-                Self::Corrupt { path, reason: ENDLESS.to_owned() }
-            }
-            (ErrorCode::CannotOpen, _) => Self::CannotOpen { path, reason },
-            (ErrorCode::TooBig, _) => Self::TooLarge { path },
-            (ErrorCode::Unknown, ffi::SQLITE_ERROR) | (ErrorCode::SchemaChanged, _) => {
-                Self::WrongSchema { path, reason }
-            }
-            _ => Self::Io { path, operation, source: Arc::new(error) },
+        match kind {
+            Kind::CannotOpen | Kind::Corrupt | Kind::WrongSchema => kind.because(path, error),
+            Kind::Io => kind.because(path, format_args!("{operation}: {error}")),
+            _ => kind.at(path),
         }
     }
 }

@@ -41,7 +41,7 @@
 //! - A transaction is in the file as a whole or not at all, whatever ends the process.
 //! - A write that returns has survived the end of every process; with [`Synchronous::Full`] also a loss
 //!   of power. If the file was removed or replaced meanwhile, the write fails with
-//!   [`Removed`](SqliteError::Removed): `SQLite` itself would go on writing to a file without a name.
+//!   [`Removed`](SqliteErrorKind::Removed): `SQLite` itself would go on writing to a file without a name.
 //! - A [`NamedLock`] has one holder among all threads, processes and containers of a machine, and the
 //!   kernel releases it when its process ends.
 //! - Waiting for other processes ends after [`BusyTimeout`]; [`Database::try_writer_nowait`] hardly waits.
@@ -81,10 +81,11 @@ mod writer;
 
 pub use busy_timeout::BusyTimeout;
 pub use database::{Database, TxError};
-pub use error::SqliteError;
+pub use error::{SqliteError, SqliteErrorKind};
 pub use location::Location;
-pub use lock_file::{FileId, LockFile, LockState};
+pub use lock_file::LockFile;
 pub use named_lock::{NamedLock, TryLock};
 pub use options::{Access, Options, Synchronous};
-pub use schema::{Schema, not_a_table};
+pub use schema::{Schema, Table};
+pub use toolwright_reserved::FileId;
 pub use writer::WriterGuard;

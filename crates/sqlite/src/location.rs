@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::SqliteError;
+use crate::{SqliteError, SqliteErrorKind};
 
 /// Where a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,8 @@ impl FromStr for Location {
 
     /// `memory:`, `file:PATH`, `file:///PATH` (an address, percent-encoded), or a path.
     fn from_str(text: &str) -> Result<Self, SqliteError> {
-        let refused = |reason| Err(SqliteError::Location { location: text.to_owned(), reason });
+        let refused =
+            |reason: &str| Err(SqliteErrorKind::Location.because(Path::new(text), reason));
         if text == "memory:" || text == ":memory:" {
             return Ok(Self::Memory);
         }
@@ -96,7 +97,7 @@ mod tests {
     fn other_places_are_refused() {
         for text in ["", "file:", "postgres://host/db", "file://host/x", "file:///a%2", "a\0b"] {
             let error = text.parse::<Location>().expect_err(text);
-            assert!(matches!(error, SqliteError::Location { .. }), "{text}");
+            assert_eq!(error.kind, SqliteErrorKind::Location, "{text}");
         }
     }
 }

@@ -11,22 +11,22 @@ use std::fs::File;
 use std::hash::BuildHasher;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
+use toolwright_reserved::FileId;
 
-use crate::SqliteError;
+use crate::{SqliteError, SqliteErrorKind};
 
 /// How often a file may vanish under this process, because its holder removed it.
 const MAX_TRIES: usize = 1000;
 
 /// A longer note was written by another program.
-const MAX_NOTE: usize = 256;
+const MAX_NOTE: usize = 100;
 /// The most files of one sweep.
 const MAX_SWEPT: usize = 10_000;
 
@@ -39,36 +39,29 @@ const POLL_PAUSE: Duration = Duration::from_micros(500);
 pub struct LockFile {
     file: File,
     path: PathBuf,
+    id: FileId,
     /// Whether the file goes with the lock.
     removes: bool,
 }
 
-/// Device and inode of a file. A copy of the directory does not share them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId {
-    /// The device.
-    pub device: u64,
-    /// The inode on it.
-    pub inode: u64,
-}
-
-/// Whether a lock is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LockState {
-    /// A process holds it.
-    Held,
-    /// No process holds it.
-    Free,
-    /// The file is not there, or is another one.
-    Unknown,
-}
-
 impl LockFile {
+    /// A lock that no other process can hold, under a new name: `prefix` and 32 hexadecimal digits.
+    pub fn acquire_new(directory: &Path, prefix: &str) -> Result<(String, Self), SqliteError> {
+        // Seeded from the system's random numbers, and different at every call.
+        let random = || std::hash::RandomState::new().hash_one(std::process::id());
+        let name = format!("{prefix}{:016x}{:016x}", random(), random());
+        match Self::acquire(directory, &name)? {
+            Some(lock) => Ok((name, lock)),
+            None => {
+                Err(SqliteErrorKind::Lock.because(&directory.join(name), "a new name is taken"))
+            }
+        }
+    }
+
     /// `None` when another holds it.
     pub fn acquire(directory: &Path, name: &str) -> Result<Option<Self>, SqliteError> {
         let path = directory.join(name);
-        let failed =
-            |source: io::Error| SqliteError::Lock { path: path.clone(), source: Arc::new(source) };
+        let failed = |error: io::Error| SqliteErrorKind::Lock.because(&path, error);
         // Holds the directory, which keeps sweeps away.
         let mut gate = None;
         for _ in 0..MAX_TRIES {
@@ -86,7 +79,7 @@ impl LockFile {
                 Err(errno) => return Err(failed(errno.into())),
             };
             match lock(&file, &path).map_err(failed)? {
-                Locked::Yes => return Ok(Some(Self { file, path, removes: true })),
+                Locked::Yes(id) => return Ok(Some(Self { file, path, id, removes: true })),
                 // Perhaps only by a sweep, which mistakes a new file for a leftover.
                 Locked::ByAnother if gate.as_ref().is_some_and(|gate| is_at(gate, directory)) => {
                     return Ok(None);
@@ -104,8 +97,9 @@ impl LockFile {
     }
 
     /// The file that is locked.
-    pub fn identity(&self) -> io::Result<FileId> {
-        self.file.metadata().map(|metadata| file_id(&metadata))
+    #[must_use]
+    pub fn id(&self) -> FileId {
+        self.id
     }
 
     /// Leaves a note for those who find the lock held.
@@ -124,20 +118,12 @@ impl Drop for LockFile {
         if self.removes {
             // While the lock is held, and only the file it is on: another process may have removed that
             // one and hold a lock of the same name.
-            let found = self.path.symlink_metadata().map(|now| file_id(&now));
-            if found.is_ok() && found.ok() == self.identity().ok() {
+            let found = self.path.symlink_metadata();
+            if found.is_ok_and(|found| FileId::from(&found) == self.id) {
                 remove(&self.path);
             }
         }
     }
-}
-
-/// A name that no other process makes, for a lock with one holder.
-#[must_use]
-pub fn unused_name(prefix: &str) -> String {
-    // Seeded from the system's random numbers, and different at every call.
-    let random = || std::hash::RandomState::new().hash_one(std::process::id());
-    format!("{prefix}{:016x}{:016x}", random(), random())
 }
 
 /// Removes the files of locks whose holders were killed, among those whose names `is_included` accepts.
@@ -157,42 +143,38 @@ pub fn sweep(directory: &Path, is_included: impl Fn(&str) -> bool) {
             let path = directory.join(name);
             // In this directory, and not in one that replaced it when it had become empty.
             let Ok(file) = open_at(&gate, name, OFlags::empty()) else { continue };
-            if matches!(lock(&file, &path), Ok(Locked::Yes)) {
+            if let Ok(Locked::Yes(id)) = lock(&file, &path) {
                 // It was free: dropping it removes the file.
-                drop(LockFile { file, path, removes: true });
+                drop(LockFile { file, path, id, removes: true });
             }
         }
     }
 }
 
-/// The note of the holder of a lock.
-#[must_use]
-pub fn note_of(directory: &Path, name: &str) -> String {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let Ok(file) = rustix::fs::open(directory.join(name), flags, Mode::empty()) else {
-        return String::new();
-    };
-    let mut note = [0; MAX_NOTE];
-    let read = File::from(file).read_at(&mut note, 0).unwrap_or(0);
-    String::from_utf8_lossy(&note[..read]).into_owned()
+/// The note of the holder of a lock; empty where it has left none.
+pub(crate) fn note_of(directory: &Path, name: &str) -> String {
+    let Ok(file) = open_to_look(directory, name) else { return String::new() };
+    let mut note = [0; MAX_NOTE + 1];
+    let read = file.read_at(&mut note, 0).unwrap_or(0);
+    if read > MAX_NOTE {
+        String::new()
+    } else {
+        String::from_utf8_lossy(&note[..read]).into_owned()
+    }
 }
 
-/// Whether the lock with this file is held.
+/// Whether the lock with this file is held; `None` where the file is not there, or is another one.
 #[must_use]
-pub fn probe(directory: &Path, name: &str, identity: FileId) -> LockState {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let Ok(file) = rustix::fs::open(directory.join(name), flags, Mode::empty()).map(File::from)
-    else {
-        return LockState::Unknown;
-    };
-    if !file.metadata().is_ok_and(|metadata| file_id(&metadata) == identity) {
-        return LockState::Unknown;
+pub fn probe(directory: &Path, name: &str, id: FileId) -> Option<bool> {
+    let file = open_to_look(directory, name).ok()?;
+    if FileId::from(&file.metadata().ok()?) != id {
+        return None;
     }
     // Shared, so that two probes do not take each other for the holder.
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => LockState::Free,
-        Err(Errno::WOULDBLOCK) => LockState::Held,
-        Err(_) => LockState::Unknown,
+        Ok(()) => Some(false),
+        Err(Errno::WOULDBLOCK) => Some(true),
+        Err(_) => None,
     }
 }
 
@@ -207,7 +189,7 @@ pub fn remove(path: &Path) {
 /// What came of locking a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Locked {
-    Yes,
+    Yes(FileId),
     ByAnother,
     /// The previous holder removed the file between our opening and locking it: the lock is on a file
     /// without a name.
@@ -223,9 +205,10 @@ fn lock(file: &File, path: &Path) -> io::Result<Locked> {
             Err(errno) => return Err(errno.into()),
         }
     }
-    let found = path.symlink_metadata().ok().map(|metadata| file_id(&metadata));
-    let own = file_id(&file.metadata()?);
-    Ok(if found == Some(own) { Locked::Yes } else { Locked::Stale })
+    let id = FileId::from(&file.metadata()?);
+    let found = path.symlink_metadata();
+    let is_there = found.is_ok_and(|found| FileId::from(&found) == id);
+    Ok(if is_there { Locked::Yes(id) } else { Locked::Stale })
 }
 
 fn open(path: &Path) -> Result<File, Errno> {
@@ -247,6 +230,11 @@ fn open_at(
         other => other,
     }
     .map(File::from)
+}
+
+fn open_to_look(directory: &Path, name: &str) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    rustix::fs::open(directory.join(name), flags, Mode::empty()).map(File::from)
 }
 
 fn open_directory(directory: &Path) -> Result<File, Errno> {
@@ -271,19 +259,7 @@ fn enter(directory: &Path) -> Result<File, Errno> {
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
-    file.metadata().is_ok_and(|metadata| Some(file_id(&metadata)) == file_id_at(path))
-}
-
-/// The device and inode of a file.
-#[must_use]
-pub fn file_id(metadata: &std::fs::Metadata) -> FileId {
-    FileId { device: metadata.dev(), inode: metadata.ino() }
-}
-
-/// The device and inode of the file at a path; `None` where there is none.
-#[must_use]
-pub fn file_id_at(path: &Path) -> Option<FileId> {
-    std::fs::metadata(path).ok().map(|metadata| file_id(&metadata))
+    file.metadata().is_ok_and(|metadata| Some(FileId::from(&metadata)) == FileId::at(path))
 }
 
 #[cfg(test)]
@@ -296,18 +272,15 @@ mod tests {
         let locks = base.path().join("locks");
         let held = LockFile::acquire(&locks, "a").expect("works").expect("free");
         held.note("me");
-        let identity = held.identity().expect("metadata");
+        let id = held.id();
         assert!(LockFile::acquire(&locks, "a").expect("works").is_none());
-        assert_eq!(
-            (probe(&locks, "a", identity), note_of(&locks, "a")),
-            (LockState::Held, "me".into())
-        );
+        assert_eq!((probe(&locks, "a", id), note_of(&locks, "a")), (Some(true), "me".into()));
         assert!(LockFile::acquire(&locks, "b").expect("works").is_some());
         held.release_visibly();
-        assert_eq!(probe(&locks, "a", identity), LockState::Free);
+        assert_eq!(probe(&locks, "a", id), Some(false));
         let again = LockFile::acquire(&locks, "a").expect("works").expect("free");
         drop(again);
-        assert_eq!(probe(&locks, "a", identity), LockState::Unknown);
+        assert_eq!(probe(&locks, "a", id), None);
         assert!(!locks.exists());
     }
 

@@ -7,31 +7,20 @@ use crate::lock_file::note_of;
 use crate::sync::lock;
 use crate::{Database, LockFile, SqliteError};
 
-/// A longer note was written by another program.
-const MAX_NOTE: usize = 100;
-
 /// A lock that is held. Released on drop, and by the kernel when the process ends, however it ends.
 #[derive(Debug)]
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct NamedLock {
-    _held: Held,
-}
-
-#[derive(Debug)]
-enum Held {
-    File { _lock: LockFile },
-    Memory { _lock: MemoryLock },
-}
-
-#[derive(Debug)]
-struct MemoryLock {
-    names: Arc<Mutex<HashSet<String>>>,
     name: String,
+    /// `None` in memory.
+    _file: Option<LockFile>,
+    /// The names that are locked in memory.
+    memory: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Drop for MemoryLock {
+impl Drop for NamedLock {
     fn drop(&mut self) {
-        lock(&self.names).remove(&self.name);
+        lock(&self.memory).remove(&self.name);
     }
 }
 
@@ -50,22 +39,19 @@ impl Database {
     /// same machine. `note` is for those who find it held.
     pub fn try_lock(&self, name: &str, note: &str) -> Result<TryLock, SqliteError> {
         self.check_writable()?;
-        let held = if let Some(locks) = self.locks() {
+        let mut file = None;
+        if let Some(locks) = self.locks() {
             let Some(lock) = LockFile::acquire(locks, name)? else {
-                return Ok(TryLock::HeldBy(match note_of(locks, name) {
-                    note if note.is_empty() || note.len() > MAX_NOTE => String::new(),
-                    note => format!(" ({note})"),
-                }));
+                let note = note_of(locks, name);
+                let holder = if note.is_empty() { note } else { format!(" ({note})") };
+                return Ok(TryLock::HeldBy(holder));
             };
             lock.note(note);
-            Held::File { _lock: lock }
-        } else {
-            if !lock(&self.memory_locks).insert(name.to_owned()) {
-                return Ok(TryLock::HeldBy(String::new()));
-            }
-            let names = Arc::clone(&self.memory_locks);
-            Held::Memory { _lock: MemoryLock { names, name: name.to_owned() } }
-        };
-        Ok(TryLock::Acquired(NamedLock { _held: held }))
+            file = Some(lock);
+        } else if !lock(&self.memory_locks).insert(name.to_owned()) {
+            return Ok(TryLock::HeldBy(String::new()));
+        }
+        let (name, memory) = (name.to_owned(), Arc::clone(&self.memory_locks));
+        Ok(TryLock::Acquired(NamedLock { name, _file: file, memory }))
     }
 }

@@ -16,8 +16,7 @@ use rusqlite::Connection;
 use toolwright_reserved::Reservation;
 
 use crate::connection::beside;
-use crate::lock_file::{file_id, file_id_at, unused_name};
-use crate::{FileId, LockFile, SqliteError};
+use crate::{FileId, LockFile, SqliteError, SqliteErrorKind};
 
 /// The suffixes of the files that `SQLite` itself keeps beside a database.
 pub(crate) const SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -31,7 +30,7 @@ const INDEX_PIECE: u64 = 32 << 10;
 pub(crate) struct OpenFiles {
     path: PathBuf,
     /// What each write must still find in place: the file, its log and the index of the log.
-    known: Vec<(PathBuf, Option<FileId>)>,
+    known: Vec<(Option<FileId>, PathBuf)>,
     index: PathBuf,
     /// Whether to remove the empty file at the end.
     writes: bool,
@@ -46,7 +45,7 @@ impl OpenFiles {
         // Where this fails, no process of this user can create it either.
         let _ = OpenOptions::new().write(true).create_new(true).open(journal);
         let locks = beside(path, ".locks");
-        let presence = LockFile::acquire(&locks, &unused_name(PRESENCE)).ok().flatten();
+        let presence = LockFile::acquire_new(&locks, PRESENCE).ok().map(|(_, lock)| lock);
         Self::with_presence(path, true, presence)
     }
 
@@ -58,33 +57,23 @@ impl OpenFiles {
     fn with_presence(path: &Path, writes: bool, presence: Option<LockFile>) -> Self {
         let index = beside(path, "-shm");
         let places = [path.to_owned(), beside(path, "-wal"), index.clone()];
-        let known = places
-            .into_iter()
-            .map(|place| {
-                let identity = file_id_at(&place);
-                (place, identity)
-            })
-            .collect();
-        let reservation = toolwright_reserved::reserve(all(path));
         Self {
             path: path.to_owned(),
-            known,
+            known: places.map(|path| (FileId::at(&path), path)).into(),
             index,
             writes,
             _presence: presence,
-            _reservation: reservation,
+            _reservation: toolwright_reserved::reserve(all(path)),
         }
     }
 
     /// Fails if a file is gone, was replaced, or was cut.
     pub(crate) fn check(&self) -> Result<(), SqliteError> {
-        for (path, identity) in &self.known {
-            let found = fs::metadata(path).ok();
-            let is_same = found.as_ref().map(file_id) == *identity;
-            let is_cut =
-                *path == self.index && found.is_some_and(|metadata| metadata.len() < INDEX_PIECE);
-            if !is_same || is_cut {
-                return Err(SqliteError::Removed { path: path.clone() });
+        for (identity, path) in &self.known {
+            let metadata = fs::metadata(path).ok();
+            let is_cut = metadata.as_ref().is_some_and(|found| found.len() < INDEX_PIECE);
+            if metadata.as_ref().map(FileId::from) != *identity || (*path == self.index && is_cut) {
+                return Err(SqliteErrorKind::Removed.at(path));
             }
         }
         Ok(())
@@ -97,16 +86,16 @@ impl OpenFiles {
             std::mem::forget(connection);
             return Err(cut);
         }
-        connection.close().map_err(|(_, error)| SqliteError::of(&self.path, "closing", error))
+        connection.close().map_err(|(_, error)| SqliteError::of(&self.path, "closing", &error))
     }
 
     /// Fails if the index of the log was cut. It is mapped, and touching a part that is gone would end
     /// this process.
     pub(crate) fn check_index(&self) -> Result<(), SqliteError> {
-        if self.known.iter().any(|(path, known)| *path == self.index && known.is_some())
+        if self.known.iter().any(|(known, path)| *path == self.index && known.is_some())
             && is_cut(&self.index)
         {
-            return Err(SqliteError::Removed { path: self.index.clone() });
+            return Err(SqliteErrorKind::Removed.at(&self.index));
         }
         Ok(())
     }

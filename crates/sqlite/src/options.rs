@@ -10,7 +10,7 @@ pub struct Options {
     /// What a write has survived once it returns.
     pub synchronous: Synchronous,
     /// How long a call waits for other processes before it fails with
-    /// [`Busy`](crate::SqliteError::Busy).
+    /// [`Busy`](crate::SqliteErrorKind::Busy).
     pub busy_timeout: BusyTimeout,
 }
 

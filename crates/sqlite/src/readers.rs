@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::connection::{self, Source};
 use crate::sync::lock;
-use crate::{BusyTimeout, SqliteError};
+use crate::{BusyTimeout, SqliteError, SqliteErrorKind};
 
 /// The most idle connections.
 const MAX_IDLE: usize = 4;
@@ -36,7 +36,7 @@ impl Readers {
         mut act: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, SqliteError> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(SqliteError::Closed { path: self.path.clone() });
+            return Err(SqliteErrorKind::Closed.at(&self.path));
         }
         let idle = lock(&self.idle).pop();
         let connection = match idle {

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::{Access, BusyTimeout, SqliteError};
+use crate::{Access, BusyTimeout, SqliteError, SqliteErrorKind};
 
 /// The tables that a database needs.
 pub trait Schema {
@@ -33,7 +33,7 @@ pub(crate) fn complete<S: Schema>(
     let inspect = |connection: &Connection| -> Result<S::State, SqliteError> {
         let state = busy.retry(path, "reading the schema", || S::inspect(connection, access))?;
         let checked = S::check(&state, access);
-        checked.map_err(|reason| SqliteError::WrongSchema { path: path.to_owned(), reason })?;
+        checked.map_err(|reason| SqliteErrorKind::WrongSchema.because(path, reason))?;
         Ok(state)
     };
     let state = inspect(connection)?;
@@ -54,8 +54,65 @@ pub(crate) fn complete<S: Schema>(
     inspect(connection)
 }
 
+/// A table as it is in a file.
+#[derive(Debug)]
+pub struct Table {
+    name: &'static str,
+    /// Its columns; none where there is no such table.
+    pub columns: Vec<String>,
+    /// The columns that every row must give a value for.
+    required: Vec<String>,
+    /// Why the object with its name is no table of rows.
+    problem: Option<String>,
+}
+
+impl Table {
+    /// Looks at the table with this name.
+    pub fn inspect(connection: &Connection, name: &'static str) -> rusqlite::Result<Self> {
+        let mut table = Self { name, columns: Vec::new(), required: Vec::new(), problem: None };
+        let mut statement = connection.prepare_cached(
+            "SELECT name, \"notnull\" AND dflt_value IS NULL FROM pragma_table_info(?1)",
+        )?;
+        for column in statement.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let (column, is_required): (String, bool) = column?;
+            if is_required {
+                table.required.push(column.clone());
+            }
+            table.columns.push(column);
+        }
+        table.problem = not_a_table(connection, name)?;
+        Ok(table)
+    }
+
+    /// Whether it is there.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// Fails with the reason why its rows are not usable with this access: it is no table, it lacks a
+    /// `needed` column, or every row needs one that is not `known`. A newer version may have added
+    /// optional columns. A missing table is usable.
+    pub fn check(&self, needed: &[&str], known: &[&str], access: Access) -> Result<(), String> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.clone());
+        }
+        let name = self.name;
+        let is_missing = |column: &&&str| !self.columns.iter().any(|own| own == **column);
+        if let Some(column) = needed.iter().find(is_missing).filter(|_| self.exists()) {
+            return Err(format!("`{name}` has no column `{column}`"));
+        }
+        match self.required.iter().find(|column| !known.contains(&column.as_str())) {
+            Some(column) if access == Access::ReadWrite => {
+                Err(format!("every row of `{name}` needs a `{column}`, which is not known here"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Why the object with this name is no table of rows; `None` where it is one, or where there is none.
-pub fn not_a_table(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+fn not_a_table(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = connection
         .prepare("SELECT type, rootpage > 0 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE")?;
     let mut rows = statement.query([name])?;

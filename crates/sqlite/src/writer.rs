@@ -1,7 +1,7 @@
 //! Writing: statements and transactions on the one connection that writes.
 
 use std::sync::MutexGuard;
-use std::time::Duration;
+use std::time::Instant;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -18,27 +18,22 @@ use crate::{BusyTimeout, Database, SqliteError};
 pub struct WriterGuard<'d> {
     database: &'d Database,
     connection: MutexGuard<'d, Option<Connection>>,
+    /// A caller that has waited for its turn does not wait as long again.
+    started: Instant,
     busy_timeout: BusyTimeout,
-    /// How long this caller has waited for its turn.
-    waited: Duration,
 }
 
 impl<'d> WriterGuard<'d> {
     pub(crate) fn new(
         database: &'d Database,
         connection: MutexGuard<'d, Option<Connection>>,
-        waited: Duration,
+        started: Instant,
+        busy_timeout: BusyTimeout,
     ) -> Result<Self, SqliteError> {
         if connection.is_none() {
             return Err(database.closed());
         }
-        // A caller that has waited for its turn does not wait as long again.
-        let busy_timeout = database.busy_timeout.minus(waited);
-        Ok(Self { database, connection, busy_timeout, waited })
-    }
-
-    pub(crate) fn with_timeout(self, busy_timeout: BusyTimeout) -> Self {
-        Self { busy_timeout, ..self }
+        Ok(Self { database, connection, started, busy_timeout })
     }
 
     /// Runs a single statement, which is a transaction by itself, again while other processes write.
@@ -80,13 +75,7 @@ impl<'d> WriterGuard<'d> {
         mut act: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, SqliteError> {
         let connection = self.connection.as_ref().ok_or_else(|| self.database.closed())?;
-        self.busy_timeout.retry(self.database.path(), operation, || act(connection)).map_err(
-            |error| match error {
-                SqliteError::Busy { path, waited } => {
-                    SqliteError::Busy { path, waited: waited + self.waited }
-                }
-                error => error,
-            },
-        )
+        let path = self.database.path();
+        self.busy_timeout.retry_since(self.started, path, operation, || act(connection))
     }
 }

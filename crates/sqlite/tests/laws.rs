@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use toolwright_sqlite::{
-    Access, BusyTimeout, Database, Location, NamedLock, Options, Schema, SqliteError, Synchronous,
-    TryLock, TxError,
+    Access, BusyTimeout, Database, Location, NamedLock, Options, Schema, SqliteError,
+    SqliteErrorKind, Synchronous, TryLock, TxError,
 };
 
 struct Pairs;
@@ -137,7 +137,7 @@ proptest! {
                 Step::Read { handle } => prop_assert_eq!(&all(&handles[handle]).unwrap(), &model),
                 Step::Reopen { handle } => {
                     handles[handle].close().unwrap();
-                    let is_closed = matches!(all(&handles[handle]), Err(SqliteError::Closed { .. }));
+                    let is_closed = matches!(all(&handles[handle]), Err(SqliteError { kind: SqliteErrorKind::Closed, .. }));
                     prop_assert!(is_closed);
                     handles[handle] = open(&location, Access::ReadWrite).unwrap();
                 }
@@ -189,9 +189,15 @@ fn a_database_that_is_only_read_refuses_writers_and_locks() {
     let location = Location::File(place.path().join("a.db"));
     open(&location, Access::ReadWrite).unwrap().close().unwrap();
     let reader = open(&location, Access::ReadOnly).unwrap();
-    assert!(matches!(reader.writer(), Err(SqliteError::ReadOnly { .. })));
-    assert!(matches!(reader.try_lock("a", ""), Err(SqliteError::ReadOnly { .. })));
-    assert!(matches!(reader.check_writable(), Err(SqliteError::ReadOnly { .. })));
+    assert!(matches!(reader.writer(), Err(SqliteError { kind: SqliteErrorKind::ReadOnly, .. })));
+    assert!(matches!(
+        reader.try_lock("a", ""),
+        Err(SqliteError { kind: SqliteErrorKind::ReadOnly, .. })
+    ));
+    assert!(matches!(
+        reader.check_writable(),
+        Err(SqliteError { kind: SqliteErrorKind::ReadOnly, .. })
+    ));
 }
 
 #[test]
@@ -202,7 +208,7 @@ fn a_write_to_a_removed_file_fails() {
     std::fs::remove_file(&path).unwrap();
     let written: Result<usize, SqliteError> =
         database.transaction("writing", |connection| connection.execute(PUT, (1, 1)));
-    assert!(matches!(written, Err(SqliteError::Removed { path: removed }) if removed == path));
+    assert!(matches!(written, Err(error) if error == SqliteErrorKind::Removed.at(&path)));
 }
 
 #[test]
@@ -220,7 +226,10 @@ fn a_writer_waits_no_longer_than_the_timeout_for_its_turn_and_for_other_processe
             let started = std::time::Instant::now();
             let written: Result<usize, SqliteError> =
                 database.transaction("writing", |connection| connection.execute(PUT, (1, 1)));
-            assert!(matches!(written, Err(SqliteError::Busy { .. })), "{written:?}");
+            assert!(
+                matches!(written, Err(SqliteError { kind: SqliteErrorKind::Busy, .. })),
+                "{written:?}"
+            );
             started.elapsed()
         };
         [scope.spawn(write), scope.spawn(write)].map(|thread| thread.join().unwrap())

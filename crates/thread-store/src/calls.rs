@@ -10,7 +10,8 @@ use crate::names::check_id;
 use crate::{Part, Store, ThreadError, threads};
 
 /// A call to queue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NewCall {
     /// Unique within its thread.
     pub id: String,
@@ -93,22 +94,11 @@ pub struct CallEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
-    /// Unique within its thread.
-    pub id: String,
+    /// As it was queued.
+    #[serde(flatten)]
+    pub new: NewCall,
     /// Its place among all calls of the thread.
     pub seq: i64,
-    /// The tool.
-    pub name: String,
-    /// Its arguments.
-    pub arguments_json: String,
-    /// Which queue of the thread.
-    pub queue: String,
-    /// Whether it runs although the prompt does not list the tool.
-    pub force_allow: bool,
-    /// The call that queued it.
-    pub parent_call_id: Option<String>,
-    /// What else the host wants to find again.
-    pub info_json: Option<String>,
     /// How it stands: a word of [`Status`].
     pub status: String,
     /// How often it was begun.
@@ -331,14 +321,16 @@ fn find(connection: &Connection, thread: i64, call_id: &str) -> rusqlite::Result
 
 fn call_of(row: &Row<'_>) -> rusqlite::Result<Call> {
     Ok(Call {
-        id: row.get(0)?,
+        new: NewCall {
+            id: row.get(0)?,
+            name: row.get(2)?,
+            arguments_json: row.get(3)?,
+            queue: row.get(4)?,
+            force_allow: row.get(5)?,
+            parent_call_id: row.get(6)?,
+            info_json: row.get(7)?,
+        },
         seq: row.get(1)?,
-        name: row.get(2)?,
-        arguments_json: row.get(3)?,
-        queue: row.get(4)?,
-        force_allow: row.get(5)?,
-        parent_call_id: row.get(6)?,
-        info_json: row.get(7)?,
         status: row.get(8)?,
         attempts: row.get(9)?,
         result_json: row.get(10)?,

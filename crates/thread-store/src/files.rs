@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::error::Failure;
 use crate::names::check_path;
 use crate::threads::number;
-use crate::{AttachmentRef, Store, ThreadError};
+use crate::{AttachmentRef, NewAttachment, Store, ThreadError};
 
 /// The size of an attachment whose bytes are still coming.
 pub(crate) const UNFINISHED: i64 = -1;
@@ -85,10 +85,12 @@ fn ref_of(row: &Row<'_>) -> rusqlite::Result<AttachmentRef> {
     Ok(AttachmentRef {
         id: row.get(0)?,
         path: row.get(1)?,
-        name: row.get(2)?,
-        mime_type: row.get(3)?,
+        new: NewAttachment {
+            name: row.get(2)?,
+            mime_type: row.get(3)?,
+            width: row.get(5)?,
+            height: row.get(6)?,
+        },
         size: row.get::<_, i64>(4)?.try_into().unwrap_or(0),
-        width: row.get(5)?,
-        height: row.get(6)?,
     })
 }

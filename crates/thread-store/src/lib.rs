@@ -26,7 +26,7 @@
 //! let worker = store.lock_thread("thread")?;
 //! while let Some(call) = worker.claim("root")? {
 //!     let (status, result_json) = (EndStatus::Success, r#""done""#.into());
-//!     let finish = Some(CallEnd { call_id: call.id, status, result_json });
+//!     let finish = Some(CallEnd { call_id: call.new.id, status, result_json });
 //!     store.commit("thread", &Changes { finish, ..Changes::default() })?;
 //! }
 //! # Ok::<(), ThreadError>(())
@@ -50,7 +50,6 @@
 mod attachment;
 mod calls;
 mod commit;
-mod dimensions;
 mod error;
 mod export;
 mod files;
@@ -74,7 +73,7 @@ pub use messages::{Message, NewMessage};
 pub use options::{Options, Part};
 pub use store::Store;
 pub use threads::Thread;
-pub use toolwright_sqlite::{Access, Location, SqliteError, Synchronous};
+pub use toolwright_sqlite::{Access, Location, SqliteErrorKind, Synchronous};
 pub use upload::Upload;
 pub use values::Range;
 pub use worker::Worker;

@@ -9,7 +9,8 @@ use crate::names::check_id;
 use crate::{Part, Store, ThreadError, threads};
 
 /// A message to append.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NewMessage {
     /// Unique within its thread.
     pub id: String,
@@ -25,16 +26,11 @@ pub struct NewMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Unique within its thread.
-    pub id: String,
+    /// As it was appended.
+    #[serde(flatten)]
+    pub new: NewMessage,
     /// Its place: 1 for the first one.
     pub seq: i64,
-    /// Who speaks.
-    pub role: String,
-    /// The whole message, as JSON.
-    pub body_json: String,
-    /// The call that it is about.
-    pub call_id: Option<String>,
     /// In milliseconds since 1970.
     pub created_at_ms: i64,
 }
@@ -77,7 +73,7 @@ pub(crate) fn append(
     statement.query_row(parameters, message_of).map_err(|error| taken(error, "message", &new.id))
 }
 
-/// An id that is taken, told as such.
+/// The error of an id that is taken.
 pub(crate) fn taken(error: rusqlite::Error, what: &'static str, id: &str) -> Failure {
     match error.sqlite_error().map(|error| error.extended_code) {
         Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => {
@@ -89,11 +85,13 @@ pub(crate) fn taken(error: rusqlite::Error, what: &'static str, id: &str) -> Fai
 
 fn message_of(row: &Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message {
-        id: row.get(0)?,
+        new: NewMessage {
+            id: row.get(0)?,
+            role: row.get(2)?,
+            body_json: row.get(3)?,
+            call_id: row.get(4)?,
+        },
         seq: row.get(1)?,
-        role: row.get(2)?,
-        body_json: row.get(3)?,
-        call_id: row.get(4)?,
         created_at_ms: row.get(5)?,
     })
 }

@@ -4,25 +4,25 @@
 use crate::ThreadError;
 
 /// The most bytes of an id.
-const ID: usize = 512;
+const MAX_ID: usize = 512;
 /// The most bytes of an attachment's name or MIME type.
-const NAME: usize = 255;
+const MAX_NAME: usize = 255;
 /// The most bytes of an ending.
-const ENDING: usize = 10;
+const MAX_ENDING: usize = 10;
 
 /// The id of a thread, a flow, a call, a message or a queue.
 pub(crate) fn check_id(what: &'static str, id: &str) -> Result<(), ThreadError> {
-    check(what, id, ID)
+    check(what, id, MAX_ID)
 }
 
 /// The name of an attachment.
 pub(crate) fn check_name(name: &str) -> Result<(), ThreadError> {
-    check("attachment name", name, NAME)
+    check("attachment name", name, MAX_NAME)
 }
 
 /// `type/subtype`, perhaps with parameters.
 pub(crate) fn check_mime_type(mime: &str) -> Result<(), ThreadError> {
-    check("MIME type", mime, NAME)?;
+    check("MIME type", mime, MAX_NAME)?;
     let token = |text: &str| {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
@@ -33,12 +33,12 @@ pub(crate) fn check_mime_type(mime: &str) -> Result<(), ThreadError> {
     }
 }
 
-fn check(what: &'static str, text: &str, most: usize) -> Result<(), ThreadError> {
+fn check(what: &'static str, text: &str, max: usize) -> Result<(), ThreadError> {
     let refused = |reason| Err(ThreadError::Name { what, reason });
     if text.is_empty() {
         return refused("is empty");
     }
-    if text.len() > most {
+    if text.len() > max {
         return refused("is too long");
     }
     if text.chars().any(is_unfit) {
@@ -55,11 +55,11 @@ fn is_unfit(c: char) -> bool {
 }
 
 /// `/attachments/NAME`, with a name as [`crate::attachment`] gives them. There is no directory
-/// behind it, and so nothing that `..` could lead to; whoever writes such a path is told so.
+/// behind it, and so nothing that `..` could lead to. Such a path is refused.
 pub(crate) fn check_path(path: &str) -> Result<&str, ThreadError> {
     let name = path.strip_prefix("/attachments/").filter(|name| {
         !name.is_empty()
-            && name.len() <= NAME
+            && name.len() <= MAX_NAME
             && !name.starts_with('.')
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
     });
@@ -106,7 +106,7 @@ pub(crate) fn ending(mime: &str, name: &str) -> String {
     }
     let last = name.rsplit_once('.').map(|(_, last)| last.to_ascii_lowercase());
     last.filter(|last| {
-        (1..=ENDING).contains(&last.len())
+        (1..=MAX_ENDING).contains(&last.len())
             && last.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
     })
     .unwrap_or_else(|| "bin".to_owned())

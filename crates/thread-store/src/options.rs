@@ -12,7 +12,7 @@ pub struct Options {
     /// What a write has survived once it returns.
     pub synchronous: Synchronous,
     /// How long a call waits for other processes before it fails with
-    /// [`Busy`](toolwright_sqlite::SqliteError::Busy).
+    /// [`Busy`](toolwright_sqlite::SqliteErrorKind::Busy).
     pub busy_timeout: Duration,
     /// The most bytes of an attachment.
     pub attachment_limit: u64,

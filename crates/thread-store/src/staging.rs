@@ -5,13 +5,11 @@
 
 use rusqlite::Connection;
 use toolwright_sqlite::sync::lock;
-use toolwright_sqlite::{LockFile, SqliteError, lock_file};
-use uuid::Uuid;
+use toolwright_sqlite::{LockFile, lock_file};
 
 use crate::{Store, ThreadError, threads};
 
 const PREFIX: &str = "stager-";
-const MAX_TRIES: usize = 100;
 
 /// The name that this store stages under. From now on other processes see that the store is open.
 pub(crate) fn stager(store: &Store) -> Result<String, ThreadError> {
@@ -21,16 +19,8 @@ pub(crate) fn stager(store: &Store) -> Result<String, ThreadError> {
     if let Some((name, _)) = stager.as_ref() {
         return Ok(name.clone());
     }
-    // A sweep may hold a new file for a moment.
-    for _ in 0..MAX_TRIES {
-        let name = format!("{PREFIX}{}", Uuid::new_v4().simple());
-        if let Some(file) = LockFile::acquire(locks, &name)? {
-            *stager = Some((name.clone(), file));
-            return Ok(name);
-        }
-    }
-    let source = std::io::Error::other("every new name is taken").into();
-    Err(SqliteError::Lock { path: locks.to_owned(), source }.into())
+    let (name, _) = stager.insert(LockFile::acquire_new(locks, PREFIX)?);
+    Ok(name.clone())
 }
 
 /// Removes what dead processes have staged. A failure leaves it to the next store.

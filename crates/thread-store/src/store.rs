@@ -1,11 +1,12 @@
 //! The store: opening, reading, writing, closing. The modules named after what they store have the rest.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 use toolwright_sqlite::sync::lock;
-use toolwright_sqlite::{Database, Location, LockFile, SqliteError};
+use toolwright_sqlite::{Database, Location, LockFile, SqliteErrorKind};
 
 use crate::error::Failure;
 use crate::schema::Tables;
@@ -71,8 +72,8 @@ impl Store {
     }
 
     /// The error for rows that do not fit together.
-    pub(crate) fn corrupt(&self, reason: impl Into<String>) -> ThreadError {
-        SqliteError::Corrupt { path: self.path().to_owned(), reason: reason.into() }.into()
+    pub(crate) fn corrupt(&self, reason: impl Display) -> ThreadError {
+        SqliteErrorKind::Corrupt.because(self.path(), reason).into()
     }
 
     /// Fails for a text that is too large.

@@ -7,11 +7,12 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use toolwright_sqlite::clock::now_ms;
 use uuid::Uuid;
 
+use crate::attachment::dimensions;
 use crate::error::Failure;
 use crate::names::{ending, is_text};
 use crate::store::Shared;
 use crate::threads::{no_thread, number};
-use crate::{AttachmentRef, CHUNK, NewAttachment, Store, ThreadError, dimensions, files, staging};
+use crate::{AttachmentRef, CHUNK, NewAttachment, Store, ThreadError, files, staging};
 
 /// An attachment whose bytes come in parts. Dropped before [`Upload::finish`], it leaves nothing.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub struct Upload {
     decoded: u64,
     size: u64,
     chunks: u32,
-    /// What was given, once the row is written.
+    /// Id and path, once the row is written.
     row: Option<(String, String)>,
     finished: bool,
 }
@@ -124,15 +125,7 @@ impl Upload {
         }
         self.finished = true;
         let (id, path) = self.row.clone().unwrap_or_default();
-        Ok(AttachmentRef {
-            id,
-            path,
-            name: self.new.name.clone(),
-            mime_type: self.new.mime_type.clone(),
-            size: self.size,
-            width: self.new.width,
-            height: self.new.height,
-        })
+        Ok(AttachmentRef { id, path, new: self.new.clone(), size: self.size })
     }
 
     fn write_chunk(&mut self, chunk: &[u8]) -> Result<(), ThreadError> {
@@ -236,7 +229,7 @@ impl Upload {
         if self.new.width.is_some() || self.new.height.is_some() || self.is_text {
             return;
         }
-        if let Some((width, height)) = dimensions::of(beginning) {
+        if let Some((width, height)) = dimensions(beginning) {
             self.new.width = Some(width);
             self.new.height = Some(height);
         }

@@ -42,12 +42,6 @@ impl Store {
 }
 
 impl Worker {
-    /// The thread.
-    #[must_use]
-    pub fn thread(&self) -> &str {
-        &self.thread
-    }
-
     /// Begins the next call of a queue. The new status is on disk when this returns.
     pub fn claim(&self, queue: &str) -> Result<Option<Call>, ThreadError> {
         self.store.write("beginning a call", |connection| {

@@ -159,7 +159,7 @@ fn width_and_height_are_read_from_images() {
     let store = memory(Options::default());
     let measured = |mime: &str, bytes: &[u8]| {
         let found = put(&store, new("a", mime), &[bytes]);
-        (found.width, found.height)
+        (found.new.width, found.new.height)
     };
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     png.extend_from_slice(&[0, 0, 1, 0, 0, 0, 0, 7, 8, 6, 0, 0, 0]);
@@ -171,7 +171,7 @@ fn width_and_height_are_read_from_images() {
     assert_eq!(measured("image/png", b"not a picture"), (None, None));
     assert_eq!(measured("image/png", &png[..12]), (None, None));
     let told = NewAttachment { width: Some(3), ..new("a", "image/gif") };
-    assert_eq!(put(&store, told, &[gif.as_slice()]).width, Some(3));
+    assert_eq!(put(&store, told, &[gif.as_slice()]).new.width, Some(3));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn hostile_names_and_paths() {
         let found = put(&store, new(name, "application/octet-stream"), &[b"x"]);
         let file = found.path.strip_prefix("/attachments/").unwrap();
         assert!(!file.contains(['/', '\\']) && !file.contains(".."), "{}", found.path);
-        assert_eq!(found.name, name);
+        assert_eq!(found.new.name, name);
         let exported = store.export_attachment("t", &found.path, place.path()).unwrap();
         assert_eq!(exported, place.path().join(file));
         assert_eq!(std::fs::read(exported).unwrap(), b"x");

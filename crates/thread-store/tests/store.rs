@@ -68,12 +68,12 @@ fn calls_run_in_the_order_in_which_they_were_queued() {
     store.open_thread("t", "f").unwrap();
     queue(&store, &["a", "b"]);
     let worker = store.lock_thread("t").unwrap();
-    assert_eq!(worker.claim("root").unwrap().unwrap().id, "a");
+    assert_eq!(worker.claim("root").unwrap().unwrap().new.id, "a");
     let changes =
         Changes { finish: Some(end("a")), enqueue: vec![call("c")], ..Changes::default() };
     store.commit("t", &changes).unwrap();
-    assert_eq!(worker.claim("root").unwrap().unwrap().id, "b");
-    assert_eq!(worker.claim("root").unwrap().unwrap().id, "c");
+    assert_eq!(worker.claim("root").unwrap().unwrap().new.id, "b");
+    assert_eq!(worker.claim("root").unwrap().unwrap().new.id, "c");
     assert_eq!(worker.claim("root").unwrap(), None);
     assert_eq!(worker.claim("another").unwrap(), None);
 }
@@ -131,11 +131,11 @@ fn one_worker_at_a_time_and_what_it_left() {
     assert!(matches!(other.delete_thread("t"), Err(ThreadError::Locked { .. })));
     drop(worker);
     let worker = other.lock_thread("t").unwrap();
-    let left: Vec<_> = other.interrupted("t").unwrap().into_iter().map(|c| c.id).collect();
+    let left: Vec<_> = other.interrupted("t").unwrap().into_iter().map(|c| c.new.id).collect();
     assert_eq!(left, ["a"]);
     assert_eq!(worker.requeue("a").unwrap().status, "queued");
     let again = worker.claim("root").unwrap().unwrap();
-    assert_eq!((again.id.as_str(), again.attempts), ("a", 2));
+    assert_eq!((again.new.id.as_str(), again.attempts), ("a", 2));
     drop(worker);
     assert!(other.delete_thread("t").unwrap());
     assert!(!other.delete_thread("t").unwrap());
@@ -171,14 +171,14 @@ fn lists_in_parts() {
     queue(&store, &["a", "b", "c", "d"]);
     let ids = |part| -> Vec<String> {
         let filter = CallFilter { status: Some(Status::Queued), queue: Some("root".to_owned()) };
-        store.list_calls("t", &filter, part).unwrap().into_iter().map(|c| c.id).collect()
+        store.list_calls("t", &filter, part).unwrap().into_iter().map(|c| c.new.id).collect()
     };
     assert_eq!(ids(Part::default()), ["a", "b", "c", "d"]);
     assert_eq!(ids(Part { after: Some(1), limit: Some(2), reverse: false }), ["b", "c"]);
     assert_eq!(ids(Part { after: Some(3), limit: Some(9), reverse: true }), ["b", "a"]);
     assert_eq!(store.cancel_queued("t", Some("x")).unwrap().len(), 0);
     let cancelled: Vec<_> =
-        store.cancel_queued("t", None).unwrap().into_iter().map(|c| c.id).collect();
+        store.cancel_queued("t", None).unwrap().into_iter().map(|c| c.new.id).collect();
     assert_eq!(cancelled, ["a", "b", "c", "d"]);
     let worker = store.lock_thread("t").unwrap();
     assert_eq!(worker.claim("root").unwrap(), None);

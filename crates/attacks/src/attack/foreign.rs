@@ -1,17 +1,10 @@
 //! System calls by the doors of other architectures, whose numbers a filter may not know.
 
-use crate::outcome::Attack;
-
 #[cfg(target_arch = "x86_64")]
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("i386-connect", gates::connect),
-    ("i386-create", gates::create),
-    ("i386-socketcall", gates::socketcall),
-    ("x32-create", gates::x32_create),
-];
+pub(crate) use gates::ATTACKS;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) const ATTACKS: &[Attack] = &[];
+crate::outcome::attacks! {}
 
 #[cfg(target_arch = "x86_64")]
 mod gates {
@@ -19,8 +12,11 @@ mod gates {
     use std::io;
 
     use crate::arguments::Arguments;
+    use crate::descriptors::map;
     use crate::internet::{family, wire_address};
-    use crate::outcome::{Outcome, Refused, check, system_call};
+    use crate::outcome::{Done, Outcome, Refused, attacks, system_call};
+
+    attacks! { i386_connect, i386_create, i386_socketcall, x32_create }
 
     const WRITE: u32 = 4;
     const OPEN: u32 = 5;
@@ -31,14 +27,16 @@ mod gates {
     /// A copy of `bytes` where an address has 32 bits.
     fn low(bytes: &[u8]) -> Result<u32, Refused> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
-        // SAFETY: a new mapping at an address of the kernel's choice, then a copy into it.
-        unsafe {
-            let place = libc::mmap(std::ptr::null_mut(), 4096, protection, flags, -1, 0);
-            check("mmap", if place == libc::MAP_FAILED { -1 } else { 0 })?;
-            place.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len().min(4096));
-            Ok(place as usize as u32)
-        }
+        let place = map(
+            4096,
+            protection,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT,
+            -1,
+            0,
+        )?;
+        // SAFETY: the copy stays within the new mapping.
+        unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len().min(4096)) };
+        Ok(place as usize as u32)
     }
 
     /// A system call through the gate of 32-bit programs.
@@ -66,11 +64,10 @@ mod gates {
     }
 
     fn write(fd: u32, token: &str) -> Outcome {
-        gate("write", WRITE, [fd, low(token.as_bytes())?, token.len() as u32])?;
-        Ok(String::new())
+        gate("write", WRITE, [fd, low(token.as_bytes())?, token.len() as u32]).done()
     }
 
-    pub(super) fn connect(arguments: &Arguments) -> Outcome {
+    fn i386_connect(arguments: &Arguments) -> Outcome {
         let address = arguments.address(0)?;
         let to = wire_address(address);
         let fd = gate("socket", SOCKET, [family(address) as u32, libc::SOCK_STREAM as u32, 0])?;
@@ -79,7 +76,7 @@ mod gates {
     }
 
     /// The same by the one call that stands for all socket calls.
-    pub(super) fn socketcall(arguments: &Arguments) -> Outcome {
+    fn i386_socketcall(arguments: &Arguments) -> Outcome {
         let address = arguments.address(0)?;
         let to = wire_address(address);
         let words = |words: [u32; 3]| low(&words.map(u32::to_ne_bytes).concat());
@@ -89,7 +86,7 @@ mod gates {
         write(fd, arguments.text(1)?)
     }
 
-    pub(super) fn create(arguments: &Arguments) -> Outcome {
+    fn i386_create(arguments: &Arguments) -> Outcome {
         let path = arguments.path(0)?;
         let flags = (libc::O_CREAT | libc::O_WRONLY) as u32;
         let fd = gate("open", OPEN, [low(path.as_bytes_with_nul())?, flags, 0o644])?;
@@ -97,13 +94,17 @@ mod gates {
     }
 
     /// The x32 interface: numbers of the same gate with one bit more.
-    pub(super) fn x32_create(arguments: &Arguments) -> Outcome {
+    fn x32_create(arguments: &Arguments) -> Outcome {
         const X32: libc::c_long = 0x4000_0000;
         let path = arguments.path(0)?;
         let token = arguments.text(1)?;
-        let flags = libc::O_CREAT | libc::O_WRONLY;
-        let fd = system_call!("open", libc::SYS_open | X32, path.as_ptr(), flags, 0o644)?;
-        system_call!("write", libc::SYS_write | X32, fd, token.as_ptr(), token.len())?;
-        Ok(String::new())
+        let fd = system_call!(
+            "open",
+            libc::SYS_open | X32,
+            &path,
+            libc::O_CREAT | libc::O_WRONLY,
+            0o644
+        )?;
+        system_call!("write", libc::SYS_write | X32, fd, token, token.len()).done()
     }
 }

@@ -8,21 +8,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
+use crate::descriptors::write;
+use crate::outcome::{Done, Named, Outcome, Refused, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("tcp", tcp),
-    ("fastopen-sendto", fastopen_sendto),
-    ("fastopen-sendmsg", fastopen_sendmsg),
-    ("mptcp", mptcp),
-    ("udp", udp),
-    ("udp-connected", udp_connected),
-    ("udp-sendmmsg", udp_sendmmsg),
-    ("udplite", udplite),
-    ("serve", serve),
-    ("serve-udp", serve_udp),
-    ("swap-address", swap_address),
-];
+attacks! {
+    tcp, fastopen_sendto, fastopen_sendmsg,
+    mptcp = |arguments| stream_over(arguments, libc::SOCK_STREAM, libc::IPPROTO_MPTCP),
+    udp,
+    udp_connected = |arguments| stream_over(arguments, libc::SOCK_DGRAM, 0),
+    udp_sendmmsg,
+    udplite = |arguments| stream_over(arguments, libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE),
+    serve, serve_udp, swap_address,
+}
 
 /// A socket address as the kernel takes it.
 pub(crate) fn wire_address(address: SocketAddr) -> Vec<u8> {
@@ -56,32 +53,28 @@ pub(crate) fn owned(descriptor: usize) -> OwnedFd {
 }
 
 pub(crate) fn socket(family: i32, kind: i32, protocol: i32) -> Result<usize, Refused> {
-    system_call!("socket", libc::SYS_socket, family, kind | libc::SOCK_CLOEXEC, protocol)
+    system_call!(SYS_socket, family, kind | libc::SOCK_CLOEXEC, protocol)
+}
+
+pub(crate) fn send_to(fd: usize, bytes: &[u8], flags: i32, to: &[u8]) -> Outcome {
+    system_call!(SYS_sendto, fd, bytes, bytes.len(), flags, to, to.len()).done()
+}
+
+/// Connects a socket of any kind and writes to it, without the standard library.
+pub(crate) fn connect_and_write(fd: usize, to: &[u8], token: &str) -> Outcome {
+    system_call!(SYS_connect, fd, to, to.len())?;
+    write(fd, token)
 }
 
 fn tcp(arguments: &Arguments) -> Outcome {
     let mut stream = TcpStream::connect(arguments.address(0)?).named("connect")?;
-    stream.write_all(arguments.text(1)?.as_bytes()).named("write")?;
-    Ok(String::new())
+    stream.write_all(arguments.text(1)?.as_bytes()).named("write").done()
 }
 
 fn fastopen_sendto(arguments: &Arguments) -> Outcome {
     let address = arguments.address(0)?;
-    let token = arguments.text(1)?;
-    let to = wire_address(address);
     let fd = socket(family(address), libc::SOCK_STREAM, 0)?;
-    let flags = libc::MSG_FASTOPEN;
-    system_call!(
-        "sendto",
-        libc::SYS_sendto,
-        fd,
-        token.as_ptr(),
-        token.len(),
-        flags,
-        to.as_ptr(),
-        to.len()
-    )?;
-    Ok(String::new())
+    send_to(fd, arguments.text(1)?.as_bytes(), libc::MSG_FASTOPEN, &wire_address(address))
 }
 
 /// The parts of a message that is sent to an address.
@@ -112,22 +105,14 @@ fn fastopen_sendmsg(arguments: &Arguments) -> Outcome {
     let mut message = Message::new(address, arguments.text(1)?);
     let header = message.header();
     let fd = socket(family(address), libc::SOCK_STREAM, 0)?;
-    system_call!("sendmsg", libc::SYS_sendmsg, fd, &raw const header, libc::MSG_FASTOPEN)?;
-    Ok(String::new())
+    system_call!(SYS_sendmsg, fd, &raw const header, libc::MSG_FASTOPEN).done()
 }
 
-/// A stream over a socket of any kind, connected and written to without the standard library.
-fn stream_over(fd: usize, address: SocketAddr, token: &str) -> Outcome {
-    let to = wire_address(address);
-    system_call!("connect", libc::SYS_connect, fd, to.as_ptr(), to.len())?;
-    system_call!("write", libc::SYS_write, fd, token.as_ptr(), token.len())?;
-    Ok(String::new())
-}
-
-fn mptcp(arguments: &Arguments) -> Outcome {
+/// Sends the second argument to the first over a connected socket of this kind.
+fn stream_over(arguments: &Arguments, kind: i32, protocol: i32) -> Outcome {
     let address = arguments.address(0)?;
-    let fd = socket(family(address), libc::SOCK_STREAM, libc::IPPROTO_MPTCP)?;
-    stream_over(fd, address, arguments.text(1)?)
+    let fd = socket(family(address), kind, protocol)?;
+    connect_and_write(fd, &wire_address(address), arguments.text(1)?)
 }
 
 fn any_port(like: SocketAddr) -> &'static str {
@@ -137,14 +122,7 @@ fn any_port(like: SocketAddr) -> &'static str {
 fn udp(arguments: &Arguments) -> Outcome {
     let address = arguments.address(0)?;
     let socket = UdpSocket::bind(any_port(address)).named("bind")?;
-    socket.send_to(arguments.text(1)?.as_bytes(), address).named("sendto")?;
-    Ok(String::new())
-}
-
-fn udp_connected(arguments: &Arguments) -> Outcome {
-    let address = arguments.address(0)?;
-    let fd = socket(family(address), libc::SOCK_DGRAM, 0)?;
-    stream_over(fd, address, arguments.text(1)?)
+    socket.send_to(arguments.text(1)?.as_bytes(), address).named("sendto").done()
 }
 
 fn udp_sendmmsg(arguments: &Arguments) -> Outcome {
@@ -152,14 +130,7 @@ fn udp_sendmmsg(arguments: &Arguments) -> Outcome {
     let mut message = Message::new(address, arguments.text(1)?);
     let mut many = libc::mmsghdr { msg_hdr: message.header(), msg_len: 0 };
     let fd = socket(family(address), libc::SOCK_DGRAM, 0)?;
-    system_call!("sendmmsg", libc::SYS_sendmmsg, fd, &raw mut many, 1, 0)?;
-    Ok(String::new())
-}
-
-fn udplite(arguments: &Arguments) -> Outcome {
-    let address = arguments.address(0)?;
-    let fd = socket(family(address), libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE)?;
-    stream_over(fd, address, arguments.text(1)?)
+    system_call!(SYS_sendmmsg, fd, &raw mut many, 1, 0).done()
 }
 
 /// Waits for a client from outside and greets it: a listening command may be a hole, too.
@@ -183,8 +154,7 @@ fn serve_udp(arguments: &Arguments) -> Outcome {
     let wait = Duration::from_millis(arguments.number(2)?);
     socket.set_read_timeout(Some(wait)).named("setsockopt")?;
     let (_, peer) = socket.recv_from(&mut [0; 16]).named("recvfrom")?;
-    socket.send_to(arguments.text(1)?.as_bytes(), peer).named("sendto")?;
-    Ok(String::new())
+    socket.send_to(arguments.text(1)?.as_bytes(), peer).named("sendto").done()
 }
 
 /// Connects to the first address, which may be allowed, while another thread keeps overwriting it
@@ -213,9 +183,9 @@ fn swap_address(arguments: &Arguments) -> Outcome {
         while Instant::now() < end {
             let Ok(fd) = socket(family(good), libc::SOCK_STREAM, 0) else { break };
             let stream = TcpStream::from(owned(fd));
-            if system_call!("connect", libc::SYS_connect, fd, place, wanted.len()).is_ok() {
+            if system_call!(SYS_connect, fd, place, wanted.len()).is_ok() {
                 tries += 1;
-                let _ = system_call!("write", libc::SYS_write, fd, token.as_ptr(), token.len());
+                let _ = write(fd, token);
                 if stream.peer_addr().is_ok_and(|peer| peer == bad) {
                     break;
                 }

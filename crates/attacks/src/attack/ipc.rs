@@ -1,19 +1,13 @@
 //! Shared memory, semaphores and message queues of the host.
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Outcome, check, system_call};
+use crate::descriptors::{filled, text};
+use crate::outcome::{Done, Outcome, attacks, check, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("shm-read", shm_read),
-    ("shm-write", shm_write),
-    ("shm-remove", shm_remove),
-    ("message-receive", message_receive),
-    ("message-send", message_send),
-    ("semaphore-set", semaphore_set),
-    ("queue-receive", queue_receive),
-    ("queue-send", queue_send),
-    ("queue-unlink", queue_unlink),
-];
+attacks! {
+    shm_read, shm_write, shm_remove, message_receive, message_send, semaphore_set, queue_receive,
+    queue_send, queue_unlink,
+}
 
 /// `IPC_RMID`.
 pub(crate) const REMOVE: i32 = 0;
@@ -32,7 +26,7 @@ pub(crate) fn attach(id: i32) -> Result<*mut u8, crate::outcome::Refused> {
 pub(crate) fn text_at(place: *const u8) -> String {
     // SAFETY: the segment is mapped, and is at least a page long.
     let bytes = unsafe { std::slice::from_raw_parts(place, 64) };
-    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+    text(bytes).trim_end_matches('\0').to_owned()
 }
 
 fn shm_read(arguments: &Arguments) -> Outcome {
@@ -48,8 +42,7 @@ fn shm_write(arguments: &Arguments) -> Outcome {
 }
 
 fn shm_remove(arguments: &Arguments) -> Outcome {
-    system_call!("shmctl", libc::SYS_shmctl, arguments.number::<i32>(0)?, REMOVE, 0)?;
-    Ok(String::new())
+    system_call!(SYS_shmctl, arguments.number::<i32>(0)?, REMOVE, 0).done()
 }
 
 /// A message: its type and its text.
@@ -72,44 +65,34 @@ impl Message {
 fn message_receive(arguments: &Arguments) -> Outcome {
     let mut message = Message::new("");
     let (id, place) = (arguments.number::<i32>(0)?, &raw mut message);
-    let got = system_call!("msgrcv", libc::SYS_msgrcv, id, place, 64, 0, libc::IPC_NOWAIT)?;
-    Ok(String::from_utf8_lossy(&message.text[..got]).into_owned())
+    let got = system_call!(SYS_msgrcv, id, place, 64, 0, libc::IPC_NOWAIT)?;
+    Ok(text(&message.text[..got]))
 }
 
 fn message_send(arguments: &Arguments) -> Outcome {
     let message = Message::new(arguments.text(1)?);
     let (id, place) = (arguments.number::<i32>(0)?, &raw const message);
-    system_call!("msgsnd", libc::SYS_msgsnd, id, place, 64, libc::IPC_NOWAIT)?;
-    Ok(String::new())
+    system_call!(SYS_msgsnd, id, place, 64, libc::IPC_NOWAIT).done()
 }
 
 fn semaphore_set(arguments: &Arguments) -> Outcome {
-    system_call!("semctl", libc::SYS_semctl, arguments.number::<i32>(0)?, 0, SET_VALUE, 99)?;
-    Ok(String::new())
+    system_call!(SYS_semctl, arguments.number::<i32>(0)?, 0, SET_VALUE, 99).done()
 }
 
 fn queue_receive(arguments: &Arguments) -> Outcome {
     let name = arguments.path(0)?;
-    let flags = libc::O_RDONLY | libc::O_NONBLOCK;
-    let fd = system_call!("mq_open", libc::SYS_mq_open, name.as_ptr(), flags, 0, 0)?;
-    let mut bytes = vec![0_u8; 1 << 16];
-    let (place, length) = (bytes.as_mut_ptr(), bytes.len());
-    let got = system_call!("mq_timedreceive", libc::SYS_mq_timedreceive, fd, place, length, 0, 0)?;
-    Ok(String::from_utf8_lossy(&bytes[..got]).into_owned())
+    let fd = system_call!(SYS_mq_open, &name, libc::O_RDONLY | libc::O_NONBLOCK, 0, 0)?;
+    filled(|place, length| system_call!(SYS_mq_timedreceive, fd, place, length, 0, 0))
 }
 
 fn queue_send(arguments: &Arguments) -> Outcome {
     let name = arguments.path(0)?;
     let token = arguments.text(1)?;
-    let flags = libc::O_WRONLY | libc::O_NONBLOCK;
-    let fd = system_call!("mq_open", libc::SYS_mq_open, name.as_ptr(), flags, 0, 0)?;
-    let (place, length) = (token.as_ptr(), token.len());
-    system_call!("mq_timedsend", libc::SYS_mq_timedsend, fd, place, length, 1, 0)?;
-    Ok(String::new())
+    let fd = system_call!(SYS_mq_open, &name, libc::O_WRONLY | libc::O_NONBLOCK, 0, 0)?;
+    system_call!(SYS_mq_timedsend, fd, token, token.len(), 1, 0).done()
 }
 
 fn queue_unlink(arguments: &Arguments) -> Outcome {
     let name = arguments.path(0)?;
-    system_call!("mq_unlink", libc::SYS_mq_unlink, name.as_ptr())?;
-    Ok(String::new())
+    system_call!(SYS_mq_unlink, &name).done()
 }

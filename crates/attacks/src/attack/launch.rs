@@ -7,16 +7,16 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Named, Outcome, say, system_call};
+use crate::outcome::{Named, Outcome, attacks, say, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[("as", as_user), ("hold", hold), ("parent", parent)];
+attacks! { as = as_user, hold, parent }
 
 /// `as UID -- program …`: as another user, without groups and rights.
 fn as_user(arguments: &Arguments) -> Outcome {
     let user = arguments.number::<u32>(0)?;
-    system_call!("setgroups", libc::SYS_setgroups, 0, 0)?;
-    system_call!("setresgid", libc::SYS_setresgid, user, user, user)?;
-    system_call!("setresuid", libc::SYS_setresuid, user, user, user)?;
+    system_call!(SYS_setgroups, 0, 0)?;
+    system_call!(SYS_setresgid, user, user, user)?;
+    system_call!(SYS_setresuid, user, user, user)?;
     become_program(arguments)
 }
 
@@ -24,7 +24,7 @@ fn as_user(arguments: &Arguments) -> Outcome {
 fn hold(arguments: &Arguments) -> Outcome {
     let fd = arguments.number::<i32>(0)?;
     let file = File::open(arguments.text(1)?).named("open")?;
-    system_call!("dup3", libc::SYS_dup3, file.as_raw_fd(), fd, 0)?;
+    system_call!(SYS_dup3, file.as_raw_fd(), fd, 0)?;
     become_program(arguments)
 }
 

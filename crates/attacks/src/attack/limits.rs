@@ -6,18 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
+use crate::descriptors::map;
 use crate::internet::owned;
-use crate::outcome::{Attack, Named, Outcome, Refused, check, system_call};
+use crate::outcome::{Named, Outcome, Refused, attacks, check, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("processes", processes),
-    ("threads", threads),
-    ("memory", memory),
-    ("memory-of-many", memory_of_many),
-    ("burn", burn),
-    ("file-of-size", file_of_size),
-    ("open-files", open_files),
-];
+attacks! { processes, threads, memory, memory_of_many, burn, file_of_size, open_files }
 
 /// A copy of this process that does `work` and ends; gives its number.
 pub(crate) fn fork(work: impl FnOnce()) -> Result<i32, Refused> {
@@ -34,10 +27,10 @@ pub(crate) fn fork(work: impl FnOnce()) -> Result<i32, Refused> {
 
 fn end_all(children: &[i32]) {
     for child in children {
-        let _ = system_call!("kill", libc::SYS_kill, *child, libc::SIGKILL);
+        let _ = system_call!(SYS_kill, *child, libc::SIGKILL);
     }
     for child in children {
-        let _ = system_call!("wait4", libc::SYS_wait4, *child, 0, 0, 0);
+        let _ = system_call!(SYS_wait4, *child, 0, 0, 0);
     }
 }
 
@@ -69,14 +62,10 @@ fn threads(arguments: &Arguments) -> Outcome {
 /// Touches every page of this number of bytes.
 fn touch(bytes: usize) -> Result<(), Refused> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping at an address of the kernel's choice, written to within its length.
-    unsafe {
-        let place = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
-        check("mmap", if place == libc::MAP_FAILED { -1 } else { 0 })?;
-        for at in (0..bytes).step_by(4096) {
-            place.cast::<u8>().add(at).write_volatile(1);
-        }
+    let start = map(bytes, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)?;
+    for at in (0..bytes).step_by(4096) {
+        // SAFETY: within the length of the new mapping.
+        unsafe { start.add(at).write_volatile(1) };
     }
     Ok(())
 }
@@ -93,7 +82,7 @@ fn memory_of_many(arguments: &Arguments) -> Outcome {
     let mut children = Vec::new();
     for _ in 0..count {
         let mut ends = [0_i32; 2];
-        system_call!("pipe2", libc::SYS_pipe2, ends.as_mut_ptr(), 0)?;
+        system_call!(SYS_pipe2, ends.as_mut_ptr(), 0)?;
         let writer = owned(ends[1] as usize);
         ready.push(File::from(owned(ends[0] as usize)));
         children.push(fork(|| {
@@ -124,7 +113,7 @@ fn burn(arguments: &Arguments) -> Outcome {
             std::hint::spin_loop();
         }
         let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
-        system_call!("clock_gettime", libc::SYS_clock_gettime, clock, &raw mut used)?;
+        system_call!(SYS_clock_gettime, clock, &raw mut used)?;
         if Duration::new(used.tv_sec as u64, used.tv_nsec as u32) >= wanted {
             return Ok("all of it".to_owned());
         }

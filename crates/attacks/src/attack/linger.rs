@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::limits::fork;
-use crate::outcome::{Attack, Outcome, Refused, say, system_call};
+use crate::outcome::{Outcome, Refused, attacks, say, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[("linger", linger)];
+attacks! { linger }
 
 fn linger(arguments: &Arguments) -> Outcome {
     let how = arguments.text(0)?;
@@ -32,7 +32,7 @@ fn linger(arguments: &Arguments) -> Outcome {
         "storm" => drop(fork(|| storm(seconds))?),
         "keeper" => drop(fork(|| keeper(seconds))?),
         "no-death-signal" => {
-            let _ = system_call!("prctl", libc::SYS_prctl, libc::PR_SET_PDEATHSIG, 0, 0, 0, 0);
+            let _ = system_call!(SYS_prctl, libc::PR_SET_PDEATHSIG, 0, 0, 0, 0);
             fork(|| own_session(seconds))?;
         }
         "headless" => drop(fork(|| headless(seconds))?),
@@ -64,7 +64,7 @@ fn ignore(signals: &[i32]) {
 }
 
 fn session() {
-    let _ = system_call!("setsid", libc::SYS_setsid);
+    let _ = system_call!(SYS_setsid);
 }
 
 fn own_session(seconds: Duration) {
@@ -78,7 +78,7 @@ fn daemon(seconds: Duration) {
     let _ = fork(|| {
         let _ = std::env::set_current_dir("/");
         for fd in 0..3 {
-            let _ = system_call!("close", libc::SYS_close, fd);
+            let _ = system_call!(SYS_close, fd);
         }
         ignore(&[libc::SIGHUP]);
         thread::sleep(seconds);
@@ -90,13 +90,13 @@ fn deaf(seconds: Duration) {
     ignore(&(1..=64).collect::<Vec<_>>());
     let all = u64::MAX;
     let (how, place) = (libc::SIG_BLOCK, &raw const all);
-    let _ = system_call!("rt_sigprocmask", libc::SYS_rt_sigprocmask, how, place, 0, 8);
+    let _ = system_call!(SYS_rt_sigprocmask, how, place, 0, 8);
     thread::sleep(seconds);
 }
 
 fn stop_self() {
     let own = std::process::id();
-    let _ = system_call!("kill", libc::SYS_kill, own, libc::SIGSTOP);
+    let _ = system_call!(SYS_kill, own, libc::SIGSTOP);
 }
 
 /// A tree of which every process is stopped.
@@ -118,7 +118,7 @@ fn stopped(seconds: Duration) {
 fn hop(seconds: Duration) {
     let end = std::time::Instant::now() + seconds;
     while std::time::Instant::now() < end {
-        let _ = system_call!("setpgid", libc::SYS_setpgid, 0, 0);
+        let _ = system_call!(SYS_setpgid, 0, 0);
         match fork(session_mark) {
             Ok(0) => {}
             // The child continues where the parent ends.
@@ -169,7 +169,7 @@ fn storm(seconds: Duration) {
 /// Becomes the parent of all orphans below it, so that no process above notices them.
 fn keeper(seconds: Duration) {
     let number = libc::PR_SET_CHILD_SUBREAPER;
-    let _ = system_call!("prctl", libc::SYS_prctl, number, 1, 0, 0, 0);
+    let _ = system_call!(SYS_prctl, number, 1, 0, 0, 0);
     let _ = fork(|| {
         let _ = fork(|| own_session(seconds));
     });
@@ -179,7 +179,7 @@ fn keeper(seconds: Duration) {
 /// A process whose first thread has ended: it looks dead and lives.
 fn headless(seconds: Duration) {
     thread::spawn(move || thread::sleep(seconds));
-    let _ = system_call!("exit", libc::SYS_exit, 0);
+    let _ = system_call!(SYS_exit, 0);
 }
 
 /// A process that is held by a tracer.
@@ -187,16 +187,15 @@ fn traced(seconds: Duration) {
     session();
     let held = fork(|| thread::sleep(seconds));
     if let Ok(held) = held {
-        let _ = system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_SEIZE, held, 0, 0);
-        let _ = system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_INTERRUPT, held, 0, 0);
+        let _ = system_call!(SYS_ptrace, libc::PTRACE_SEIZE, held, 0, 0);
+        let _ = system_call!(SYS_ptrace, libc::PTRACE_INTERRUPT, held, 0, 0);
     }
     thread::sleep(seconds);
 }
 
 /// A process that waits in the kernel until its child lets go of its memory.
 fn borrowed(seconds: Duration) {
-    let flags = libc::CLONE_VFORK | libc::SIGCHLD;
-    if let Ok(0) = system_call!("clone", libc::SYS_clone, flags, 0, 0, 0, 0) {
+    if let Ok(0) = system_call!(SYS_clone, libc::CLONE_VFORK | libc::SIGCHLD, 0, 0, 0, 0) {
         own_session(seconds);
     }
     thread::sleep(seconds);
@@ -204,8 +203,7 @@ fn borrowed(seconds: Duration) {
 
 /// A process in a namespace of its own, where it is the first.
 fn apart(seconds: Duration) {
-    let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
-    let _ = system_call!("unshare", libc::SYS_unshare, flags);
+    let _ = system_call!(SYS_unshare, libc::CLONE_NEWUSER | libc::CLONE_NEWPID);
     let _ = fork(|| own_session(seconds));
     thread::sleep(seconds);
 }

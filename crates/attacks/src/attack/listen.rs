@@ -2,11 +2,12 @@
 //! sockets that Node does not have, and prints it.
 
 use crate::arguments::Arguments;
+use crate::descriptors::read;
 use crate::internet::{owned, socket, wire_address};
-use crate::outcome::{Attack, Outcome, say, system_call};
+use crate::outcome::{Outcome, attacks, say, system_call};
 use crate::unix::path_address;
 
-pub(crate) const ATTACKS: &[Attack] = &[("listen", listen)];
+attacks! { listen }
 
 fn listen(arguments: &Arguments) -> Outcome {
     let (family, kind) = (arguments.number(0)?, arguments.number(1)?);
@@ -23,18 +24,15 @@ fn listen(arguments: &Arguments) -> Outcome {
         None => wire_address(arguments.address(3)?),
     };
     let fd = socket(family, kind, arguments.number(2)?)?;
-    system_call!("bind", libc::SYS_bind, fd, at.as_ptr(), at.len())?;
+    system_call!(SYS_bind, fd, &at, at.len())?;
     let accepts = kind != libc::SOCK_DGRAM;
     if accepts {
-        system_call!("listen", libc::SYS_listen, fd, 16)?;
+        system_call!(SYS_listen, fd, 16)?;
     }
     say("listening");
     loop {
-        let peer =
-            if accepts { system_call!("accept", libc::SYS_accept4, fd, 0, 0, 0)? } else { fd };
-        let mut buffer = [0_u8; 256];
-        let got = system_call!("read", libc::SYS_read, peer, buffer.as_mut_ptr(), buffer.len())?;
-        say(&format!("got {}", String::from_utf8_lossy(&buffer[..got])));
+        let peer = if accepts { system_call!(SYS_accept4, fd, 0, 0, 0)? } else { fd };
+        say(&format!("got {}", read(peer)?));
         if accepts {
             drop(owned(peer));
         }

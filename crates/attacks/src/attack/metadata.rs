@@ -4,34 +4,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
+use crate::descriptors::{filled, open};
+use crate::outcome::{Done, Named, Outcome, Refused, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("chmod", chmod),
-    ("fchmod", fchmod),
-    ("fchmodat2", fchmodat2),
-    ("chown", chown),
-    ("fchown", fchown),
-    ("utimes", utimes),
-    ("futimes", futimes),
-    ("setxattr", setxattr),
-    ("fsetxattr", fsetxattr),
-    ("setxattrat", setxattrat),
-    ("removexattr", removexattr),
-    ("getxattr", getxattr),
-    ("setacl", setacl),
-    ("setflags", setflags),
-    ("getflags", getflags),
-    ("file-setattr", file_setattr),
-    ("setuid-copy", setuid_copy),
-    ("effective-user", effective_user),
-];
+attacks! {
+    chmod, fchmod, fchmodat2, chown, fchown, utimes, futimes, setxattr, fsetxattr, setxattrat,
+    removexattr, getxattr, setacl, setflags, getflags, file_setattr, setuid_copy, effective_user,
+}
 
 const ATTRIBUTE: &std::ffi::CStr = c"user.attack";
 
 fn open_for_reading(arguments: &Arguments) -> Result<usize, Refused> {
-    let path = arguments.path(0)?;
-    system_call!("open", libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY, 0)
+    open(&arguments.path(0)?, libc::O_RDONLY)
 }
 
 fn mode(arguments: &Arguments) -> Result<u32, Refused> {
@@ -40,39 +24,30 @@ fn mode(arguments: &Arguments) -> Result<u32, Refused> {
 
 fn chmod(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
-    system_call!("chmod", libc::SYS_fchmodat, libc::AT_FDCWD, path.as_ptr(), mode(arguments)?)?;
-    Ok(String::new())
+    system_call!(SYS_fchmodat, libc::AT_FDCWD, &path, mode(arguments)?).done()
 }
 
 fn fchmod(arguments: &Arguments) -> Outcome {
     let fd = open_for_reading(arguments)?;
-    system_call!("fchmod", libc::SYS_fchmod, fd, mode(arguments)?)?;
-    Ok(String::new())
+    system_call!(SYS_fchmod, fd, mode(arguments)?).done()
 }
 
 /// By a descriptor that is good for nothing but a path.
 fn fchmodat2(arguments: &Arguments) -> Outcome {
     const FCHMODAT2: libc::c_long = 452;
-    let path = arguments.path(0)?;
-    let here = libc::AT_FDCWD;
-    let fd = system_call!("open", libc::SYS_openat, here, path.as_ptr(), libc::O_PATH, 0)?;
-    let empty = libc::AT_EMPTY_PATH;
-    system_call!("fchmodat2", FCHMODAT2, fd, c"".as_ptr(), mode(arguments)?, empty)?;
-    Ok(String::new())
+    let fd = open(&arguments.path(0)?, libc::O_PATH)?;
+    system_call!("fchmodat2", FCHMODAT2, fd, c"", mode(arguments)?, libc::AT_EMPTY_PATH).done()
 }
 
 fn chown(arguments: &Arguments) -> Outcome {
     let (path, user) = (arguments.path(0)?, arguments.number::<u32>(1)?);
-    let here = libc::AT_FDCWD;
-    system_call!("chown", libc::SYS_fchownat, here, path.as_ptr(), user, user, 0)?;
-    Ok(String::new())
+    system_call!(SYS_fchownat, libc::AT_FDCWD, &path, user, user, 0).done()
 }
 
 fn fchown(arguments: &Arguments) -> Outcome {
     let fd = open_for_reading(arguments)?;
     let user = arguments.number::<u32>(1)?;
-    system_call!("fchown", libc::SYS_fchown, fd, user, user)?;
-    Ok(String::new())
+    system_call!(SYS_fchown, fd, user, user).done()
 }
 
 /// The first second after the epoch, twice.
@@ -80,32 +55,25 @@ const LONG_AGO: [i64; 4] = [1, 0, 1, 0];
 
 fn utimes(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
-    let (here, times) = (libc::AT_FDCWD, LONG_AGO);
-    system_call!("utimensat", libc::SYS_utimensat, here, path.as_ptr(), times.as_ptr(), 0)?;
-    Ok(String::new())
+    system_call!(SYS_utimensat, libc::AT_FDCWD, &path, &LONG_AGO, 0).done()
 }
 
 fn futimes(arguments: &Arguments) -> Outcome {
     let fd = open_for_reading(arguments)?;
-    let times = LONG_AGO;
-    system_call!("utimensat", libc::SYS_utimensat, fd, 0, times.as_ptr(), 0)?;
-    Ok(String::new())
+    system_call!(SYS_utimensat, fd, 0, &LONG_AGO, 0).done()
 }
 
 fn setxattr(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
     let token = arguments.text(1)?;
     let (name, value) = (ATTRIBUTE.as_ptr(), token.as_ptr());
-    system_call!("setxattr", libc::SYS_setxattr, path.as_ptr(), name, value, token.len(), 0)?;
-    Ok(String::new())
+    system_call!(SYS_setxattr, &path, name, value, token.len(), 0).done()
 }
 
 fn fsetxattr(arguments: &Arguments) -> Outcome {
     let fd = open_for_reading(arguments)?;
     let token = arguments.text(1)?;
-    let name = ATTRIBUTE.as_ptr();
-    system_call!("fsetxattr", libc::SYS_fsetxattr, fd, name, token.as_ptr(), token.len(), 0)?;
-    Ok(String::new())
+    system_call!(SYS_fsetxattr, fd, ATTRIBUTE, token, token.len(), 0).done()
 }
 
 /// The newest call of this kind, which an older list of calls does not hold.
@@ -115,25 +83,18 @@ fn setxattrat(arguments: &Arguments) -> Outcome {
     let token = arguments.text(1)?;
     // `struct xattr_args`: the place of the value, then its size and flags in one word.
     let value = [token.as_ptr() as u64, token.len() as u64];
-    let (here, name) = (libc::AT_FDCWD, ATTRIBUTE.as_ptr());
-    system_call!("setxattrat", SETXATTRAT, here, path.as_ptr(), 0, name, value.as_ptr(), 16)?;
-    Ok(String::new())
+    system_call!("setxattrat", SETXATTRAT, libc::AT_FDCWD, &path, 0, ATTRIBUTE, &value, 16).done()
 }
 
 fn removexattr(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
-    system_call!("removexattr", libc::SYS_removexattr, path.as_ptr(), ATTRIBUTE.as_ptr())?;
-    Ok(String::new())
+    system_call!(SYS_removexattr, &path, ATTRIBUTE).done()
 }
 
 /// For a test to look at.
 fn getxattr(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
-    let mut bytes = [0_u8; 256];
-    let (name, place) = (ATTRIBUTE.as_ptr(), bytes.as_mut_ptr());
-    let got =
-        system_call!("getxattr", libc::SYS_getxattr, path.as_ptr(), name, place, bytes.len())?;
-    Ok(String::from_utf8_lossy(&bytes[..got]).into_owned())
+    filled(|place, length| system_call!(SYS_getxattr, &path, ATTRIBUTE, place, length))
 }
 
 /// Gives user 12345 all rights by an access list.
@@ -153,9 +114,7 @@ fn setacl(arguments: &Arguments) -> Outcome {
         list.extend(who.to_le_bytes());
     }
     let name = c"system.posix_acl_access";
-    let (value, length) = (list.as_ptr(), list.len());
-    system_call!("setxattr", libc::SYS_setxattr, path.as_ptr(), name.as_ptr(), value, length, 0)?;
-    Ok(String::new())
+    system_call!(SYS_setxattr, &path, name, &list, list.len(), 0).done()
 }
 
 const NO_DUMP: u64 = 0x40;
@@ -164,9 +123,7 @@ const NO_DUMP: u64 = 0x40;
 fn setflags(arguments: &Arguments) -> Outcome {
     const SET_FLAGS: u64 = 0x4008_6602;
     let fd = open_for_reading(arguments)?;
-    let flags = NO_DUMP;
-    system_call!("ioctl", libc::SYS_ioctl, fd, SET_FLAGS, &raw const flags)?;
-    Ok(String::new())
+    system_call!(SYS_ioctl, fd, SET_FLAGS, &[NO_DUMP]).done()
 }
 
 /// For a test to look at.
@@ -174,7 +131,7 @@ fn getflags(arguments: &Arguments) -> Outcome {
     const GET_FLAGS: u64 = 0x8008_6601;
     let fd = open_for_reading(arguments)?;
     let mut flags = 0_u64;
-    system_call!("ioctl", libc::SYS_ioctl, fd, GET_FLAGS, &raw mut flags)?;
+    system_call!(SYS_ioctl, fd, GET_FLAGS, &raw mut flags)?;
     Ok(if flags & NO_DUMP == 0 { "<>" } else { "<no dump>" }.to_owned())
 }
 
@@ -184,17 +141,14 @@ fn file_setattr(arguments: &Arguments) -> Outcome {
     const X_NO_DUMP: u64 = 0x80;
     let path = arguments.path(0)?;
     let attributes = [X_NO_DUMP, 0, 0];
-    let here = libc::AT_FDCWD;
-    system_call!("file_setattr", FILE_SETATTR, here, path.as_ptr(), attributes.as_ptr(), 24, 0)?;
-    Ok(String::new())
+    system_call!("file_setattr", FILE_SETATTR, libc::AT_FDCWD, &path, &attributes, 24, 0).done()
 }
 
 /// Leaves a program that runs with the rights of its owner, whichever user starts it.
 fn setuid_copy(arguments: &Arguments) -> Outcome {
     let target = arguments.text(0)?;
     fs::copy("/proc/self/exe", target).named("copy")?;
-    fs::set_permissions(target, fs::Permissions::from_mode(0o4755)).named("chmod")?;
-    Ok(String::new())
+    fs::set_permissions(target, fs::Permissions::from_mode(0o4755)).named("chmod").done()
 }
 
 /// For a program with the setuid bit: whether it has gained another user's rights.

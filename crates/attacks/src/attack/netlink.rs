@@ -2,10 +2,9 @@
 
 use crate::arguments::Arguments;
 use crate::internet::socket;
-use crate::outcome::{Attack, Outcome, Refused, system_call};
+use crate::outcome::{Done, Outcome, Refused, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] =
-    &[("interfaces", interfaces), ("listening", listening), ("add-address", add_address)];
+attacks! { interfaces, listening, add_address }
 
 const ROUTE: i32 = 0;
 const SOCK_DIAG: i32 = 4;
@@ -29,13 +28,12 @@ fn ask(protocol: i32, kind: u16, flags: u16, body: &[u8]) -> Result<Vec<(u16, Ve
     request.extend(1_u32.to_ne_bytes());
     request.extend(0_u32.to_ne_bytes());
     request.extend(body);
-    system_call!("sendto", libc::SYS_sendto, fd, request.as_ptr(), request.len(), 0, 0, 0)?;
+    system_call!(SYS_sendto, fd, &request, request.len(), 0, 0, 0)?;
     let mut messages = Vec::new();
     let mut buffer = vec![0_u8; 1 << 16];
     loop {
         let space = buffer.len();
-        let got =
-            system_call!("recvfrom", libc::SYS_recvfrom, fd, buffer.as_mut_ptr(), space, 0, 0, 0)?;
+        let got = system_call!(SYS_recvfrom, fd, buffer.as_mut_ptr(), space, 0, 0, 0)?;
         let mut rest = &buffer[..got];
         while rest.len() >= HEADER {
             let length = u32::from_ne_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize;
@@ -98,6 +96,5 @@ fn add_address(arguments: &Arguments) -> Outcome {
     request.extend(8_u16.to_ne_bytes());
     request.extend(LOCAL.to_ne_bytes());
     request.extend(ip.octets());
-    ask(ROUTE, RTM_NEWADDR, ACK | 0x600, &request)?;
-    Ok(String::new())
+    ask(ROUTE, RTM_NEWADDR, ACK | 0x600, &request).done()
 }

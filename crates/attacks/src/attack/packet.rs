@@ -5,16 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arguments::{Arguments, c_string};
-use crate::internet::{family, socket, wire_address};
-use crate::outcome::{Attack, Outcome, Refused, check, system_call};
+use crate::descriptors::read;
+use crate::internet::{family, send_to, socket, wire_address};
+use crate::outcome::{Done, Outcome, Refused, attacks, check, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("raw", raw),
-    ("raw-with-header", raw_with_header),
-    ("packet", packet),
-    ("eavesdrop", eavesdrop),
-    ("family", any_family),
-];
+attacks! { raw, raw_with_header, packet, eavesdrop, family = any_family }
 
 /// A datagram with its header, without a checksum.
 fn datagram(to: SocketAddr, token: &str) -> Vec<u8> {
@@ -47,36 +42,14 @@ fn raw(arguments: &Arguments) -> Outcome {
     let address = arguments.address(0)?;
     let bytes = datagram(address, arguments.text(1)?);
     let to = wire_address(SocketAddr::new(address.ip(), 0));
-    let fd = socket(family(address), libc::SOCK_RAW, libc::IPPROTO_UDP)?;
-    system_call!(
-        "sendto",
-        libc::SYS_sendto,
-        fd,
-        bytes.as_ptr(),
-        bytes.len(),
-        0,
-        to.as_ptr(),
-        to.len()
-    )?;
-    Ok(String::new())
+    send_to(socket(family(address), libc::SOCK_RAW, libc::IPPROTO_UDP)?, &bytes, 0, &to)
 }
 
 fn raw_with_header(arguments: &Arguments) -> Outcome {
     let address = arguments.address(0)?;
     let bytes = ip_packet(Ipv4Addr::LOCALHOST, address, arguments.text(1)?);
     let to = wire_address(SocketAddr::new(address.ip(), 0));
-    let fd = socket(family(address), libc::SOCK_RAW, libc::IPPROTO_RAW)?;
-    system_call!(
-        "sendto",
-        libc::SYS_sendto,
-        fd,
-        bytes.as_ptr(),
-        bytes.len(),
-        0,
-        to.as_ptr(),
-        to.len()
-    )?;
-    Ok(String::new())
+    send_to(socket(family(address), libc::SOCK_RAW, libc::IPPROTO_RAW)?, &bytes, 0, &to)
 }
 
 /// The loopback interface, as a packet socket names it.
@@ -101,8 +74,7 @@ fn packet(arguments: &Arguments) -> Outcome {
     let to = loopback(libc::ETH_P_IP)?;
     let fd = socket(libc::AF_PACKET, libc::SOCK_DGRAM, i32::from(to.sll_protocol))?;
     let (place, length) = (&raw const to, size_of_val(&to));
-    system_call!("sendto", libc::SYS_sendto, fd, bytes.as_ptr(), bytes.len(), 0, place, length)?;
-    Ok(String::new())
+    system_call!(SYS_sendto, fd, &bytes, bytes.len(), 0, place, length).done()
 }
 
 /// Prints packets on the interface until a word arrives, or for this number of milliseconds.
@@ -111,14 +83,11 @@ fn eavesdrop(arguments: &Arguments) -> Outcome {
     let on = loopback(libc::ETH_P_ALL)?;
     let protocol = i32::from(on.sll_protocol);
     let fd = socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, protocol)?;
-    system_call!("bind", libc::SYS_bind, fd, &raw const on, size_of_val(&on))?;
+    system_call!(SYS_bind, fd, &raw const on, size_of_val(&on))?;
     let end = Instant::now() + Duration::from_millis(wait);
-    let mut buffer = vec![0_u8; 1 << 16];
     while Instant::now() < end {
-        let (place, length) = (buffer.as_mut_ptr(), buffer.len());
-        match system_call!("read", libc::SYS_read, fd, place, length) {
-            Ok(got) => {
-                let text = String::from_utf8_lossy(&buffer[..got]);
+        match read(fd) {
+            Ok(text) => {
                 if let Some(at) = text.find(word) {
                     return Ok(text[at..].to_owned());
                 }
@@ -133,5 +102,4 @@ fn eavesdrop(arguments: &Arguments) -> Outcome {
 fn any_family(arguments: &Arguments) -> Outcome {
     socket(arguments.number(0)?, arguments.number(1)?, arguments.number(2)?)
         .map(|_| "a socket".to_owned())
-        .map_err(|refused: Refused| refused)
 }

@@ -4,31 +4,23 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
+use crate::descriptors::{read_from_start, text};
+use crate::outcome::{Done, Named, Outcome, Refused, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("ptrace-attach", ptrace_attach),
-    ("ptrace-seize", ptrace_seize),
-    ("ptrace-poke", ptrace_poke),
-    ("memory-read", memory_read),
-    ("memory-write", memory_write),
-    ("proc-memory-read", proc_memory_read),
-    ("proc-memory-write", proc_memory_write),
-    ("take-descriptor", take_descriptor),
-    ("compare", compare),
-    ("advise", advise),
-    ("count", count),
-    ("descriptors", descriptors),
-];
+attacks! {
+    ptrace_attach, ptrace_seize, ptrace_poke, memory_read, memory_write, proc_memory_read,
+    proc_memory_write, take_descriptor, compare, advise, count, descriptors,
+}
 
 const STEP: usize = size_of::<libc::c_long>();
 
-/// Attaches, and waits until the process has stopped.
-fn attach(pid: i32) -> Result<(), Refused> {
-    system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_ATTACH, pid, 0, 0)?;
-    let mut status = 0_i32;
-    system_call!("wait4", libc::SYS_wait4, pid, &raw mut status, libc::__WALL, 0)?;
-    Ok(())
+fn trace(request: impl Into<libc::c_long>, pid: i32) -> Outcome {
+    system_call!(SYS_ptrace, request.into(), pid, 0, 0).done()
+}
+
+/// Waits until the process has stopped.
+fn wait(pid: i32) -> Outcome {
+    system_call!(SYS_wait4, pid, 0, libc::__WALL, 0).done()
 }
 
 fn peek(pid: i32, address: usize, length: usize) -> Outcome {
@@ -36,109 +28,88 @@ fn peek(pid: i32, address: usize, length: usize) -> Outcome {
     for at in (0..length).step_by(STEP) {
         let mut word: libc::c_long = 0;
         let place = address + at;
-        system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_PEEKDATA, pid, place, &raw mut word)?;
+        system_call!(SYS_ptrace, libc::PTRACE_PEEKDATA, pid, place, &raw mut word)?;
         bytes.extend(word.to_ne_bytes());
     }
     bytes.truncate(length);
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text(&bytes))
+}
+
+fn peek_and_detach(pid: i32, arguments: &Arguments) -> Outcome {
+    wait(pid)?;
+    let read = peek(pid, arguments.number(1)?, arguments.number(2)?);
+    let _ = trace(libc::PTRACE_DETACH, pid);
+    read
 }
 
 fn ptrace_attach(arguments: &Arguments) -> Outcome {
     let pid = arguments.number(0)?;
-    attach(pid)?;
-    let read = peek(pid, arguments.number(1)?, arguments.number(2)?);
-    let _ = system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_DETACH, pid, 0, 0);
-    read
+    trace(libc::PTRACE_ATTACH, pid)?;
+    peek_and_detach(pid, arguments)
 }
 
 fn ptrace_seize(arguments: &Arguments) -> Outcome {
-    let pid = arguments.number::<i32>(0)?;
-    system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_SEIZE, pid, 0, 0)?;
-    system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_INTERRUPT, pid, 0, 0)?;
-    let mut status = 0_i32;
-    system_call!("wait4", libc::SYS_wait4, pid, &raw mut status, libc::__WALL, 0)?;
-    let read = peek(pid, arguments.number(1)?, arguments.number(2)?);
-    let _ = system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_DETACH, pid, 0, 0);
-    read
+    let pid = arguments.number(0)?;
+    trace(libc::PTRACE_SEIZE, pid)?;
+    trace(libc::PTRACE_INTERRUPT, pid)?;
+    peek_and_detach(pid, arguments)
 }
 
 fn ptrace_poke(arguments: &Arguments) -> Outcome {
     let pid = arguments.number(0)?;
     let address = arguments.number::<usize>(1)?;
-    attach(pid)?;
+    trace(libc::PTRACE_ATTACH, pid)?;
+    wait(pid)?;
     for (at, part) in arguments.text(2)?.as_bytes().chunks_exact(STEP).enumerate() {
         let word = libc::c_long::from_ne_bytes(part.try_into().unwrap_or_default());
         let place = address + at * STEP;
-        system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_POKEDATA, pid, place, word)?;
+        system_call!(SYS_ptrace, libc::PTRACE_POKEDATA, pid, place, word)?;
     }
-    system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_DETACH, pid, 0, 0)?;
-    Ok(String::new())
+    trace(libc::PTRACE_DETACH, pid)
 }
 
 fn memory_read(arguments: &Arguments) -> Outcome {
     let (pid, address) = (arguments.number::<i32>(0)?, arguments.number::<usize>(1)?);
     let mut bytes = vec![0_u8; arguments.number(2)?];
-    let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let there = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
-    let (call, number) = ("process_vm_readv", libc::SYS_process_vm_readv);
-    let got = vectors(call, number, pid, &here, &there)?;
-    Ok(String::from_utf8_lossy(&bytes[..got]).into_owned())
+    // Each is one `struct iovec`: an address and a length.
+    let here = [bytes.as_mut_ptr() as usize, bytes.len()];
+    let there = [address, bytes.len()];
+    let got = system_call!(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0)?;
+    Ok(text(&bytes[..got]))
 }
 
 fn memory_write(arguments: &Arguments) -> Outcome {
     let (pid, address) = (arguments.number::<i32>(0)?, arguments.number::<usize>(1)?);
     let token = arguments.text(2)?;
-    let here = libc::iovec { iov_base: token.as_ptr().cast_mut().cast(), iov_len: token.len() };
-    let there = libc::iovec { iov_base: address as *mut _, iov_len: token.len() };
-    let (call, number) = ("process_vm_writev", libc::SYS_process_vm_writev);
-    vectors(call, number, pid, &here, &there)?;
-    Ok(String::new())
-}
-
-fn vectors(
-    call: &'static str,
-    number: libc::c_long,
-    pid: i32,
-    here: &libc::iovec,
-    there: &libc::iovec,
-) -> Result<usize, Refused> {
-    let (here, there, one) = (std::ptr::from_ref(here), std::ptr::from_ref(there), 1_usize);
-    // SAFETY: both vectors live, and the first points to the caller's buffer.
-    let result = unsafe { libc::syscall(number, pid, here, one, there, one, 0_usize) };
-    crate::outcome::check(call, result)
+    let here = [token.as_ptr() as usize, token.len()];
+    let there = [address, token.len()];
+    system_call!(SYS_process_vm_writev, pid, &here, 1, &there, 1, 0).done()
 }
 
 fn proc_memory_read(arguments: &Arguments) -> Outcome {
     let mut bytes = vec![0_u8; arguments.number(2)?];
     let file = File::open(format!("/proc/{}/mem", arguments.text(0)?)).named("open")?;
     file.read_exact_at(&mut bytes, arguments.number(1)?).named("read")?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text(&bytes))
 }
 
 fn proc_memory_write(arguments: &Arguments) -> Outcome {
     let path = format!("/proc/{}/mem", arguments.text(0)?);
     let file = OpenOptions::new().write(true).open(path).named("open")?;
-    file.write_all_at(arguments.text(2)?.as_bytes(), arguments.number(1)?).named("write")?;
-    Ok(String::new())
-}
-
-fn take(pid: i32, descriptor: i32) -> Outcome {
-    let process = system_call!("pidfd_open", libc::SYS_pidfd_open, pid, 0)?;
-    let fd = system_call!("pidfd_getfd", libc::SYS_pidfd_getfd, process, descriptor, 0)?;
-    let mut bytes = [0_u8; 256];
-    let (place, length) = (bytes.as_mut_ptr(), bytes.len());
-    let got = system_call!("pread", libc::SYS_pread64, fd, place, length, 0)?;
-    Ok(String::from_utf8_lossy(&bytes[..got]).into_owned())
+    file.write_all_at(arguments.text(2)?.as_bytes(), arguments.number(1)?).named("write").done()
 }
 
 fn take_descriptor(arguments: &Arguments) -> Outcome {
-    take(arguments.number(0)?, arguments.number(1)?)
+    let (pid, descriptor) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
+    let process = system_call!(SYS_pidfd_open, pid, 0)?;
+    let fd = system_call!(SYS_pidfd_getfd, process, descriptor, 0)?;
+    read_from_start(fd)
 }
 
 /// Where the memory of another process is, compared with ours: the order of kernel addresses.
 fn compare(arguments: &Arguments) -> Outcome {
     let own = std::process::id();
-    let order = system_call!("kcmp", libc::SYS_kcmp, arguments.number::<i32>(0)?, own, 1, 0, 0)?;
+    let order = system_call!(SYS_kcmp, arguments.number::<i32>(0)?, own, 1, 0, 0)?;
     Ok(format!("order {order}"))
 }
 
@@ -148,9 +119,8 @@ fn advise(arguments: &Arguments) -> Outcome {
     let pid = arguments.number::<i32>(0)?;
     let page = arguments.number::<usize>(1)? & !4095;
     let there = libc::iovec { iov_base: page as *mut _, iov_len: 4096 };
-    let process = system_call!("pidfd_open", libc::SYS_pidfd_open, pid, 0)?;
-    let number = libc::SYS_process_madvise;
-    let got = system_call!("process_madvise", number, process, &raw const there, 1, COLD, 0)?;
+    let process = system_call!(SYS_pidfd_open, pid, 0)?;
+    let got = system_call!(SYS_process_madvise, process, &raw const there, 1, COLD, 0)?;
     Ok(format!("{got} bytes"))
 }
 
@@ -164,8 +134,7 @@ fn count(arguments: &Arguments) -> Outcome {
     // Without the kernel and the hypervisor: the events that an ordinary user may count.
     attributes[40] = 0b110_0000;
     let pid = arguments.number::<i32>(0)?;
-    let number = libc::SYS_perf_event_open;
-    let fd = system_call!("perf_event_open", number, attributes.as_ptr(), pid, -1, -1, 0)?;
+    let fd = system_call!(SYS_perf_event_open, &attributes, pid, -1, -1, 0)?;
     Ok(format!("descriptor {fd}"))
 }
 
@@ -173,10 +142,8 @@ fn count(arguments: &Arguments) -> Outcome {
 fn descriptors(_: &Arguments) -> Outcome {
     let mut found = Vec::new();
     for fd in 3..1024 {
-        let mut bytes = [0_u8; 256];
-        let (place, length) = (bytes.as_mut_ptr(), bytes.len());
-        if let Ok(got) = system_call!("pread", libc::SYS_pread64, fd, place, length, 0) {
-            found.push(format!("{fd}: {}", String::from_utf8_lossy(&bytes[..got])));
+        if let Ok(text) = read_from_start(fd) {
+            found.push(format!("{fd}: {text}"));
         }
     }
     if found.is_empty() { Err(Refused::without_effect("read")) } else { Ok(found.join(" ")) }

@@ -3,22 +3,14 @@
 use std::{fs, io};
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
+use crate::outcome::{Done, Named, Outcome, Refused, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("kill", kill),
-    ("kill-all", kill_all),
-    ("tkill", tkill),
-    ("tgkill", tgkill),
-    ("sigqueue", sigqueue),
-    ("tgsigqueue", tgsigqueue),
-    ("pidfd-signal", pidfd_signal),
-    ("owner-signal", owner_signal),
-];
+attacks! {
+    kill, kill_all, tkill, tgkill, sigqueue, tgsigqueue, pidfd_signal, owner_signal,
+}
 
 fn kill(arguments: &Arguments) -> Outcome {
-    system_call!("kill", libc::SYS_kill, arguments.number::<i32>(0)?, arguments.number::<i32>(1)?)?;
-    Ok(String::new())
+    system_call!(SYS_kill, arguments.number::<i32>(0)?, arguments.number::<i32>(1)?).done()
 }
 
 /// Every process whose environment holds a text, and that can be seen: as `killall` would.
@@ -31,26 +23,19 @@ fn kill_all(arguments: &Arguments) -> Outcome {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
         let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
         if String::from_utf8_lossy(&environ).contains(mark) && pid as u32 != std::process::id() {
-            hit += i32::from(system_call!("kill", libc::SYS_kill, pid, signal).is_ok());
+            hit += i32::from(system_call!(SYS_kill, pid, signal).is_ok());
         }
     }
     if hit == 0 { Err(Refused::without_effect("kill")) } else { Ok(format!("{hit} processes")) }
 }
 
 fn tkill(arguments: &Arguments) -> Outcome {
-    system_call!(
-        "tkill",
-        libc::SYS_tkill,
-        arguments.number::<i32>(0)?,
-        arguments.number::<i32>(1)?
-    )?;
-    Ok(String::new())
+    system_call!(SYS_tkill, arguments.number::<i32>(0)?, arguments.number::<i32>(1)?).done()
 }
 
 fn tgkill(arguments: &Arguments) -> Outcome {
     let pid = arguments.number::<i32>(0)?;
-    system_call!("tgkill", libc::SYS_tgkill, pid, pid, arguments.number::<i32>(1)?)?;
-    Ok(String::new())
+    system_call!(SYS_tgkill, pid, pid, arguments.number::<i32>(1)?).done()
 }
 
 /// A `siginfo` of a process's own making: the number, no error, "queued".
@@ -63,23 +48,18 @@ fn information(signal: i32) -> [i32; 32] {
 
 fn sigqueue(arguments: &Arguments) -> Outcome {
     let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
-    let information = information(signal);
-    system_call!("rt_sigqueueinfo", libc::SYS_rt_sigqueueinfo, pid, signal, information.as_ptr())?;
-    Ok(String::new())
+    system_call!(SYS_rt_sigqueueinfo, pid, signal, &information(signal)).done()
 }
 
 fn tgsigqueue(arguments: &Arguments) -> Outcome {
     let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
-    let (number, information) = (libc::SYS_rt_tgsigqueueinfo, information(signal));
-    system_call!("rt_tgsigqueueinfo", number, pid, pid, signal, information.as_ptr())?;
-    Ok(String::new())
+    system_call!(SYS_rt_tgsigqueueinfo, pid, pid, signal, &information(signal)).done()
 }
 
 fn pidfd_signal(arguments: &Arguments) -> Outcome {
     let (pid, signal) = (arguments.number::<i32>(0)?, arguments.number::<i32>(1)?);
-    let fd = system_call!("pidfd_open", libc::SYS_pidfd_open, pid, 0)?;
-    system_call!("pidfd_send_signal", libc::SYS_pidfd_send_signal, fd, signal, 0, 0)?;
-    Ok(String::new())
+    let fd = system_call!(SYS_pidfd_open, pid, 0)?;
+    system_call!(SYS_pidfd_send_signal, fd, signal, 0, 0).done()
 }
 
 fn owner_signal(arguments: &Arguments) -> Outcome {
@@ -94,6 +74,5 @@ pub(crate) fn by_owner(pid: i32, signal: i32) -> Outcome {
     system_call!("F_SETOWN", libc::SYS_fcntl, fd, libc::F_SETOWN, pid)?;
     system_call!("F_SETSIG", libc::SYS_fcntl, fd, SET_SIGNAL, signal)?;
     system_call!("F_SETFL", libc::SYS_fcntl, fd, libc::F_SETFL, libc::O_ASYNC)?;
-    io::Write::write_all(&mut writer, b"x").named("write")?;
-    Ok(String::new())
+    io::Write::write_all(&mut writer, b"x").named("write").done()
 }

@@ -2,13 +2,18 @@
 //! namespace.
 
 use std::os::unix::fs::FileExt;
-use std::{fs, io};
+use std::time::Duration;
+use std::{fs, io, thread};
 
-use crate::arguments::Arguments;
-use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
-use crate::priority;
+use crate::arguments::{Arguments, c_string};
+use crate::descriptors::{open, read_from_start, write};
+use crate::outcome::{Named, Outcome, Refused, attacks, system_call};
+use crate::{priority, signals};
 
-pub(crate) const ATTACKS: &[Attack] = &[("siege", siege)];
+/// Time for a signal to do its work, while this process still runs.
+const EFFECT: Duration = Duration::from_millis(50);
+
+attacks! { siege }
 
 /// `siege HOST-NAMESPACE WHO HOW`: `WHO` is `parent`, or a process of the own namespace such as `1`
 /// or `-1`. The latter only runs where the namespace is not that of the host, as its name shows.
@@ -41,8 +46,8 @@ fn siege(arguments: &Arguments) -> Outcome {
 
 /// By the kernel, which sends a signal for a pipe whose owner is set to that process.
 fn owned_signal(who: i32) -> Outcome {
-    crate::signals::by_owner(who, libc::SIGKILL)?;
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    signals::by_owner(who, libc::SIGKILL)?;
+    thread::sleep(EFFECT);
     Ok("signal by owner".to_owned())
 }
 
@@ -50,22 +55,21 @@ fn owned_signal(who: i32) -> Outcome {
 fn look(who: i32) -> Outcome {
     let mut seen = Vec::new();
     for name in ["environ", "maps", "auxv", "syscall", "stack", "personality"] {
-        if std::fs::read(format!("/proc/{who}/{name}")).is_ok_and(|text| !text.is_empty()) {
+        if fs::read(format!("/proc/{who}/{name}")).is_ok_and(|text| !text.is_empty()) {
             seen.push(name);
         }
     }
     if seen.is_empty() { Err(Refused::without_effect("open")) } else { Ok(seen.join(" ")) }
 }
 
-/// Time for a signal to do its work, while this process still runs.
 fn signal(who: i32, signal: i32) -> Outcome {
-    system_call!("kill", libc::SYS_kill, who, signal)?;
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    system_call!(SYS_kill, who, signal)?;
+    thread::sleep(EFFECT);
     Ok(format!("signal {signal}"))
 }
 
 fn trace(who: i32) -> Outcome {
-    system_call!("ptrace", libc::SYS_ptrace, libc::PTRACE_SEIZE, who, 0, 0)?;
+    system_call!(SYS_ptrace, libc::PTRACE_SEIZE, who, 0, 0)?;
     Ok("traced".to_owned())
 }
 
@@ -85,10 +89,7 @@ fn overwrite(who: i32) -> Outcome {
 fn steal(who: i32) -> Outcome {
     let mut got = Vec::new();
     for (name, fd) in taken(who)? {
-        let mut bytes = [0_u8; 64];
-        let (place, length) = (bytes.as_mut_ptr(), bytes.len());
-        let read = system_call!("pread", libc::SYS_pread64, fd, place, length, 0).unwrap_or(0);
-        got.push(format!("{name}: {}", String::from_utf8_lossy(&bytes[..read])));
+        got.push(format!("{name}: {}", read_from_start(fd).unwrap_or_default()));
     }
     if got.is_empty() { Err(Refused::without_effect("pidfd_getfd")) } else { Ok(got.join(" ")) }
 }
@@ -96,44 +97,34 @@ fn steal(who: i32) -> Outcome {
 /// Writes to a descriptor that it could take: a reply that the host would take for its own
 /// program's.
 fn hijack(who: i32) -> Outcome {
-    let junk = [0_u8; 64];
-    let mut written = 0;
-    for (_, fd) in taken(who)? {
-        written +=
-            usize::from(system_call!("write", libc::SYS_write, fd, junk.as_ptr(), 64).is_ok());
-    }
+    let junk = "\0".repeat(64);
+    let written = taken(who)?.into_iter().filter(|(_, fd)| write(*fd, &junk).is_ok()).count();
     if written == 0 {
-        Err(Refused::without_effect("write"))
-    } else {
-        Ok(format!("{written} written"))
+        return Err(Refused::without_effect("write"));
     }
+    Ok(format!("{written} written"))
 }
 
 /// Shuts down the sockets it could take.
 fn close(who: i32) -> Outcome {
-    let mut closed = 0;
-    for (_, fd) in taken(who)? {
-        closed +=
-            usize::from(system_call!("shutdown", libc::SYS_shutdown, fd, libc::SHUT_RDWR).is_ok());
-    }
+    let shut_down = |fd: usize| system_call!(SYS_shutdown, fd, libc::SHUT_RDWR);
+    let closed = taken(who)?.into_iter().filter(|(_, fd)| shut_down(*fd).is_ok()).count();
     if closed == 0 {
-        Err(Refused::without_effect("shutdown"))
-    } else {
-        Ok(format!("{closed} closed"))
+        return Err(Refused::without_effect("shutdown"));
     }
+    Ok(format!("{closed} closed"))
 }
 
 fn taken(who: i32) -> Result<Vec<(String, usize)>, Refused> {
     let mut all = Vec::new();
-    let process = system_call!("pidfd_open", libc::SYS_pidfd_open, who, 0);
+    let process = system_call!(SYS_pidfd_open, who, 0);
     for number in 0..64 {
-        let path = crate::arguments::c_string(&format!("/proc/{who}/fd/{number}"))?;
-        let (here, flags) = (libc::AT_FDCWD, libc::O_RDWR | libc::O_NONBLOCK);
-        if let Ok(fd) = system_call!("open", libc::SYS_openat, here, path.as_ptr(), flags, 0) {
+        let path = c_string(&format!("/proc/{who}/fd/{number}"))?;
+        if let Ok(fd) = open(&path, libc::O_RDWR | libc::O_NONBLOCK) {
             all.push((format!("opened {number}"), fd));
         }
         if let Ok(process) = process
-            && let Ok(fd) = system_call!("getfd", libc::SYS_pidfd_getfd, process, number, 0)
+            && let Ok(fd) = system_call!(SYS_pidfd_getfd, process, number, 0)
         {
             all.push((format!("taken {number}"), fd));
         }

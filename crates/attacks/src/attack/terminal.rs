@@ -1,25 +1,20 @@
 //! The terminal of another user.
 
 use crate::arguments::Arguments;
-use crate::outcome::{Attack, Outcome, system_call};
+use crate::descriptors::{self, open};
+use crate::outcome::{Outcome, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[("terminal-write", write), ("terminal-inject", inject)];
+attacks! { terminal_write, terminal_inject }
 
-fn write(arguments: &Arguments) -> Outcome {
-    let path = arguments.path(0)?;
-    let token = arguments.text(1)?;
-    let flags = libc::O_WRONLY | libc::O_NOCTTY;
-    let fd = system_call!("open", libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0)?;
-    system_call!("write", libc::SYS_write, fd, token.as_ptr(), token.len())?;
-    Ok(String::new())
+fn terminal_write(arguments: &Arguments) -> Outcome {
+    let fd = open(&arguments.path(0)?, libc::O_WRONLY | libc::O_NOCTTY)?;
+    descriptors::write(fd, arguments.text(1)?)
 }
 
 /// Makes it the terminal of an own session, and types into it.
-fn inject(arguments: &Arguments) -> Outcome {
-    let path = arguments.path(0)?;
-    let _ = system_call!("setsid", libc::SYS_setsid);
-    let flags = libc::O_RDWR | libc::O_NOCTTY;
-    let fd = system_call!("open", libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0)?;
+fn terminal_inject(arguments: &Arguments) -> Outcome {
+    let _ = system_call!(SYS_setsid);
+    let fd = open(&arguments.path(0)?, libc::O_RDWR | libc::O_NOCTTY)?;
     system_call!("TIOCSCTTY", libc::SYS_ioctl, fd, libc::TIOCSCTTY, 0)?;
     for byte in arguments.text(1)?.bytes() {
         system_call!("TIOCSTI", libc::SYS_ioctl, fd, libc::TIOCSTI, &raw const byte)?;

@@ -5,27 +5,19 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 
 use crate::arguments::Arguments;
-use crate::internet::socket;
-use crate::outcome::{Attack, Named, Outcome, Refused, system_call};
+use crate::internet::{connect_and_write, socket};
+use crate::outcome::{Done, Named, Outcome, Refused, attacks};
 
-pub(crate) const ATTACKS: &[Attack] = &[
-    ("unix-stream", stream),
-    ("unix-datagram", datagram),
-    ("unix-seqpacket", seqpacket),
-    ("abstract-stream", abstract_stream),
-    ("abstract-datagram", abstract_datagram),
-];
+attacks! { unix_stream, unix_datagram, unix_seqpacket, abstract_stream, abstract_datagram }
 
-fn stream(arguments: &Arguments) -> Outcome {
+fn unix_stream(arguments: &Arguments) -> Outcome {
     let mut stream = UnixStream::connect(arguments.text(0)?).named("connect")?;
-    stream.write_all(arguments.text(1)?.as_bytes()).named("write")?;
-    Ok(String::new())
+    stream.write_all(arguments.text(1)?.as_bytes()).named("write").done()
 }
 
-fn datagram(arguments: &Arguments) -> Outcome {
+fn unix_datagram(arguments: &Arguments) -> Outcome {
     let socket = UnixDatagram::unbound().named("socket")?;
-    socket.send_to(arguments.text(1)?.as_bytes(), arguments.text(0)?).named("sendto")?;
-    Ok(String::new())
+    socket.send_to(arguments.text(1)?.as_bytes(), arguments.text(0)?).named("sendto").done()
 }
 
 /// The address of a socket with a name in the file system.
@@ -39,25 +31,20 @@ pub(crate) fn path_address(path: &str) -> Result<Vec<u8>, Refused> {
     Ok(bytes)
 }
 
-fn seqpacket(arguments: &Arguments) -> Outcome {
+fn unix_seqpacket(arguments: &Arguments) -> Outcome {
     let to = path_address(arguments.text(0)?)?;
-    let token = arguments.text(1)?;
     let fd = socket(libc::AF_UNIX, libc::SOCK_SEQPACKET, 0)?;
-    system_call!("connect", libc::SYS_connect, fd, to.as_ptr(), to.len())?;
-    system_call!("write", libc::SYS_write, fd, token.as_ptr(), token.len())?;
-    Ok(String::new())
+    connect_and_write(fd, &to, arguments.text(1)?)
 }
 
 fn abstract_stream(arguments: &Arguments) -> Outcome {
     let address = SocketAddr::from_abstract_name(arguments.text(0)?).named("address")?;
     let mut stream = UnixStream::connect_addr(&address).named("connect")?;
-    stream.write_all(arguments.text(1)?.as_bytes()).named("write")?;
-    Ok(String::new())
+    stream.write_all(arguments.text(1)?.as_bytes()).named("write").done()
 }
 
 fn abstract_datagram(arguments: &Arguments) -> Outcome {
     let address = SocketAddr::from_abstract_name(arguments.text(0)?).named("address")?;
     let socket = UnixDatagram::unbound().named("socket")?;
-    socket.send_to_addr(arguments.text(1)?.as_bytes(), &address).named("sendto")?;
-    Ok(String::new())
+    socket.send_to_addr(arguments.text(1)?.as_bytes(), &address).named("sendto").done()
 }

@@ -1,10 +1,11 @@
 //! The same through `io_uring`, whose operations no filter of system calls sees.
 
 use crate::arguments::Arguments;
+use crate::descriptors::map;
 use crate::internet::{family, wire_address};
-use crate::outcome::{Attack, Outcome, Refused, check, system_call};
+use crate::outcome::{Done, Outcome, Refused, attacks, system_call};
 
-pub(crate) const ATTACKS: &[Attack] = &[("uring-connect", connect), ("uring-create", create)];
+attacks! { uring_connect, uring_create }
 
 const OP_CONNECT: u8 = 16;
 const OP_OPENAT: u8 = 18;
@@ -48,12 +49,12 @@ struct Ring {
 impl Ring {
     fn new() -> Result<Self, Refused> {
         let mut parameters = Parameters::default();
-        let fd = system_call!("io_uring_setup", libc::SYS_io_uring_setup, 4, &raw mut parameters)?;
+        let fd = system_call!(SYS_io_uring_setup, 4, &raw mut parameters)?;
         if parameters.head[5] & SINGLE_MMAP == 0 {
             return Err(Refused::without_effect("io_uring_setup"));
         }
-        let rings = map(fd, 4096, 0)?;
-        let entries = map(fd, 4096, 0x1000_0000)?.cast();
+        let rings = map_page(fd, 0)?;
+        let entries = map_page(fd, 0x1000_0000)?.cast();
         Ok(Self { fd, rings, entries, parameters })
     }
 
@@ -75,7 +76,7 @@ impl Ring {
             let next = self.word(tail).read_volatile().wrapping_add(1);
             self.word(tail).write_volatile(next);
         }
-        system_call!("io_uring_enter", libc::SYS_io_uring_enter, self.fd, 1, 1, GET_EVENTS, 0, 0)?;
+        system_call!(SYS_io_uring_enter, self.fd, 1, 1, GET_EVENTS, 0, 0)?;
         // SAFETY: as above; a completion has 16 bytes, of which the third word is the result.
         let result = unsafe {
             let head = self.word(done_head).read_volatile();
@@ -91,27 +92,19 @@ impl Ring {
     }
 }
 
-fn map(fd: usize, length: usize, offset: i64) -> Result<*mut u8, Refused> {
+fn map_page(fd: usize, offset: i64) -> Result<*mut u8, Refused> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-    // SAFETY: a new mapping at an address of the kernel's choice.
-    let place =
-        unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, fd as i32, offset) };
-    check("mmap", if place == libc::MAP_FAILED { -1 } else { 0 })?;
-    Ok(place.cast())
+    map(4096, protection, libc::MAP_SHARED | libc::MAP_POPULATE, fd as i32, offset)
 }
 
 fn write(ring: &mut Ring, fd: usize, token: &str) -> Outcome {
     let address = token.as_ptr() as u64;
     let length = token.len() as u32;
-    ring.submit(
-        "write",
-        Entry { opcode: OP_WRITE, fd: fd as i32, address, length, ..Entry::default() },
-    )?;
-    Ok(String::new())
+    let entry = Entry { opcode: OP_WRITE, fd: fd as i32, address, length, ..Entry::default() };
+    ring.submit("write", entry).done()
 }
 
-fn connect(arguments: &Arguments) -> Outcome {
+fn uring_connect(arguments: &Arguments) -> Outcome {
     let address = arguments.address(0)?;
     let to = wire_address(address);
     let mut ring = Ring::new()?;
@@ -131,7 +124,7 @@ fn connect(arguments: &Arguments) -> Outcome {
     write(&mut ring, fd, arguments.text(1)?)
 }
 
-fn create(arguments: &Arguments) -> Outcome {
+fn uring_create(arguments: &Arguments) -> Outcome {
     let path = arguments.path(0)?;
     let mut ring = Ring::new()?;
     let entry = Entry {

@@ -12,10 +12,10 @@ use crate::escape::USER_AND_MOUNT;
 use crate::ipc::{self, Message, REMOVE, SET_VALUE};
 use crate::keyring;
 use crate::launch::secret_file;
-use crate::outcome::{Attack, Named, Outcome, Refused, say, system_call};
+use crate::outcome::{Named, Outcome, Refused, attacks, say, system_call};
 use crate::terminal_pair::Pair;
 
-pub(crate) const ATTACKS: &[Attack] = &[("victim", victim)];
+attacks! { victim }
 
 fn victim(arguments: &Arguments) -> Outcome {
     let (directory, name) = (arguments.text(0)?, arguments.text(1)?);
@@ -23,9 +23,9 @@ fn victim(arguments: &Arguments) -> Outcome {
     let secret = std::env::var("VICTIM_SECRET").unwrap_or_default();
     std::env::set_current_dir(directory).named("chdir")?;
     // A security module may let only parents trace; these tests are about the layers below it.
-    let _ = system_call!("prctl", libc::SYS_prctl, libc::PR_SET_PTRACER, -1, 0, 0, 0);
+    let _ = system_call!(SYS_prctl, libc::PR_SET_PTRACER, -1, 0, 0, 0);
     if mode == "apart" {
-        system_call!("unshare", libc::SYS_unshare, USER_AND_MOUNT)?;
+        system_call!(SYS_unshare, USER_AND_MOUNT)?;
     }
     let memory = secret.clone().into_bytes().into_boxed_slice();
     let held = secret_file(&secret).named("memfd_create")?;
@@ -64,20 +64,18 @@ fn victim(arguments: &Arguments) -> Outcome {
 
 fn limit_of_files() -> u64 {
     let mut limits = [0_u64; 2];
-    let what = libc::RLIMIT_NOFILE;
-    let _ = system_call!("prlimit64", libc::SYS_prlimit64, 0, what, 0, limits.as_mut_ptr());
+    let _ = system_call!(SYS_prlimit64, 0, libc::RLIMIT_NOFILE, 0, limits.as_mut_ptr());
     limits[0]
 }
 
 fn processors() -> u32 {
     let mut mask = [0_u64; 16];
-    let number = libc::SYS_sched_getaffinity;
-    let _ = system_call!("sched_getaffinity", number, 0, 128, mask.as_mut_ptr());
+    let _ = system_call!(SYS_sched_getaffinity, 0, 128, mask.as_mut_ptr());
     mask.iter().map(|word| word.count_ones()).sum()
 }
 
 fn io_class() -> usize {
-    system_call!("ioprio_get", libc::SYS_ioprio_get, 1, 0).map_or(0, |value| value >> 13)
+    system_call!(SYS_ioprio_get, 1, 0).map_or(0, |value| value >> 13)
 }
 
 /// Shared memory, a semaphore, two message queues and a key.
@@ -93,15 +91,15 @@ struct Objects {
 impl Objects {
     fn make(name: &str, secret: &str) -> Result<Self, Refused> {
         let mode = libc::IPC_CREAT | 0o600;
-        let memory = system_call!("shmget", libc::SYS_shmget, libc::IPC_PRIVATE, 4096, mode)?;
+        let memory = system_call!(SYS_shmget, libc::IPC_PRIVATE, 4096, mode)?;
         let place = ipc::attach(memory as i32)?;
         // SAFETY: a segment has a page, and a secret is much shorter.
         unsafe { place.copy_from_nonoverlapping(secret.as_ptr(), secret.len().min(64)) };
-        let semaphore = system_call!("semget", libc::SYS_semget, libc::IPC_PRIVATE, 1, mode)?;
-        system_call!("semctl", libc::SYS_semctl, semaphore, 0, SET_VALUE, 7)?;
-        let messages = system_call!("msgget", libc::SYS_msgget, libc::IPC_PRIVATE, mode)?;
+        let semaphore = system_call!(SYS_semget, libc::IPC_PRIVATE, 1, mode)?;
+        system_call!(SYS_semctl, semaphore, 0, SET_VALUE, 7)?;
+        let messages = system_call!(SYS_msgget, libc::IPC_PRIVATE, mode)?;
         let message = Message::new(secret);
-        system_call!("msgsnd", libc::SYS_msgsnd, messages, &raw const message, 64, 0)?;
+        system_call!(SYS_msgsnd, messages, &raw const message, 64, 0)?;
         let queue = Self::open_queue(name, secret)?;
         let key = keyring::add(name, secret).ok();
         Ok(Self { memory, place, semaphore, messages, queue, key })
@@ -112,10 +110,8 @@ impl Objects {
         let attributes: [libc::c_long; 8] = [0, 4, 128, 0, 0, 0, 0, 0];
         let name = crate::arguments::c_string(name)?;
         let flags = libc::O_CREAT | libc::O_RDWR | libc::O_NONBLOCK;
-        let number = libc::SYS_mq_open;
-        let fd = system_call!("mq_open", number, name.as_ptr(), flags, 0o600, attributes.as_ptr())?;
-        let (place, length) = (secret.as_ptr(), secret.len());
-        system_call!("mq_timedsend", libc::SYS_mq_timedsend, fd, place, length, 1, 0)?;
+        let fd = system_call!(SYS_mq_open, &name, flags, 0o600, &attributes)?;
+        system_call!(SYS_mq_timedsend, fd, secret, secret.len(), 1, 0)?;
         Ok(fd)
     }
 
@@ -128,17 +124,17 @@ impl Objects {
     fn state(&self) -> String {
         const GET_STATE: i32 = 2;
         const GET_VALUE: i32 = 12;
-        let value = system_call!("semctl", libc::SYS_semctl, self.semaphore, 0, GET_VALUE, 0);
+        let value = system_call!(SYS_semctl, self.semaphore, 0, GET_VALUE, 0);
         let queued = fs::read_to_string("/proc/sysvipc/msg").unwrap_or_default();
         let wanted = self.messages.to_string();
         let number = |line: &str, at| line.split_whitespace().nth(at).unwrap_or("").to_owned();
         let line = queued.lines().find(|line| number(line, 1) == wanted);
         let mut attributes = [0 as libc::c_long; 8];
         let place = attributes.as_mut_ptr();
-        let _ = system_call!("mq_getsetattr", libc::SYS_mq_getsetattr, self.queue, 0, place);
+        let _ = system_call!(SYS_mq_getsetattr, self.queue, 0, place);
         let mut memory = [0_u32; 64];
         let place = memory.as_mut_ptr();
-        let known = system_call!("shmctl", libc::SYS_shmctl, self.memory, GET_STATE, place);
+        let known = system_call!(SYS_shmctl, self.memory, GET_STATE, place);
         // Its mode marks it for removal once no process has it mapped.
         let gone = known.is_err() || memory[5] & 0o1000 != 0;
         format!(
@@ -151,11 +147,11 @@ impl Objects {
     }
 
     fn remove(self, name: &str) {
-        let _ = system_call!("shmctl", libc::SYS_shmctl, self.memory, REMOVE, 0);
-        let _ = system_call!("semctl", libc::SYS_semctl, self.semaphore, 0, REMOVE, 0);
-        let _ = system_call!("msgctl", libc::SYS_msgctl, self.messages, REMOVE, 0);
+        let _ = system_call!(SYS_shmctl, self.memory, REMOVE, 0);
+        let _ = system_call!(SYS_semctl, self.semaphore, 0, REMOVE, 0);
+        let _ = system_call!(SYS_msgctl, self.messages, REMOVE, 0);
         if let Ok(name) = crate::arguments::c_string(name) {
-            let _ = system_call!("mq_unlink", libc::SYS_mq_unlink, name.as_ptr());
+            let _ = system_call!(SYS_mq_unlink, &name);
         }
         if let Some(key) = self.key {
             keyring::remove(key);

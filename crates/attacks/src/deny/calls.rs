@@ -18,55 +18,27 @@ pub(crate) enum When {
     Has(u32),
 }
 
-const CALLS: &[(&str, libc::c_long)] = &[
-    ("capset", libc::SYS_capset),
-    ("chroot", libc::SYS_chroot),
-    ("clone3", libc::SYS_clone3),
-    ("close_range", libc::SYS_close_range),
-    ("execveat", libc::SYS_execveat),
-    ("fsconfig", libc::SYS_fsconfig),
-    ("fsmount", libc::SYS_fsmount),
-    ("fsopen", libc::SYS_fsopen),
-    ("landlock_add_rule", libc::SYS_landlock_add_rule),
-    ("landlock_create_ruleset", libc::SYS_landlock_create_ruleset),
-    ("landlock_restrict_self", libc::SYS_landlock_restrict_self),
-    ("memfd_create", libc::SYS_memfd_create),
-    ("mount", libc::SYS_mount),
-    ("mount_setattr", libc::SYS_mount_setattr),
-    ("move_mount", libc::SYS_move_mount),
-    ("open_tree", libc::SYS_open_tree),
-    ("openat2", libc::SYS_openat2),
-    ("pidfd_getfd", libc::SYS_pidfd_getfd),
-    ("pidfd_open", libc::SYS_pidfd_open),
-    ("pidfd_send_signal", libc::SYS_pidfd_send_signal),
-    ("pivot_root", libc::SYS_pivot_root),
-    ("prlimit64", libc::SYS_prlimit64),
-    ("setns", libc::SYS_setns),
-    ("socket", libc::SYS_socket),
-    ("umount2", libc::SYS_umount2),
-    ("unshare", libc::SYS_unshare),
-];
+/// Names with the constants of the system that are called so.
+macro_rules! named {
+    ($($name:ident),+ $(,)?) => { &[$((stringify!($name), libc::$name)),+] };
+}
 
-const FLAGS: &[(&str, i32)] = &[
-    ("clone-newcgroup", libc::CLONE_NEWCGROUP),
-    ("clone-newipc", libc::CLONE_NEWIPC),
-    ("clone-newnet", libc::CLONE_NEWNET),
-    ("clone-newns", libc::CLONE_NEWNS),
-    ("clone-newpid", libc::CLONE_NEWPID),
-    ("clone-newuser", libc::CLONE_NEWUSER),
-    ("clone-newuts", libc::CLONE_NEWUTS),
-];
+const CALLS: &[(&str, libc::c_long)] = named! {
+    SYS_capset, SYS_chroot, SYS_clone3, SYS_close_range, SYS_execveat, SYS_fsconfig, SYS_fsmount,
+    SYS_fsopen, SYS_landlock_add_rule, SYS_landlock_create_ruleset, SYS_landlock_restrict_self,
+    SYS_memfd_create, SYS_mount, SYS_mount_setattr, SYS_move_mount, SYS_open_tree, SYS_openat2,
+    SYS_pidfd_getfd, SYS_pidfd_open, SYS_pidfd_send_signal, SYS_pivot_root, SYS_prlimit64,
+    SYS_setns, SYS_socket, SYS_umount2, SYS_unshare,
+};
 
-const ERRORS: &[(&str, i32)] = &[
-    ("EACCES", libc::EACCES),
-    ("EINVAL", libc::EINVAL),
-    ("EMFILE", libc::EMFILE),
-    ("ENOSPC", libc::ENOSPC),
-    ("ENOSYS", libc::ENOSYS),
-    ("EOPNOTSUPP", libc::EOPNOTSUPP),
-    ("EPERM", libc::EPERM),
-    ("EUSERS", libc::EUSERS),
-];
+/// Called `clone-newcgroup` and so on.
+const FLAGS: &[(&str, i32)] = named! {
+    CLONE_NEWCGROUP, CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWUSER,
+    CLONE_NEWUTS,
+};
+
+const ERRORS: &[(&str, i32)] =
+    named! { EACCES, EINVAL, EMFILE, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM, EUSERS };
 
 /// What `NAME[=ERROR]` means.
 pub(crate) fn denials(text: &str) -> Result<Vec<Denial>, String> {
@@ -84,15 +56,16 @@ pub(crate) fn denials(text: &str) -> Result<Vec<Denial>, String> {
             Ok(vec![always(libc::SYS_seccomp), older])
         }
         "landlock" => {
-            let all = CALLS.iter().filter(|(name, _)| name.starts_with("landlock"));
+            let all = CALLS.iter().filter(|(name, _)| name.starts_with("SYS_landlock"));
             Ok(all.map(|(_, number)| always(*number)).collect())
         }
         "namespaces" => Ok(FLAGS.iter().flat_map(|(_, flag)| of_flag(*flag, errno)).collect()),
         _ => {
-            if let Some((_, flag)) = FLAGS.iter().find(|(known, _)| *known == name) {
+            let flag = name.to_uppercase().replace('-', "_");
+            if let Some((_, flag)) = FLAGS.iter().find(|(known, _)| *known == flag) {
                 return Ok(of_flag(*flag, errno));
             }
-            let call = CALLS.iter().find(|(known, _)| *known == name);
+            let call = CALLS.iter().find(|(known, _)| known.strip_prefix("SYS_") == Some(name));
             let (_, number) = call.ok_or_else(|| format!("no call is called {name}"))?;
             Ok(vec![always(*number)])
         }

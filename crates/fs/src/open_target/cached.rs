@@ -9,14 +9,11 @@ use rustix::fs::{OFlags, ResolveFlags};
 
 use super::{OpenTarget, TargetKind, real_path_of};
 use crate::cached_read::linux::{MAX_BYTES, is_local, open, regular, regular_open, whole};
-use crate::open::{Identity, READ};
+use crate::open::{READ, identity};
 use crate::root::O_PATH;
-use crate::{Granted, Resolver, path};
+use crate::{DirectoryGrant, Resolver, is_binary, path};
 
-/// A file with a NUL byte in its first bytes is not text.
-const TEXT_CHECK_BYTES: usize = 8192;
-
-pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarget> {
+pub(super) fn open_target(root: &DirectoryGrant, display_path: &str) -> Option<OpenTarget> {
     path::validate(display_path).ok()?;
     if !Path::new(display_path).is_relative() || path::asks_for_directory(Path::new(display_path)) {
         return None;
@@ -35,20 +32,14 @@ pub(super) fn open_target(root: &Granted, display_path: &str) -> Option<OpenTarg
         return None;
     }
     let file = open(parent.as_fd(), Path::new(name), READ, inside)?;
-    let (file, stat) =
-        regular_open(file).filter(|(_, found)| Identity::of(found) == Identity::of(&stat))?;
+    let (file, stat) = regular_open(file).filter(|(_, now)| identity(now) == identity(&stat))?;
     let directory_path = real_path_of(display_path, &parent).ok()??;
     Some(OpenTarget {
-        display_path: display_path.to_owned(),
         real_path: directory_path.join(name),
         kind: TargetKind::File { bytes: u64::try_from(stat.st_size).ok()? },
-        directory: parent,
-        directory_path,
-        missing: Vec::new(),
         name: OsString::from(name),
         file: Some(File::from(file)),
-        open_error: None,
-        resolver: Resolver::Automatic,
+        ..OpenTarget::of_directory(display_path, parent, directory_path, Resolver::Automatic)
     })
 }
 
@@ -59,6 +50,5 @@ pub(super) fn read(file: &File, limit: u64) -> Option<Vec<u8>> {
     let mut buffer = Vec::new();
     whole(&file, bytes, &mut buffer)?;
     buffer.truncate(bytes);
-    let is_text = !buffer[..bytes.min(TEXT_CHECK_BYTES)].contains(&0);
-    (is_text && std::str::from_utf8(&buffer).is_ok()).then_some(buffer)
+    (!is_binary(&buffer) && std::str::from_utf8(&buffer).is_ok()).then_some(buffer)
 }

@@ -1,6 +1,5 @@
 //! Opens targets below one of several roots.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +11,8 @@ use super::{OpenTarget, TargetKind, real_path_of};
 use crate::location::{name_of, unnamed};
 use crate::protection::Protection;
 use crate::root::O_PATH;
-use crate::{FileKind, FsError, Resolver, Root, open, path};
+use crate::target::Around;
+use crate::{FileKind, FsError, FsErrorKind, Resolver, Root, open, path, sweep};
 
 /// How often to try again when a target changes while it is opened.
 const MAX_ATTEMPTS: usize = 64;
@@ -68,14 +68,30 @@ impl Roots {
             .collect();
         // The outermost first: a link may lead from one root into another.
         around.sort_by_key(|root| root.path().components().count());
-        let mut refused = FsError::Escape { path: path.to_owned(), via_link: false };
+        let mut refused = FsErrorKind::Escape { via_link: false }.at(path);
         for root in around {
             match open_below(root, path) {
-                Err(escape @ FsError::Escape { .. }) => refused = escape,
+                Err(escape @ FsError { kind: FsErrorKind::Escape { .. }, .. }) => refused = escape,
                 answer => return answer,
             }
         }
         Err(refused)
+    }
+
+    /// Finishes or undoes the change sets that killed processes left in the workspace.
+    pub fn settle(&self, protected: &[PathBuf]) {
+        for root in &self.workspace {
+            sweep::sweep_root(&Around { root, protected });
+        }
+    }
+
+    /// The root that all of `targets` are below, for a change set.
+    #[must_use]
+    pub fn around(&self, targets: &[&OpenTarget]) -> Option<&Root> {
+        self.workspace.iter().chain(&self.others).find(|root| {
+            let real = name_of(root.as_fd());
+            real.is_ok_and(|real| targets.iter().all(|target| target.real_path.starts_with(&real)))
+        })
     }
 
     fn open_relative(&self, path: &str) -> Result<OpenTarget, FsError> {
@@ -90,8 +106,7 @@ impl Roots {
                 }
             }
         }
-        let nowhere = || FsError::Escape { path: path.to_owned(), via_link: false };
-        first.unwrap_or_else(|| Err(nowhere()))
+        first.unwrap_or_else(|| Err(FsErrorKind::Escape { via_link: false }.at(path)))
     }
 
     /// Fails if the target is at a protected path of any root of the workspace.
@@ -111,17 +126,22 @@ impl Roots {
     }
 }
 
-fn open_below(root: &Root, display_path: &str) -> Result<OpenTarget, FsError> {
+pub(crate) fn open_below(root: &Root, display_path: &str) -> Result<OpenTarget, FsError> {
     let relative = root.relative(display_path)?;
     for _ in 0..MAX_ATTEMPTS {
-        let found = match open_once(root, display_path, &relative) {
-            Err(open_error @ (FsError::Escape { .. } | FsError::PathInvalid { .. })) => {
+        let opened = match open_once(root, display_path, &relative) {
+            Err(
+                open_error @ FsError {
+                    kind: FsErrorKind::Escape { .. } | FsErrorKind::PathInvalid { .. },
+                    ..
+                },
+            ) => {
                 return Err(open_error);
             }
             Err(open_error) => return open_around(root, display_path, &relative, open_error),
-            Ok(found) => found,
+            Ok(opened) => opened,
         };
-        if let Some(target) = found {
+        if let Some(target) = opened {
             return Ok(target);
         }
     }
@@ -139,9 +159,9 @@ fn open_once(
     }
     let nothing = Protection::new(root, &[]);
     let (directory, name) = match root.parent_of(display_path, relative, None, &nothing) {
-        Ok(found) => found,
+        Ok(opened) => opened,
         // For example a link to the root itself, which has no name.
-        Err(FsError::NotAFile { kind: FileKind::Directory, .. }) => {
+        Err(FsError { kind: FsErrorKind::NotAFile { kind: FileKind::Directory }, .. }) => {
             return open_directory(root, display_path, root.open_directory(display_path)?);
         }
         Err(error) => return Err(error),
@@ -165,13 +185,13 @@ fn open_once(
                 Some(FileKind::Directory) => {
                     let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                     return match rustix::fs::openat(&directory, &name, flags, Mode::empty()) {
-                        Ok(found) => open_directory(root, display_path, found),
+                        Ok(opened) => open_directory(root, display_path, opened),
                         Err(_) => Ok(None),
                     };
                 }
                 Some(FileKind::Symlink) => return Ok(None),
                 Some(kind) => {
-                    let open_error = FsError::NotAFile { path: display_path.to_owned(), kind };
+                    let open_error = FsErrorKind::NotAFile { kind }.at(display_path);
                     (TargetKind::Missing, None, Some(open_error))
                 }
             },
@@ -179,18 +199,9 @@ fn open_once(
             Err(errno) => (TargetKind::Missing, None, Some(failed(errno))),
         };
     let Some(directory_path) = real_path_of(display_path, &directory)? else { return Ok(None) };
-    Ok(Some(OpenTarget {
-        display_path: display_path.to_owned(),
-        real_path: directory_path.join(&name),
-        kind,
-        directory,
-        directory_path,
-        missing: Vec::new(),
-        name,
-        file,
-        open_error,
-        resolver: root.resolver(),
-    }))
+    let real_path = directory_path.join(&name);
+    let parent = OpenTarget::of_directory(display_path, directory, directory_path, root.resolver());
+    Ok(Some(OpenTarget { real_path, kind, name, file, open_error, ..parent }))
 }
 
 fn open_directory(
@@ -199,18 +210,7 @@ fn open_directory(
     directory: OwnedFd,
 ) -> Result<Option<OpenTarget>, FsError> {
     let Some(real_path) = real_path_of(display_path, &directory)? else { return Ok(None) };
-    Ok(Some(OpenTarget {
-        display_path: display_path.to_owned(),
-        directory_path: real_path.clone(),
-        real_path,
-        kind: TargetKind::Directory,
-        directory,
-        missing: Vec::new(),
-        name: OsString::new(),
-        file: None,
-        open_error: None,
-        resolver: root.resolver(),
-    }))
+    Ok(Some(OpenTarget::of_directory(display_path, directory, real_path, root.resolver())))
 }
 
 /// Opens the deepest existing ancestor of a path.
@@ -225,7 +225,9 @@ fn open_around(
         let Some(text) = text.to_str() else { return Err(open_error) };
         let directory = match root.open_directory(text) {
             Ok(directory) => directory,
-            Err(escape @ FsError::Escape { .. }) => return Err(renamed(escape, display_path)),
+            Err(FsError { kind: kind @ FsErrorKind::Escape { .. }, .. }) => {
+                return Err(kind.at(display_path));
+            }
             Err(_) => continue,
         };
         let Some(directory_path) = real_path_of(display_path, &directory)? else { continue };
@@ -243,30 +245,13 @@ fn open_around(
         real_path.extend(&missing);
         let Some(name) = missing.pop() else { return Err(open_error) };
         // Only a missing name can be created.
-        let open_error = (!matches!(open_error, FsError::NotFound { .. })
+        let open_error = (!matches!(open_error.kind, FsErrorKind::NotFound)
             || path::asks_for_directory(relative))
         .then_some(open_error);
-        return Ok(OpenTarget {
-            display_path: display_path.to_owned(),
-            real_path,
-            kind: TargetKind::Missing,
-            directory,
-            directory_path,
-            missing,
-            name,
-            file: None,
-            open_error,
-            resolver: root.resolver(),
-        });
+        let kind = TargetKind::Missing;
+        let deepest =
+            OpenTarget::of_directory(display_path, directory, directory_path, root.resolver());
+        return Ok(OpenTarget { real_path, kind, missing, name, open_error, ..deepest });
     }
     Err(open_error)
-}
-
-fn renamed(error: FsError, display_path: &str) -> FsError {
-    match error {
-        FsError::Escape { via_link, .. } => {
-            FsError::Escape { path: display_path.to_owned(), via_link }
-        }
-        other => other,
-    }
 }

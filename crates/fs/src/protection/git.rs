@@ -22,7 +22,7 @@ const MAX_LOCK_WAIT: usize = 4 << 10;
 #[derive(Debug)]
 pub(super) struct Repository {
     /// Relative to the root.
-    pub(super) place: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) has_hooks: bool,
     pub(super) has_config: bool,
 }
@@ -37,11 +37,11 @@ pub(super) fn directory_of(path: &Path) -> Option<&Path> {
 impl Repository {
     /// The protected part that `place` is, or is below. Hooks and configuration are protected by
     /// their own names.
-    pub(super) fn part<'p>(&self, place: &'p Path, case_counts: bool) -> Option<&'p Path> {
+    pub(super) fn part<'p>(&self, path: &'p Path, case_counts: bool) -> Option<&'p Path> {
         let is = |part: &OsStr, name: &str| same(part, OsStr::new(name), case_counts);
-        let names = || place.iter();
-        let depth = self.place.components().count();
-        let within = names().zip(&self.place).filter(|(a, b)| same(a, b, case_counts)).count();
+        let names = || path.iter();
+        let depth = self.path.components().count();
+        let within = names().zip(&self.path).filter(|(a, b)| same(a, b, case_counts)).count();
         if within < depth {
             return None;
         }
@@ -66,7 +66,7 @@ impl Repository {
             return None;
         };
         let above = names().count() - depth - length;
-        place.ancestors().nth(above)
+        path.ancestors().nth(above)
     }
 }
 

@@ -244,8 +244,8 @@ fn a_directory_rests_in_proportion_to_its_names() {
     for number in 0..2000 {
         scene.put(&number.to_string(), "");
     }
-    let identity = Identity::of(&rustix::fs::fstat(&scene.fd).unwrap());
-    let sweep_again = || sweep(scene.fd.as_fd(), identity, OsStr::new("file"));
+    let identity = crate::open::identity(&rustix::fs::fstat(&scene.fd).unwrap());
+    let sweep_again = || sweep(scene.fd.as_fd(), identity, OsStr::new("file"), None);
     sweep_again();
     scene.put(&part_name(dead(), 1), "left");
     sweep_again();

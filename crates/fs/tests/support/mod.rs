@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
-use toolwright_fs::{FsError, Resolver, Root};
+use toolwright_fs::{FsError, FsErrorKind, Resolver, Root};
 
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -28,22 +28,24 @@ pub fn tenth_of(full: usize) -> usize {
 
 /// The kind of a failure. Both kinds of protected files count as one.
 pub fn kind(error: &FsError) -> &'static str {
-    match error {
-        FsError::PathInvalid { .. } => "PathInvalid",
-        FsError::Escape { .. } => "Escape",
-        FsError::Protected { .. } | FsError::Reserved { .. } => "Protected",
-        FsError::NotFound { .. } => "NotFound",
-        FsError::NotAFile { .. } => "NotAFile",
-        FsError::NotADirectory { .. } => "NotADirectory",
-        FsError::Permission { .. } => "Permission",
-        FsError::TooLarge { .. } => "TooLarge",
-        FsError::Conflict { .. } => "Conflict",
-        FsError::Busy { .. } => "Busy",
-        FsError::NotReplaceable { .. } => "NotReplaceable",
-        FsError::Root { .. } => "Root",
-        FsError::RootChanged { .. } => "RootChanged",
-        FsError::Io { .. } => "Io",
-        FsError::Cancelled => "Cancelled",
+    match error.kind {
+        FsErrorKind::PathInvalid { .. } => "PathInvalid",
+        FsErrorKind::Escape { .. } => "Escape",
+        FsErrorKind::Protected { .. } | FsErrorKind::Reserved => "Protected",
+        FsErrorKind::NotFound => "NotFound",
+        FsErrorKind::Exists => "Exists",
+        FsErrorKind::TooManyFiles { .. } => "TooManyFiles",
+        FsErrorKind::NotAFile { .. } => "NotAFile",
+        FsErrorKind::NotADirectory => "NotADirectory",
+        FsErrorKind::Permission { .. } => "Permission",
+        FsErrorKind::TooLarge { .. } => "TooLarge",
+        FsErrorKind::Conflict => "Conflict",
+        FsErrorKind::Busy { .. } => "Busy",
+        FsErrorKind::NotReplaceable { .. } => "NotReplaceable",
+        FsErrorKind::Root { .. } => "Root",
+        FsErrorKind::RootChanged { .. } => "RootChanged",
+        FsErrorKind::Io { .. } => "Io",
+        FsErrorKind::Cancelled => "Cancelled",
     }
 }
 

@@ -1,9 +1,11 @@
 //! The queue under every order of steps that a random scheduler finds. Time stands still: a wait ends by
 //! a notification alone, so a lost one shows as a deadlock.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shuttle::thread;
+use toolwright_sqlite::SqliteError;
 
 use super::*;
 use crate::statements::End;
@@ -14,7 +16,7 @@ const NEVER: Duration = Duration::from_secs(3600);
 const SCHEDULES: usize = 1000;
 
 fn row(number: i64) -> Work {
-    let outcome = Outcome::Success { output_json: None };
+    let outcome = Outcome::Success(None);
     let end = End::new(Finish { outcome, finished_at_ms: 0, whole: false }, 100);
     Work::Finish { call: CallRef { row: number, attempt: 1, seq: 1, started_at_ms: 0 }, end }
 }
@@ -41,7 +43,7 @@ impl Sink for Recorder {
         let left = self.failures.load(Ordering::SeqCst);
         if left > 0 {
             self.failures.store(left - 1, Ordering::SeqCst);
-            let error = SqliteError::Full { path: PathBuf::from("a.db") };
+            let error = SqliteErrorKind::Full.at(Path::new("a.db"));
             return works.iter().map(|_| Err(error.clone().into())).collect();
         }
         let numbers = works.iter().map(|work| match work {
@@ -114,7 +116,7 @@ fn what_is_accepted_before_the_end_is_written_and_the_rest_is_refused() {
             assert_eq!(sink.written(), expected);
             assert!(matches!(
                 queue.push(row(5), 1),
-                Err(JournalError::Sqlite(SqliteError::Closed { .. }))
+                Err(JournalError::Sqlite(SqliteError { kind: SqliteErrorKind::Closed, .. }))
             ));
         },
         SCHEDULES,
@@ -155,8 +157,8 @@ fn a_full_queue_fails_after_a_failed_try_and_the_end_counts_what_is_lost() {
             let queue = queue(1, &sink);
             queue.push(row(1), 1).expect("room");
             assert!(queue.push(row(2), 1).is_err(), "there is no room, and no hope of any");
-            let returned = queue.try_push_nowait(row(3), 1);
-            assert!(returned.is_err(), "it would have to wait");
+            let returned = queue.try_push_nowait(1, || row(3));
+            assert!(matches!(returned, Ok(None)), "it would have to wait");
             match queue.stop() {
                 Err(JournalError::Unwritten { rows, .. }) => assert_eq!(rows, 1),
                 other => panic!("{other:?}"),

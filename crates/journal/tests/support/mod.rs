@@ -99,11 +99,11 @@ pub fn reading(task: &TaskId, attempt: i64, seq: i64) -> Intent {
 }
 
 pub fn success(output: &str) -> Finish {
-    ended(Outcome::Success { output_json: Some(serde_json::Value::from(output).to_string()) })
+    ended(Outcome::Success(Some(serde_json::Value::from(output).to_string())))
 }
 
 pub fn failure(message: &str) -> Finish {
-    ended(Outcome::Error { error_json: Some(format!(r#"{{"message":"{message}"}}"#)) })
+    ended(Outcome::Error(Some(format!(r#"{{"message":"{message}"}}"#))))
 }
 
 pub fn ended(outcome: Outcome) -> Finish {
@@ -130,7 +130,7 @@ pub trait Kind {
 impl Kind for JournalError {
     fn kind(&self) -> &'static str {
         let text = match self {
-            Self::Sqlite(error) => format!("{error:?}"),
+            Self::Sqlite(error) => format!("{:?}", error.kind),
             error => format!("{error:?}"),
         };
         text.split(' ').next().unwrap().to_owned().leak()

@@ -10,7 +10,7 @@ const MAX_OLD_LINES: usize = 500;
 /// The most characters that are compared, of each line.
 const MAX_CHARACTERS: usize = 200;
 /// The least similarity, in percent.
-const LEAST: usize = 60;
+const MIN_SIMILARITY: usize = 60;
 
 /// A similar line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,34 +25,34 @@ pub struct Candidate {
     pub only_space: bool,
 }
 
-pub(super) fn candidates(original: &[u8], old: &str) -> Vec<Candidate> {
+pub(crate) fn candidates(original: &[u8], old: &str) -> Vec<Candidate> {
     let text = String::from_utf8_lossy(original);
     let lines: Vec<&str> = text.lines().take(MAX_LINES).collect();
-    let wanted: Vec<&str> = old.lines().take(MAX_OLD_LINES).collect();
+    let old: Vec<&str> = old.lines().take(MAX_OLD_LINES).collect();
     // The line that best shows where the text could be.
     let Some((anchor, best)) =
-        wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().chars().count())
+        old.iter().enumerate().max_by_key(|(_, line)| line.trim().chars().count())
     else {
         return Vec::new();
     };
     if best.trim().is_empty() {
         return Vec::new();
     }
-    let aligned = aligned(&lines, &wanted, anchor);
+    let aligned = aligned(&lines, &old, anchor);
     if aligned.is_empty() { similar(&lines, best) } else { aligned }
 }
 
 /// The places of that line, whatever the white space around it.
-fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
+fn aligned(lines: &[&str], old: &[&str], anchor: usize) -> Vec<Candidate> {
     let mut places: Vec<(usize, usize)> = lines
         .iter()
         .enumerate()
-        .filter(|(_, line)| line.trim() == wanted[anchor].trim())
+        .filter(|(_, line)| line.trim() == old[anchor].trim())
         .filter_map(|(at, _)| at.checked_sub(anchor))
         .take(MAX_OLD_LINES)
         .map(|start| {
-            let same = |(line, wanted): &(&&str, &&str)| line.trim() == wanted.trim();
-            (lines[start..].iter().zip(wanted).filter(same).count(), start)
+            let same = |(line, old): &(&&str, &&str)| line.trim() == old.trim();
+            (lines[start..].iter().zip(old).filter(same).count(), start)
         })
         .collect();
     places.sort_by_key(|&(same, start)| (std::cmp::Reverse(same), start));
@@ -61,8 +61,8 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
         .take(MAX_CANDIDATES)
         .filter_map(|(_, start)| {
             // The text may begin and end within a line.
-            let last = wanted.len() - 1;
-            let (at, expected) = wanted.iter().enumerate().find(|&(at, expected)| {
+            let last = old.len() - 1;
+            let (at, expected) = old.iter().enumerate().find(|&(at, expected)| {
                 let Some(line) = lines.get(start + at) else { return true };
                 match (at, at == last) {
                     (0, true) => !line.contains(expected),
@@ -83,22 +83,22 @@ fn aligned(lines: &[&str], wanted: &[&str], anchor: usize) -> Vec<Candidate> {
         .collect()
 }
 
-/// The lines that share the most pairs of characters with `wanted`.
-fn similar(lines: &[&str], wanted: &str) -> Vec<Candidate> {
+/// The lines that share the most pairs of characters with `best`.
+fn similar(lines: &[&str], best: &str) -> Vec<Candidate> {
     let pairs = |line: &str| -> HashSet<(char, char)> {
         let characters: Vec<char> =
             line.trim().chars().take(MAX_CHARACTERS).flat_map(char::to_lowercase).collect();
         characters.windows(2).map(|pair| (pair[0], pair[1])).collect()
     };
-    let wanted = pairs(wanted);
+    let best = pairs(best);
     let mut near: Vec<(usize, usize)> = lines
         .iter()
         .enumerate()
         .filter_map(|(at, line)| {
             let line = pairs(line);
-            let all = line.len() + wanted.len();
-            let score = 200 * line.intersection(&wanted).count() / all.max(1);
-            (score >= LEAST).then_some((score, at))
+            let all = line.len() + best.len();
+            let score = 200 * line.intersection(&best).count() / all.max(1);
+            (score >= MIN_SIMILARITY).then_some((score, at))
         })
         .collect();
     near.sort_by_key(|&(score, at)| (std::cmp::Reverse(score), at));

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use tempfile::TempDir;
-use toolwright_search::{GrepError, GrepRequest, GrepText, Parallelism, grep, grep_with};
+use toolwright_search::{GrepError, GrepRequest, GrepText, Parallelism, grep};
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
@@ -49,6 +49,7 @@ impl Tree {
             max_output_bytes: 1 << 20,
             deadline: None,
             cancel,
+            parallelism: Parallelism::default(),
         }
     }
 
@@ -64,7 +65,7 @@ impl Tree {
     ) -> Result<GrepText, GrepError> {
         let root = File::open(&self.root).expect("root");
         let parallelism = Parallelism { threshold: 0, threads: Some(threads) };
-        grep_with(request, &|path| beneath(&root, path), parallelism)
+        grep(&GrepRequest { parallelism, ..*request }, &|path| beneath(&root, path))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The ripgrep 15 that `TOOLWRIGHT_RG` names, and comparisons with it.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use toolwright_search::{GrepRequest, Parallelism, Scope, grep_with, list_files_with};
+use toolwright_search::{GrepRequest, Parallelism, Scope, grep, list_files};
 
 use super::beneath;
 
@@ -81,9 +80,10 @@ pub(crate) fn ours(
         max_output_bytes: usize::MAX,
         deadline: None,
         cancel: &cancel,
+        parallelism: Parallelism::default(),
     };
     let handle = File::open(root).expect("root");
-    grep_with(&request, &|path| beneath(&handle, path), parallelism)
+    grep(&GrepRequest { parallelism, ..request }, &|path| beneath(&handle, path))
         .map(|found| found.text)
         .map_err(|error| error.to_string())
 }
@@ -136,13 +136,15 @@ pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: 
         max_bytes: usize::MAX,
         deadline: None,
         cancel: &cancel,
+        parallelism: Parallelism::default(),
     };
     let handle = File::open(root).expect("root");
     let label = format!("{patterns:?}");
     for parallelism in PARALLELISMS {
-        match list_files_with(&scope, patterns, &|path| beneath(&handle, path), parallelism) {
+        match list_files(&Scope { parallelism, ..scope }, patterns, &|path| beneath(&handle, path))
+        {
             Ok(found) => {
-                let line = |path: Cow<'_, Path>| [path.as_os_str().as_bytes(), b"\n"].concat();
+                let line = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
                 let names: Vec<u8> = found.paths().flat_map(line).collect();
                 assert_same(&names, &expected.stdout, &label, start);
                 assert!(!found.truncated);

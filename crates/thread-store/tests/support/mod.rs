@@ -11,7 +11,7 @@ pub trait Kind {
 impl Kind for ThreadError {
     fn kind(&self) -> &'static str {
         let text = match self {
-            Self::Sqlite(error) => format!("{error:?}"),
+            Self::Sqlite(error) => format!("{:?}", error.kind),
             error => format!("{error:?}"),
         };
         text.split(' ').next().unwrap_or_default().to_owned().leak()

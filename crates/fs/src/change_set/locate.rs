@@ -1,0 +1,357 @@
+//! The files of a change set: found, and read in their turn.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rustix::io::Errno;
+use toolwright_reserved::FileId;
+
+use super::plan;
+use super::step::{Print, StepKind};
+use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed};
+use crate::cancel::checkpoint;
+use crate::file_queue::{Key, Turn};
+use crate::location::{name_of, unnamed};
+use crate::open::identity;
+use crate::protection::Protection;
+use crate::publish;
+use crate::read::read_open;
+use crate::target::{Around, Old, Target};
+use crate::{
+    FileKind, FsError, FsErrorKind, OpenTarget, Root, TargetKind, UpdateError, WriteOptions,
+    deferred_close, open_target, reserved, sweep,
+};
+
+/// A set of at most this many files keeps them open until it has ended.
+const MAX_OPEN: usize = 64;
+
+/// A name that the set gives or takes.
+#[derive(Debug)]
+pub(super) struct Located {
+    /// The index of its change.
+    pub(super) change: usize,
+    pub(super) kind: StepKind,
+    pub(super) display: String,
+    /// Its real path below the root.
+    pub(super) place: PathBuf,
+    /// The deepest directory that exists.
+    pub(super) directory: Arc<OwnedFd>,
+    identity: FileId,
+    /// The directories to be made in it.
+    pub(super) missing: Vec<OsString>,
+    pub(super) name: OsString,
+}
+
+impl Located {
+    fn key(&self) -> Key {
+        let name = self.missing.iter().chain([&self.name]).collect::<PathBuf>().into_os_string();
+        Key { directory: self.identity, name }
+    }
+
+    /// How many components of the place exist already.
+    pub(super) fn depth(&self) -> usize {
+        self.place.components().count() - self.missing.len() - 1
+    }
+}
+
+/// Finds every file, and refuses those that may not be changed.
+pub(super) fn locate(
+    set: &ChangeSet<'_>,
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<Vec<Located>, FsError> {
+    let root_path = set.root.path().to_string_lossy();
+    let real_root = name_of(set.root.as_fd()).map_err(|errno| unnamed(&root_path, errno))?;
+    let mut search = Search {
+        root: set.root,
+        real_root,
+        protection: Protection::new(set.root, &options.protected),
+        directories: HashMap::new(),
+        found: Vec::new(),
+    };
+    for path in set.emptied {
+        let display = path.to_string_lossy();
+        if !plan::is_below(path) {
+            return Err(FsErrorKind::Escape { via_link: false }.at(display));
+        }
+        search.protection.check_file(&display, path)?;
+    }
+    for (index, change) in set.changes.iter().enumerate() {
+        checkpoint(cancel)?;
+        let kind = match change.change {
+            Change::Create { .. } => StepKind::Create,
+            Change::Update => StepKind::Update,
+            Change::Move { .. } | Change::Delete => StepKind::Delete,
+        };
+        search.add(index, kind, change.place)?;
+        if let Change::Move { to } = change.change {
+            search.add(index, StepKind::Create, to)?;
+        }
+    }
+    Ok(search.found)
+}
+
+struct Search<'a> {
+    root: &'a Root,
+    real_root: PathBuf,
+    protection: Protection<'a>,
+    /// Open directories, each only once.
+    directories: HashMap<FileId, Arc<OwnedFd>>,
+    found: Vec<Located>,
+}
+
+impl Search<'_> {
+    fn add(&mut self, change: usize, kind: StepKind, place: Place<'_>) -> Result<(), FsError> {
+        match place {
+            Place::Path(path) => {
+                let mut target = open_target::open_below(self.root, path)?;
+                // Protected files come first: what is there is not revealed.
+                self.check_protected(&target)?;
+                if target.kind() == TargetKind::Missing {
+                    target.check_writable()?;
+                }
+                self.take(change, kind, &target)
+            }
+            Place::Opened(target) => {
+                self.check_protected(target)?;
+                self.take(change, kind, target)
+            }
+        }
+    }
+
+    fn check_protected(&self, target: &OpenTarget) -> Result<(), FsError> {
+        let path = target.display_path();
+        let place = target.real_path().strip_prefix(&self.real_root);
+        let place = place.map_err(|_| FsErrorKind::Escape { via_link: true }.at(path))?;
+        self.protection.check_file(path, place)
+    }
+
+    fn take(&mut self, change: usize, kind: StepKind, target: &OpenTarget) -> Result<(), FsError> {
+        let display = target.display_path();
+        let place = target.real_path().strip_prefix(&self.real_root);
+        let place = place.map_err(|_| FsErrorKind::Escape { via_link: false }.at(display))?;
+        match (target.kind(), kind) {
+            (TargetKind::Directory, _) => {
+                return Err(FsErrorKind::NotAFile { kind: FileKind::Directory }.at(display));
+            }
+            (TargetKind::File { .. }, StepKind::Create) => {
+                return Err(FsErrorKind::Exists.at(display));
+            }
+            (TargetKind::Missing, StepKind::Update | StepKind::Delete) => {
+                return Err(FsErrorKind::NotFound.at(display));
+            }
+            // This character stands for bytes that are not UTF-8. See `write`.
+            (TargetKind::Missing, _) if display.contains('\u{fffd}') => {
+                let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
+                return Err(FsErrorKind::PathInvalid { reason }.at(display));
+            }
+            _ => {}
+        }
+        let (directory, missing) = target.unmoved_directory()?;
+        let stat =
+            rustix::fs::fstat(directory).map_err(failed(display, "looking at its directory"))?;
+        reserved::check(display, &stat)?;
+        let identity = identity(&stat);
+        let directory = if let Some(open) = self.directories.get(&identity) {
+            Arc::clone(open)
+        } else {
+            let open = rustix::io::fcntl_dupfd_cloexec(directory, 0)
+                .map_err(failed(display, "opening its directory"))?;
+            let open = Arc::new(open);
+            self.directories.insert(identity, Arc::clone(&open));
+            open
+        };
+        self.found.push(Located {
+            change,
+            kind,
+            display: display.to_owned(),
+            place: place.to_owned(),
+            directory,
+            identity,
+            missing: missing.to_vec(),
+            name: target.name().as_os_str().to_owned(),
+        });
+        Ok(())
+    }
+}
+
+/// The files of a set while no other call of this process changes them.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) items: Vec<Item>,
+    /// What becomes of each change.
+    pub(super) contents: Vec<Content>,
+    /// Held until the set has ended.
+    _root_lock: publish::OpenDirectoryLock,
+}
+
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) located: Located,
+    pub(super) target: Target,
+    /// The old file.
+    pub(super) old: Option<Old>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    pub(super) old: Option<Vec<u8>>,
+    /// `None` for a deleted file.
+    pub(super) new: Option<Vec<u8>>,
+    /// It stays as it is.
+    pub(super) is_same: bool,
+}
+
+/// Waits for earlier calls on the files, in an order that is the same for every set, and for other
+/// sets below the root.
+pub(super) fn take_turns(
+    set: &ChangeSet<'_>,
+    located: Vec<Located>,
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<Set, FsError> {
+    let mut ordered: Vec<(Key, Located)> =
+        located.into_iter().map(|located| (located.key(), located)).collect();
+    let rank = |key: &Key| (key.directory.device, key.directory.inode);
+    ordered.sort_by(|(a, _), (b, _)| (rank(a), &a.name).cmp(&(rank(b), &b.name)));
+    for pair in ordered.windows(2) {
+        if pair[0].0 == pair[1].0 {
+            let reason = "Path is that of a file which has another change already";
+            return Err(FsErrorKind::PathInvalid { reason }.at(&pair[1].1.display));
+        }
+    }
+    let around = Around { root: set.root, protected: &options.protected };
+    let mut swept = None;
+    let mut items = Vec::with_capacity(ordered.len());
+    for (key, located) in ordered {
+        let turn = Turn::wait(key, &located.display, options.wait, cancel)?;
+        let identity = located.identity;
+        if swept != Some(identity) {
+            sweep::sweep(located.directory.as_fd(), identity, &located.name, Some(&around));
+            swept = Some(identity);
+        }
+        let target = Target::with_turn(Arc::clone(&located.directory), located.name.clone(), turn);
+        items.push(Item { located, target, old: None });
+    }
+    items.sort_by_key(|item| (item.located.change, item.located.kind == StepKind::Create));
+    let root_path = set.root.path().to_string_lossy();
+    let root_lock =
+        publish::OpenDirectoryLock::take(set.root.as_fd(), &root_path, options.wait, cancel)?;
+    // Another process may have been killed in a set since the last look at the root.
+    sweep::settle_all(set.root.as_fd(), &around);
+    let contents = set.changes.iter().map(|_| Content::default()).collect();
+    Ok(Set { items, contents, _root_lock: root_lock })
+}
+
+impl Set {
+    /// Reads the old files and has the new contents made.
+    pub(super) fn read<E>(
+        &mut self,
+        limits: ChangeLimits,
+        cancel: &AtomicBool,
+        transform: &mut impl FnMut(usize, &[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<(), UpdateError<E>> {
+        let mut total: u64 = 0;
+        let mut count = |path: &str, bytes: usize, result: bool| {
+            total = total.saturating_add(bytes as u64);
+            for (bytes, limit) in [(bytes as u64, limits.file_bytes), (total, limits.total_bytes)] {
+                if bytes > limit {
+                    return Err(FsErrorKind::TooLarge { bytes, limit, result }.at(path));
+                }
+            }
+            Ok(())
+        };
+        let keeps_open = self.items.len() <= MAX_OPEN;
+        for item in &mut self.items {
+            let path = &item.located.display;
+            let content = &mut self.contents[item.located.change];
+            if item.located.kind == StepKind::Create {
+                if item.located.missing.is_empty() {
+                    match item.target.stat() {
+                        Err(Errno::NOENT) => {}
+                        Ok(_) => return Err(FsErrorKind::Exists.at(path).into()),
+                        Err(errno) => return Err(failed(path, "looking at it")(errno).into()),
+                    }
+                }
+                if content.old.is_some() {
+                    continue; // the place that a file is moved to
+                }
+            } else {
+                let (file, stat) = item.target.open_file(path)?;
+                if item.target.existing(path)?.is_none() {
+                    return Err(FsErrorKind::NotFound.at(path).into());
+                }
+                let old = read_open(&file, path, limits.file_bytes, cancel)?;
+                count(path, old.len(), false)?;
+                content.old = Some(old);
+                item.old = Some(Old { file: keeps_open.then_some(file), stat });
+            }
+            let old = content.old.as_deref().unwrap_or_default();
+            let new = transform(item.located.change, old).map_err(UpdateError::Refused)?;
+            count(path, new.len(), true)?;
+            publish::within_size_limit(path, &new)?;
+            content.is_same = item.located.kind == StepKind::Update && new == old;
+            content.new = Some(new);
+        }
+        self.forget_deleted();
+        let contents = &self.contents;
+        self.items.retain(|item| !contents[item.located.change].is_same);
+        Ok(())
+    }
+
+    /// A deleted file has no new content, whatever was made of it.
+    fn forget_deleted(&mut self) {
+        let mut has_place: Vec<bool> = vec![false; self.contents.len()];
+        for item in &self.items {
+            has_place[item.located.change] |= item.located.kind != StepKind::Delete;
+        }
+        for (content, has_place) in self.contents.iter_mut().zip(has_place) {
+            if !has_place {
+                content.new = None;
+            }
+        }
+    }
+
+    /// Closes the old files, which frees their space.
+    pub(super) fn close_later(self) {
+        for file in self.items.into_iter().filter_map(|item| item.old?.file) {
+            deferred_close::close_later(file);
+        }
+    }
+
+    /// The files that will have changed, in the order of the changes.
+    pub(super) fn changed(&self) -> Vec<ChangedFile> {
+        let mut files: Vec<ChangedFile> = Vec::with_capacity(self.contents.len());
+        let mut last = None;
+        for Item { located, old, .. } in &self.items {
+            if last == Some(located.change) {
+                // The second one is where it goes.
+                if let Some(file) = files.last_mut() {
+                    file.moved_to = Some(located.place.clone());
+                }
+                continue;
+            }
+            last = Some(located.change);
+            let Content { old: before, new, .. } = &self.contents[located.change];
+            files.push(ChangedFile {
+                path: located.place.clone(),
+                moved_to: None,
+                old: before.clone(),
+                new: new.clone(),
+                mode: old.as_ref().map(|old| old.stat.st_mode & 0o7777),
+            });
+        }
+        files
+    }
+}
+
+impl Item {
+    /// The print of the old file.
+    pub(super) fn out(&self) -> Option<Print> {
+        self.old.as_ref().map(|old| Print::of(&old.stat))
+    }
+}

@@ -1,0 +1,181 @@
+//! Finishes or undoes the change sets of processes that were killed.
+//!
+//! A committed set is finished, unless one of its files was changed by others before its step was
+//! made; then it is undone. A set that was not committed is removed.
+//!
+//! A process that may create files in the directory of a plan can make one up. So a plan is only
+//! carried out where it could have been made: below its directory and never through a link, only in
+//! directories with a mark of the same set, and not on protected or reserved files.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, FlockOperation};
+use rustix::io::Errno;
+
+use super::execute::Execution;
+use super::plan::{MAX_BYTES, Plan};
+use super::step::look;
+use crate::Durability;
+use crate::open::open_entry;
+use crate::read::read_open;
+use crate::temporary::{PlanState, SetId};
+
+/// How long to wait for another process that settles the same set.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// The sets that this process is working on.
+static ACTIVE: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
+
+/// A set that this process is working on, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Active(u64);
+
+impl Active {
+    pub(super) fn new(set: SetId) -> Self {
+        active().insert(set.sequence);
+        Self(set.sequence)
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        active().remove(&self.0);
+    }
+}
+
+fn active() -> std::sync::MutexGuard<'static, HashSet<u64>> {
+    ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a set was left by its process: it was killed, or could not undo the set itself. `None`
+/// where that cannot be known from here.
+pub(crate) fn is_left(set: SetId) -> Option<bool> {
+    if set.owner == toolwright_process::ShortId::current() {
+        return Some(!active().contains(&set.sequence));
+    }
+    if set.owner.is_judged_by_locks() {
+        // [`settle`] asks the lock.
+        return Some(true);
+    }
+    set.owner.is_running().map(|alive| !alive)
+}
+
+/// Locks the new draft of a set that others judge by its lock; false if one of them was quicker, and
+/// takes it for that of a dead process.
+pub(super) fn hold(draft: &File, base: BorrowedFd<'_>, set: SetId) -> Result<bool, Errno> {
+    if !set.owner.is_judged_by_locks() {
+        return Ok(true);
+    }
+    match rustix::fs::flock(draft, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(plan_in(base, set).is_some()),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Whether a path below the directory of a plan may be changed by one.
+pub(crate) type Judge<'a> = &'a dyn Fn(&Path) -> bool;
+
+/// Settles the set whose plan is in `base`.
+pub(crate) fn settle(
+    base: BorrowedFd<'_>,
+    set: SetId,
+    state: PlanState,
+    may_change: Judge<'_>,
+) -> Result<(), Errno> {
+    let name = set.plan(state);
+    let name = OsStr::new(&name);
+    let Ok(Some((file, stat))) = open_entry("", base, name) else { return Ok(()) };
+    let file = File::from(file);
+    if !lock(&file, set)? {
+        return Ok(());
+    }
+    // Another process may have been quicker.
+    let found = super::step::Print::of(&stat);
+    if look(base, name)? != Some(found) {
+        return Ok(());
+    }
+    let never = AtomicBool::new(false);
+    let bytes = read_open(&file, "", MAX_BYTES, &never).map_err(|_| Errno::INVAL)?;
+    let (plan, is_complete) = match Plan::parse(&bytes) {
+        Some(plan) => plan,
+        // It was killed before it did anything else.
+        None if state == PlanState::Draft => (Plan::default(), false),
+        None => return Err(Errno::INVAL),
+    };
+    if !is_complete && state != PlanState::Draft {
+        return Err(Errno::INVAL);
+    }
+    let targets = plan.steps.iter().map(|step| plan.directories[step.directory].join(&step.name));
+    let all = targets.chain(plan.made.iter().chain(&plan.emptied).cloned());
+    if !all.into_iter().all(|path| may_change(&path)) {
+        return Err(Errno::PERM);
+    }
+    // The steps of a draft are not needed: its files are found by their names.
+    let plan = if state == PlanState::Draft { Plan { steps: Vec::new(), ..plan } } else { plan };
+    let execution = Execution {
+        base,
+        set,
+        plan: &plan,
+        open: RefCell::new(HashMap::new()),
+        made: Vec::new(),
+        locked: None,
+        lockable: RefCell::new(HashMap::new()),
+        is_later: true,
+        durability: Durability::Fsync,
+    };
+    finish(&execution, state)
+}
+
+/// Brings a set to its end from the state that its plan has.
+pub(super) fn finish(execution: &Execution<'_>, mut state: PlanState) -> Result<(), Errno> {
+    let become_state = |from: PlanState, to: PlanState| {
+        let Execution { base, set, .. } = execution;
+        rustix::fs::renameat(base, set.plan(from), base, set.plan(to)).map(|()| to)
+    };
+    if state == PlanState::Plan {
+        let next = if execution.go_on()? { PlanState::Done } else { PlanState::Undo };
+        execution.sync()?;
+        state = become_state(state, next)?;
+    }
+    match state {
+        PlanState::Draft => execution.abandon()?,
+        PlanState::Undo => execution.undo()?,
+        PlanState::Plan | PlanState::Done => execution.clean()?,
+    }
+    rustix::fs::unlinkat(execution.base.as_fd(), execution.set.plan(state), AtFlags::empty())
+}
+
+/// Locks a plan; false if another process holds it for too long, or if its owner holds it.
+fn lock(file: &File, set: SetId) -> Result<bool, Errno> {
+    if set.owner.is_judged_by_locks() {
+        // Nobody waits for a lock that a command may hold as long as it likes.
+        return Ok(rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok());
+    }
+    let started = Instant::now();
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < MAX_WAIT => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(Errno::WOULDBLOCK) => return Ok(false),
+            // A file system without locks.
+            Err(_) | Ok(()) => return Ok(true),
+        }
+    }
+}
+
+/// Finds the plan of a set in a directory.
+pub(crate) fn plan_in(base: BorrowedFd<'_>, set: SetId) -> Option<PlanState> {
+    PlanState::ALL
+        .into_iter()
+        .find(|state| look(base, OsStr::new(&set.plan(*state))).is_ok_and(|found| found.is_some()))
+}

@@ -1,0 +1,81 @@
+//! Renames an entry, and never replaces another one.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use crate::cancel::checkpoint;
+use crate::protection::Protection;
+use crate::publish::OpenDirectory;
+use crate::walk::CreatedDirectories;
+use crate::{Durability, FsError, FsErrorKind, Root, WriteOptions};
+
+/// Whether something new came to a path that had to be free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// It is there now.
+    Done,
+    /// Something was there already, and nothing was changed.
+    Occupied,
+}
+
+/// Renames the entry at `from` to `to`, and creates the directories on the way there. A link is renamed
+/// itself. After an error the directories are removed again.
+pub fn rename(
+    root: &Root,
+    from: &str,
+    to: &str,
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<Placed, FsError> {
+    checkpoint(cancel)?;
+    let protection = Protection::new(root, &options.protected);
+    let (entry, _) = root.entry(from, &protection)?;
+    let mut created = CreatedDirectories::default();
+    // `to/` names the same entry, also for a directory that is not there yet.
+    let relative: PathBuf = root.relative(to)?.components().collect();
+    let found = root.parent_of(to, &relative, Some(&mut created), &protection);
+    let (parent, name) = match found {
+        Ok(found) => found,
+        Err(FsError { kind: FsErrorKind::NotAFile { .. }, .. }) => return Ok(Placed::Occupied),
+        Err(error) => return Err(error),
+    };
+    let sync = |fd: BorrowedFd<'_>| OpenDirectory::new(fd, to, options.durability);
+    let directories = match options.durability {
+        Durability::Process => None,
+        Durability::Fsync => Some((sync(entry.parent.as_fd())?, sync(parent.as_fd())?)),
+    };
+    match rename_to_free(entry.parent.as_fd(), &entry.name, parent.as_fd(), &name) {
+        Ok(()) => created.keep(),
+        Err(Errno::EXIST | Errno::NOTEMPTY) => return Ok(Placed::Occupied),
+        Err(Errno::NOENT) => return Err(FsErrorKind::NotFound.at(from)),
+        Err(errno) => return Err(FsError::at(from, "renaming", errno)),
+    }
+    if let Some((old, new)) = directories {
+        old.finish(from, options.durability)?;
+        new.finish(to, options.durability)?;
+    }
+    Ok(Placed::Done)
+}
+
+/// Renames in one step that fails if the name is taken. A file system without that step is asked before.
+pub(crate) fn rename_to_free(
+    from: BorrowedFd<'_>,
+    old: &OsStr,
+    to: BorrowedFd<'_>,
+    new: &OsStr,
+) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        done => return done,
+    }
+    match rustix::fs::statat(to, new, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => rustix::fs::renameat(from, old, to, new),
+        Ok(_) => Err(Errno::EXIST),
+        Err(errno) => Err(errno),
+    }
+}

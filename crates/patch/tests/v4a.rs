@@ -1,0 +1,62 @@
+//! Headerless diffs as `applyDiff` of @openai/agents-core applies them (see `make-v4a-fixtures.mjs`).
+//! `TOOLWRIGHT_V4A_CASES` names a file with other cases.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics is a test that fails")]
+
+use std::collections::BTreeMap;
+use std::{env, fs};
+
+use serde_json::Value;
+use toolwright_patch::{DiffMode, apply_diff};
+
+/// Every reason for another result than that of `applyDiff`. `docs/decisions` explains them.
+const DIFFERENCES: [&str; 11] = [
+    "added lines without a place",
+    "anchor repeated as context",
+    "anchors above the hunk before",
+    "blank after the final newline",
+    "blank lines after a hunk",
+    "blank lines before the first hunk",
+    "empty file",
+    "end of the file changed above",
+    "no change",
+    "several places",
+    "shared context",
+];
+
+#[test]
+fn the_text_of_apply_diff_or_a_difference_with_a_name() {
+    let other = env::var("TOOLWRIGHT_V4A_CASES").ok();
+    let json = other.as_ref().map(|path| fs::read_to_string(path).unwrap());
+    let json = json.as_deref().unwrap_or(include_str!("fixtures/v4a.json"));
+    let cases: Vec<Value> = serde_json::from_str(json).unwrap();
+    assert!(cases.len() >= 1_000);
+    let mut differences: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut same = 0;
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let (file, diff) = (case["file"].as_str().unwrap(), case["diff"].as_str().unwrap());
+        let result = apply_diff(file.as_bytes(), diff, DiffMode::Update);
+        let why = case["why"].as_str();
+        let expected = case[if why.is_some() { "ours" } else { "expected" }].as_str();
+        match why {
+            Some(why) => {
+                assert!(DIFFERENCES.contains(&why), "{why}");
+                *differences.entry(why).or_default() += 1;
+            }
+            None => same += usize::from(expected.is_some()),
+        }
+        let text = result.as_ref().ok().map(|new| str::from_utf8(&new.bytes).unwrap());
+        if text != expected {
+            wrong.push(format!("{why:?}: {result:?}\nnot {expected:?}\n{file:?}\n{diff}"));
+        }
+    }
+    eprintln!("{same} with the same text; {differences:?}");
+    assert!(
+        wrong.is_empty(),
+        "{} wrong\n{}",
+        wrong.len(),
+        wrong.into_iter().take(8).collect::<Vec<_>>().join("\n\n")
+    );
+    assert!(same * 4 > cases.len(), "{same}");
+}
