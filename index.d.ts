@@ -29,13 +29,13 @@ export declare class CallKeys {
   occupy(tool: string, argsHash: string, ordinal: number): void
 }
 
-/** Stops the call it is given to. One that was not used can be given to another call afterwards. */
+/** Stops the call that has it. An unused handle can serve another call afterwards. */
 export declare class CancelHandle {
   /** A handle that has not been used. */
   constructor()
   /**
-   * Asks the call to stop. It settles as soon as it can, with `cancelled: true` when it did
-   * nothing, or with its result when that was already certain.
+   * Asks the call to stop. It settles as soon as it can: without a result, or with its result when
+   * that was already certain.
    */
   cancel(): void
 }
@@ -64,15 +64,15 @@ export declare class ContractPolicy {
   withAdHoc(adHoc: Array<string>, parent?: ContractPolicy | undefined | null): ContractPolicy | Unfinished
   /** The sets with their variables and braces written out, in the shape of the request. */
   expanded(): unknown
-  /** Why a host may not be reached; nothing when it may. */
-  checkHost(host: string, port?: number | undefined | null): NativeError | null
-  /** Why a named capability may not be used; nothing when it may. */
-  checkCapability(name: string): NativeError | null
+  /** Why a host may not be reached, for a model; nothing when it may. */
+  checkHost(host: string, port?: number | undefined | null): string | null
+  /** Why a named capability may not be used, for a model; nothing when it may. */
+  checkCapability(name: string): string | null
   /**
-   * Why a command line may not be run, by bash or by a shell that is not known; nothing when all of
+   * Why a command line may not be run, by bash or by an unknown shell, for a model; nothing when all of
    * its commands may.
    */
-  checkCommand(line: string, shell?: 'bash' | undefined): NativeError | null
+  checkCommand(line: string, shell?: 'bash' | undefined): string | null
   /** What a command's process gets: patterns for whole directories, and no narrower ones. */
   processGrants(): ContractGrants
 }
@@ -81,15 +81,75 @@ export declare class ContractPolicy {
 export declare class ContractRules {}
 
 /**
- * The root directory of a tool set or a context. It is known which one it is from its first use on, or
- * from before.
+ * The root directory of a tool set or a context. Its first use identifies it, unless the host has
+ * noted its identity.
  */
 export declare class GrantedRoot {
   /**
-   * The directory at `path` (absolute). `seen` is its device and inode, as `DEVICE:INODE`, where
-   * somebody has looked before.
+   * The directory at `path` (absolute). `identity` is its device and inode, as `DEVICE:INODE`, if
+   * the host has noted them.
    */
-  constructor(path: string, seen?: string | undefined | null)
+  constructor(path: string, identity?: string | undefined | null)
+}
+
+/** An open port of a process. It is closed when this is collected, and with the process. */
+export declare class KeptPreview {
+  /** The port at 127.0.0.1 of the host. */
+  get port(): number
+  /** Closes it, and its connections. */
+  close(): void
+}
+
+/** A process that is kept. It is killed when this is collected, and when its environment ends. */
+export declare class KeptProcess {
+  /** Output from `from` on, at most `max_bytes`. Waits for some for at most `wait_ms`. */
+  read(stderr: boolean, from: number, maxBytes: number, waitMs: number, cancel: CancelHandle): Promise<OutputPiece>
+  /**
+   * Gives bytes to the process; the result is how much input it will then have been given. Nothing:
+   * the input is closed, or there is none.
+   */
+  write(bytes: Buffer): number | null
+  /** Waits until this much of the input has been taken. `false`: the input was closed before. */
+  written(end: number, cancel: CancelHandle): Promise<boolean | null>
+  /** Closes the input after what was given. */
+  closeInput(): void
+  /** Gives the terminal another size. `false`: there is none. */
+  resize(columns: number, rows: number): boolean
+  /** Sends a signal to the process group. `false`: no signal has this name. */
+  signal(name: string): boolean
+  /** Kills the process and all it has started. */
+  kill(): void
+  /** How it ended, if it has. */
+  end(): KeptProcessEnd | null
+  /** Calls back once it has ended. That does not keep the environment alive, as a wait does. */
+  onEnd(callback: (arg: KeptProcessEnd) => void): void
+  /** Waits until it has ended; nothing when the time is over before. */
+  wait(waitMs: number, cancel: CancelHandle): Promise<KeptProcessEnd | null>
+  /**
+   * Waits until the process listens at `port`, or at any without one. The ports at which it listens, or
+   * nothing when the time is over or the process has ended.
+   */
+  listening(port: number | undefined | null, waitMs: number, cancel: CancelHandle): Promise<Array<number> | null>
+  /**
+   * Waits until the process waits for input: `waiting`. `unknown` where the system does not say, `busy`
+   * when the time is over, and nothing when the process has ended.
+   */
+  inputState(waitMs: number, cancel: CancelHandle): Promise<'waiting' | 'busy' | 'unknown' | null>
+  /**
+   * Opens an address of the host's loopback interface that leads to a port of the process. Nothing: there
+   * is none to be had, or the process has ended.
+   */
+  preview(port: number): KeptPreview | null
+  /** Has every wait look whether it was cancelled. */
+  nudge(): void
+}
+
+/** What a command has printed since the last look at it. A slow reader misses the oldest text. */
+export declare class LiveOutput {
+  /** For one command. */
+  constructor()
+  /** Takes the new text, stdout and stderr in the order of arrival. */
+  take(): string
 }
 
 /** A journal. Open it before anything else. */
@@ -109,7 +169,7 @@ export declare class NativeJournal {
   rows(numbers: Array<number>): Promise<Array<string> | Unfinished>
   /** The number of the last row. */
   lastRow(): Promise<number | Unfinished>
-  /** One call by its place, as a JSON text. */
+  /** One call by its attempt and number, as a JSON text. */
   find(task: JournalTask, attempt: number, seq: number): Promise<string | null | Unfinished>
   /** The latest attempt of a task that made a call, and its highest sequence number. */
   lastAttempt(task: JournalTask): Promise<LastAttempt | null | Unfinished>
@@ -187,7 +247,7 @@ export declare class NativeThreadStore {
   claim(worker: number, queue: string): Promise<string | null | Unfinished>
   /** Begins one queued call, out of turn, and gives it as a JSON text. */
   claimCall(worker: number, callId: string): Promise<string | Unfinished>
-  /** Puts a running call back to its place in the queue, and gives it as a JSON text. */
+  /** Puts a running call back where it was in the queue, and gives it as a JSON text. */
   requeue(worker: number, callId: string): Promise<string | Unfinished>
   /** A store that is not open yet. */
   constructor()
@@ -219,29 +279,35 @@ export declare class NativeThreadStore {
 
 /** A file or directory, or none, held open. */
 export declare class OpenedTarget {
+  /** Absolute and without links: the path that rules judge. A model reads `displayPath`. */
+  readonly realPath: string
+  /** As the model wrote it. */
+  readonly requestedPath: string
+  /** For output: relative to the first root of the workspace, or absolute. */
+  readonly displayPath: string
+  /** `file`, `directory`, or `missing` for a file that can be made. */
+  readonly kind: 'file' | 'directory' | 'missing'
+  /** The size of a file when it was opened. */
+  readonly bytes?: number | null
+  /** It lies in one of the session's own directories and needs no rule. */
+  readonly implicit: boolean
+  /**
+   * Counts the files below the directory and below those of `also`, and reads their manifests, passing
+   * over what the policy does not allow, what `rules` deny, and what they ask about without the user's
+   * agreement.
+   */
+  overview(request: ContractOverviewRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractOverview | Unfinished>
   /**
    * Searches the directory or the file, and then those of `also`, for a regular expression. It passes
    * over what the policy does not allow, what `rules` deny, and what they ask about without the user's
    * agreement.
    */
-  grep(request: ContractGrepRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepFound | Unfinished>
+  grep(search: ContractSearch, options: ContractGrepOptions, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepFound | Unfinished>
   /**
    * Names the files below the directory that fit a pattern, and then those below the directories of
    * `also`, passing over what `grep` passes over.
    */
-  glob(request: ContractGlobRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobFound | Unfinished>
-  /** Absolute and without links: what rules are asked about, and not what a model is shown. */
-  get realPath(): string
-  /** As the model wrote it. */
-  get requestedPath(): string
-  /** For output: relative to the first root of the workspace, or absolute. */
-  get displayPath(): string
-  /** `file`, `directory`, or `missing` for a file that can be made. */
-  get kind(): 'file' | 'directory' | 'missing'
-  /** The size of a file when it was opened. */
-  get bytes(): number | null
-  /** It lies in one of the session's own directories and needs no rule. */
-  get implicit(): boolean
+  glob(search: ContractSearch, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobFound | Unfinished>
   /** Lets go of it. Calls that run go on. */
   close(): void
   /** Reads a part of the file that was opened. */
@@ -257,11 +323,31 @@ export declare class OpenedTarget {
   edit(edit: ContractEdit, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<EditedFile | Unfinished>
 }
 
+/** A patch that was applied. It holds the contents of its files before and after. */
+export declare class PatchResult {
+  /** What happened, for a model: a line for each file. */
+  readonly summary: string
+  /** Puts every file below `root` back to what it was, or none. */
+  undo(root: GrantedRoot, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+}
+
+/** Makes all changes of `patch` (the envelope of `apply_patch`, or a unified diff) below `root`, or none. */
+export declare function applyPatch(root: GrantedRoot, patch: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
+
+/**
+ * The same for opened files: those of `planPatch` in its order, each followed by the place that it is
+ * moved to.
+ */
+export declare function applyPatchToTargets(targets: Array<OpenedTarget>, patch: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
+
 /** The hash of arguments given as JSON. */
 export declare function argsHash(json: string): string
 
-/** Runs a command in a directory below the root. */
-export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle): Promise<BashOutcome>
+/**
+ * Runs a command in a directory below the root. After a non-zero exit, `details.output` of the error has
+ * what was printed.
+ */
+export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle): Promise<FinishedCommand | Unfinished>
 
 /** What has happened since the last event. */
 export interface BashEvent {
@@ -273,7 +359,7 @@ export interface BashEvent {
    */
   cut: boolean
   /** How the command ended; the last event has it. */
-  outcome?: BashOutcome
+  outcome?: FinishedCommand | Unfinished
 }
 
 /** The first thing in a command line that bash has and a plain shell does not, or reads otherwise. */
@@ -285,21 +371,6 @@ export interface BashOnlySyntax {
   found: string
   /** What says the same to every shell. */
   instead: string
-}
-
-/** What became of a `bash`. */
-export interface BashOutcome {
-  /** What it printed, stdout and stderr in the order of arrival. */
-  output?: string
-  /** True when the call was cancelled. */
-  cancelled: boolean
-  /** What went wrong, a non-zero exit included; `details.output` has what was printed. */
-  error?: NativeError
-  /**
-   * How many processes that it had left running were killed when it ended; missing where it did not
-   * succeed.
-   */
-  leftRunning?: number
 }
 
 /** Starts a command in a directory below the root. */
@@ -333,6 +404,29 @@ export interface CallIdentity {
   key: string
 }
 
+/** What a program printed, and how it ended. */
+export interface CapturedCommand {
+  /** What it wrote there, of a long output the beginning and the end. */
+  stdout: string
+  /** What it wrote there, of a long output the beginning and the end. */
+  stderr: string
+  /** None when it did not end by itself. */
+  exitCode?: number
+  /** The signal that ended it. */
+  signal?: string
+  /** Its number. */
+  signalNumber?: number
+  /** Its time was up. */
+  timedOut: boolean
+  /** What the sandbox seems to have refused. */
+  hint?: string
+  /** How many processes that it had left running were killed when it ended. */
+  leftRunning: number
+}
+
+/** Creates, changes or deletes the file at `path` below `root`. */
+export declare function changeFile(root: GrantedRoot, path: string, change: DiffOfFile, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
+
 /** What to run. */
 export interface Command {
   /** The executable: a name looked up in PATH, or a path. */
@@ -363,6 +457,16 @@ export interface CommandOptions {
   timeoutMs: number
 }
 
+/** The terms of one program. */
+export interface CommandTerms {
+  /** When it and its children are killed. */
+  timeoutMs: number
+  /** The most bytes of each stream. */
+  streamBytes: number
+  /** Variables that join those of the policy. */
+  variables?: Record<string, string>
+}
+
 /** What a commit wrote, as JSON texts of arrays. */
 export interface CommittedRows {
   /** The messages with their numbers. */
@@ -380,15 +484,18 @@ export declare function compilePolicy(request: ContractPolicyRequest, parent?: C
  */
 export declare function compileRules(variables: ContractVariables, rules: Array<ContractRule>, manifest?: string | undefined | null): ContractRules | Unfinished
 
-/** Runs a command line in a directory that was opened as `workdir`. */
-export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle): Promise<ContractBashOutcome>
+/**
+ * Runs a command line in a directory that was opened as `workdir`. An exit code is no error, and neither
+ * is a timeout.
+ */
+export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null): Promise<ContractBashOutput | Unfinished>
 
 /** What became of a command. */
-export interface ContractBashOutcome {
+export interface ContractBashOutput {
   /** What it wrote there, or the beginning. */
-  stdout?: string
+  stdout: string
   /** What it wrote there, or the beginning. */
-  stderr?: string
+  stderr: string
   /** None when it did not end by itself. */
   exitCode?: number
   /** The signal that ended it. */
@@ -397,20 +504,14 @@ export interface ContractBashOutcome {
   timedOut: boolean
   /** It wrote more than is given back. */
   truncated: boolean
-  /** Where all of it is, in the order of arrival. */
-  sidecar?: SidecarMade
+  /** The file with all of it, in the order of arrival. */
+  sidecar?: string
   /** Why all of it is nowhere. */
   sidecarFailed?: string
   /** What the sandbox seems to have refused. */
   hint?: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
-  /** How long it ran. */
-  durationMs?: number
-  /** True when the call was cancelled; what was written until then is there. */
-  cancelled: boolean
-  /** Why it was not run. An exit code is no error, and neither is a timeout. */
-  error?: NativeError
 }
 
 /** What to run, and what it may do. */
@@ -435,20 +536,12 @@ export interface ContractBashRequest {
   loopback?: 'private' | 'none' | 'host'
   /** Refuse to run where a layer for files or processes is missing. */
   required?: boolean
-  /** How many processes there may be at once; 0 for no limit. */
-  processes?: number
-  /** How much memory. */
-  memoryBytes?: number
-  /** How much processor time each process may use. */
-  cpuSeconds?: number
-  /** How long a file may become. */
-  fileSizeBytes?: number
   /** When the command and its children are killed. */
   timeoutMs: number
   /** How much output is given back, of both streams together. */
   headBytes: number
   /** Where all of it goes when there is more. */
-  sidecar?: SidecarRequest
+  sidecar: SidecarRequest
 }
 
 /** A call to decide about. */
@@ -475,28 +568,10 @@ export interface ContractEdit {
 export interface ContractGlobFound {
   /** The files, sorted, as paths that the tools take. */
   entries: Array<string>
-  /** There are more. */
-  truncated: boolean
-  /** Where all of them are, one on each line. */
-  sidecar?: SidecarMade
+  /** The file with all of them, one on each line, where there are more. */
+  sidecar?: string
   /** The directories that could not be listed, and why: `path: why`. */
   notListed: Array<string>
-}
-
-/** Which files to name. */
-export interface ContractGlobRequest {
-  /** A pattern as `rg -g` takes it, relative to the directory. */
-  pattern: string
-  /** No more entries than these are given back. */
-  maxEntries: number
-  /** When to give up. */
-  timeoutMs: number
-  /** The tool that rules are asked about. */
-  toolId: string
-  /** The user has agreed to this search: also to what rules ask about. */
-  agreed: boolean
-  /** Where all entries go when there are more. */
-  sidecar?: SidecarRequest
 }
 
 /** The host's name for a directory. */
@@ -504,7 +579,7 @@ export interface ContractGranted {
   /** The path without links. */
   path: string
   /** The path as the host wrote it, absolute. */
-  given: string
+  written: string
 }
 
 /** What a process may do. */
@@ -531,10 +606,8 @@ export interface ContractGrepFound {
   count?: number
   /** How many files were searched. */
   filesScanned: number
-  /** There are more. */
-  truncated: boolean
-  /** Where all of them are, as `path:line:text`. */
-  sidecar?: SidecarMade
+  /** The file with all of them, as `path:line:text`, where there are more. */
+  sidecar?: string
   /** What could not be searched, or not to its end, and why: `path: why`. */
   notSearched: Array<string>
 }
@@ -549,26 +622,72 @@ export interface ContractGrepMatch {
   text: string
 }
 
-/** What to search for. */
-export interface ContractGrepRequest {
-  /** A regular expression. */
-  pattern: string
+/** Which lines a `grep` looks for. */
+export interface ContractGrepOptions {
   /** The names of files to search, as `rg -g` takes them. */
   glob?: string
   /** Letters count for both cases. */
   caseInsensitive: boolean
-  /** No more matches than these are given back. */
-  maxMatches: number
-  /** A line is cut to about so many bytes. */
+  /** A longer line is cut to about this size. */
   maxLineBytes: number
+}
+
+/** The files in one language. */
+export interface ContractLanguage {
+  language: string
+  files: number
+  bytes: number
+}
+
+/** A manifest and what it says. */
+export interface ContractManifest {
+  /** A path that the tools take. */
+  path: string
+  /** What uses it: `npm`, `cargo`. */
+  kind: string
+  name?: string
+  version?: string
+  scripts: Array<ContractScript>
+  entryPoints: Array<string>
+  members: Array<string>
+  /** Why it says nothing. */
+  problem?: string
+}
+
+/** What is in a tree. */
+export interface ContractOverview {
+  files: number
+  bytes: number
+  /** Without the files of dependencies: the most bytes first. */
+  languages: Array<ContractLanguage>
+  /** How many files there are in directories such as `node_modules`. */
+  dependencyFiles?: number
+  /** Those nearest to the start. */
+  manifests: Array<ContractManifest>
+  /** How many there are besides. */
+  moreManifests: number
+  /** Files in which programs commonly begin, as paths that the tools take. */
+  entryPoints: Array<string>
+  readmePath?: string
+  readmeHead?: string
+  /** Directories and files, one on each line. */
+  tree: string
+  /** The directories that could not be listed, and why: `path: why`. */
+  notListed: Array<string>
+}
+
+/** What an overview shows. */
+export interface ContractOverviewRequest {
+  /** How many levels of directories the tree has, at most 4. */
+  depth: number
+  /** The most lines of the tree. */
+  maxLines: number
   /** When to give up. */
   timeoutMs: number
   /** The tool that rules are asked about. */
   toolId: string
-  /** The user has agreed to this search: also to what rules ask about. */
+  /** The user has agreed to this call: also to what rules ask about. */
   agreed: boolean
-  /** Where all matches go when there are more. */
-  sidecar?: SidecarRequest
 }
 
 /** What a session may do. */
@@ -615,6 +734,35 @@ export interface ContractRule {
   source?: 'manifest' | 'project' | 'session'
 }
 
+/** A command that a manifest defines. */
+export interface ContractScript {
+  name: string
+  /** Empty for a target without a command. */
+  command: string
+}
+
+/** What every search needs. */
+export interface ContractSearch {
+  /** For `grep` a regular expression; for `glob` a pattern as `rg -g` takes it, relative to the directory. */
+  pattern: string
+  /** No more results than these are given back. */
+  maxResults: number
+  /** When to give up. */
+  timeoutMs: number
+  /** The tool that rules are asked about. */
+  toolId: string
+  /** The user has agreed to this search: also to what rules ask about. */
+  agreed: boolean
+  /** Where all results go when there are more. */
+  sidecar: SidecarRequest
+}
+
+/**
+ * Starts a command line in a directory that was opened as `workdir`, as a process that is kept. Neither the
+ * timeout of the request nor what it says of output applies.
+ */
+export declare function contractStartProcess(workdir: OpenedTarget, request: ContractBashRequest, keep: KeepOptions, cancel: CancelHandle): Promise<KeptProcess | Unfinished>
+
 /** What a call does to one thing. */
 export interface ContractSubject {
   /** `fs.read`, `shell.run`, a capability's name, or the tool's for one without any. */
@@ -623,7 +771,7 @@ export interface ContractSubject {
   kind: 'path' | 'host' | 'command' | 'text'
   /** The real path, the host, the command line, or another text. */
   resource: string
-  /** The shell that reads a command line; left out where it is not known which does, as for `sh`. */
+  /** The shell that reads a command line; absent where the shell is unknown, as for `sh`. */
   shell?: 'bash'
   /** It lies in one of the session's own directories: only a deny of a manifest closes it. */
   implicit?: boolean
@@ -639,7 +787,7 @@ export interface ContractSubjectVerdict {
   resource: string
   /** `allow`, `deny` or `ask`. */
   action: 'allow' | 'deny' | 'ask'
-  /** Which rule decided, by its place in the list; none where none matched. */
+  /** Which rule decided, by its index in the list; absent where none matched. */
   rule?: number
   /** It is a deny of the manifest. */
   final: boolean
@@ -668,19 +816,33 @@ export interface ContractVerdict {
   matched: boolean
   /** Rules of sessions and projects alone allow all of it. */
   userAllowed: boolean
-  /** The list that decided, by its place in the chain. */
+  /** The list that decided, by its index in the chain. */
   level: number
-  /** The first subject that is judged as strictly as the call, by its place in `subjects`. */
+  /** The first subject that is judged as strictly as the call, by its index in `subjects`. */
   decisive?: number
   /** What that list says: one for each subject, and for each command of a command line. */
   subjects: Array<ContractSubjectVerdict>
 }
+
+/** Creates the file at `path` below `root`. False when something is there already. */
+export declare function createFile(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 
 /**
  * Decides about a call by the rules of a session and then those of the sessions above it. What no rule
  * matches is asked about.
  */
 export declare function decideCall(chain: Array<ContractRules>, call: ContractCall): ContractVerdict
+
+/** Deletes the file or link at `path` below `root`, or with `trees` a directory with all that is in it. */
+export declare function deleteEntry(root: GrantedRoot, path: string, trees: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+
+/** A change of one file by a diff that does not name it. */
+export interface DiffOfFile {
+  /** What happens to the file. */
+  change: 'create' | 'update' | 'delete'
+  /** The diff; empty for a deletion. */
+  diff: string
+}
 
 /** Applies `diff` (a unified diff) to the existing file at `path` below `root`. */
 export declare function edit(root: GrantedRoot, path: string, diff: string, terms: PatchTerms, publish: PublishOptions, cancel: CancelHandle): Promise<EditedFile | Unfinished>
@@ -691,8 +853,18 @@ export interface EditedFile {
   summary?: string
   /** How many places were replaced. */
   replacements: number
-  /** The line of the first one, from one. */
-  line: number
+}
+
+/** A directory with its entries, or a file. */
+export interface EntryListing {
+  /** A directory, or else a regular file. */
+  isDirectory: boolean
+  /** Its size. */
+  bytes: number
+  /** What is in it, in order. */
+  entries: Array<ListedEntry>
+  /** There are more entries. */
+  isCut: boolean
 }
 
 /** Which variables a command sees. */
@@ -701,7 +873,7 @@ export interface EnvironmentOptions {
   inherit: boolean
   /** Names that are passed although they look like a secret; `*` stands for any characters. */
   allow: Array<string>
-  /** Variables that are added or given another value. */
+  /** Variables that are added, or that get another value. */
   set: Record<string, string>
   /** Leave proxies out as well. */
   networkBlocked: boolean
@@ -721,11 +893,21 @@ export interface FileLines {
   total?: number
 }
 
+/** What a patch does to a file. */
+export interface FileOfPatch {
+  /** The file, as the patch names it. */
+  path: string
+  /** What happens to it. */
+  change: 'add' | 'update' | 'delete' | 'move'
+  /** Its new path, if it is moved. */
+  movedTo?: string
+}
+
 /** A part of a file. */
 export interface FileRange {
   /** Its text. Bytes that are no UTF-8 are U+FFFD. */
   text: string | Buffer
-  /** Where it begins in the file: at the wanted byte, or at the beginning of its character. */
+  /** Where it begins in the file: at the requested byte, or at the beginning of its character. */
   offset: number
   /** Where the rest begins; none at the end of the file. */
   nextOffset?: number
@@ -735,12 +917,20 @@ export interface FileRange {
   lossy: boolean
 }
 
+/** What became of a command that succeeded. */
+export interface FinishedCommand {
+  /** What it printed, stdout and stderr in the order of arrival. */
+  output: string
+  /** How many processes that it had left running were killed when it ended. */
+  leftRunning: number
+}
+
 /** A path that is granted to commands. */
 export interface GrantedPath {
   /** As the host wrote it. */
   path: string
-  /** Device and inode, as `DEVICE:INODE`, where somebody has looked before. */
-  seen?: string
+  /** Device and inode, as `DEVICE:INODE`, if the host has noted them. */
+  identity?: string
 }
 
 /** What commands are granted besides the root. */
@@ -796,6 +986,46 @@ export interface JournalTask {
   iteration: number
 }
 
+/** How a process is kept. */
+export interface KeepOptions {
+  /** `empty`, `pipe` or `terminal`. */
+  input: 'empty' | 'pipe' | 'terminal'
+  /** The width of the terminal, in characters. */
+  columns?: number
+  /** Its height. */
+  rows?: number
+  /** Whether stderr is a stream of its own; not with a terminal. */
+  stderrApart: boolean
+  /** How much of the beginning of each stream stays in memory. */
+  headBytes: number
+  /** How much of the end of each stream stays in memory. */
+  tailBytes: number
+  /** Whether the process waits when that much has not been read. */
+  holds: boolean
+  /** How much of each stream goes to a file without a name. */
+  fileBytes: number
+  /** Where that file is. */
+  fileDirectory?: string
+}
+
+/** How a process ended. */
+export interface KeptProcessEnd {
+  /** None when a signal ended it, or it was lost. */
+  exitCode?: number
+  /** The signal that ended it. */
+  signal?: string
+  /** How many processes that it had left running were killed. */
+  leftRunning: number
+  /** Processor time in its own code, and in that of its processes. */
+  userMs: number
+  /** Processor time in the kernel. */
+  systemMs: number
+  /** The most memory that one of its processes had in use. */
+  peakBytes: number
+  /** From its start on. */
+  durationMs: number
+}
+
 /** The latest attempt of a task that made a call. */
 export interface LastAttempt {
   /** The attempt. */
@@ -812,6 +1042,16 @@ export interface ListedCalls {
   isOutline: boolean
 }
 
+/** An entry of a listing. */
+export interface ListedEntry {
+  /** Its path from the listed directory. */
+  path: string
+  /** A directory, or else a regular file. */
+  isDirectory: boolean
+  /** Its size. */
+  bytes: number
+}
+
 /** Which part of a list. */
 export interface ListedPart {
   /** Only what comes after this number, in the order of the list. */
@@ -821,6 +1061,9 @@ export interface ListedPart {
   /** The highest number first. */
   reverse: boolean
 }
+
+/** Lists the directory at `path` below `root`, some levels deep, without hidden entries and `node_modules`. */
+export declare function listEntries(root: GrantedRoot, path: string, depth: number, maxEntries: number, cancel: CancelHandle): Promise<EntryListing | Unfinished>
 
 /** The right to work on a thread. */
 export interface LockedThread {
@@ -925,8 +1168,20 @@ export interface NewThreadMessage {
 /** Opens what `path` names, takes the real path of what was opened, and asks the policy about that. */
 export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenedTarget | Unfinished>
 
-/** Takes a command line apart, for bash or for a shell that is not known. */
-export declare function parseCommandLine(line: string, shell?: 'bash' | undefined): ParsedCommandLine
+/** A part of the output. */
+export interface OutputPiece {
+  /** The bytes; none where nothing came in time. */
+  bytes: Buffer
+  /** Where they begin. Later than asked for where what comes before has been forgotten. */
+  at: number
+  /** How much has been written so far. */
+  total: number
+  /** No more will come. */
+  isEnded: boolean
+}
+
+/** Every simple command in a command line, wherever it stands, for bash or for an unknown shell. */
+export declare function parseCommandLine(line: string, shell?: 'bash' | undefined): Array<ParsedCommand>
 
 /** One simple command of a line. */
 export interface ParsedCommand {
@@ -938,14 +1193,6 @@ export interface ParsedCommand {
   redirects: Array<ParsedRedirect>
   /** Why only a rule for everything may allow it. */
   restricted?: string
-}
-
-/** A command line, taken apart. */
-export interface ParsedCommandLine {
-  /** Every simple command in it, wherever it stands. */
-  commands: Array<ParsedCommand>
-  /** Why it is no shell syntax, or not looked into. */
-  unparseable?: string
 }
 
 /** A redirection from or to a file. */
@@ -963,6 +1210,9 @@ export interface PatchTerms {
   /** A hunk whose header has no line numbers or wrong counts goes where it fits. */
   byContent: boolean
 }
+
+/** The files of a patch, in its order. No file is looked at. */
+export declare function planPatch(patch: string, limitBytes: number): Array<FileOfPatch> | Unfinished
 
 /** The name of this process at the beginning of names of directories: see `removeAbandoned`. */
 export declare function processName(): string
@@ -989,7 +1239,7 @@ export interface PublishOptions {
 export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle): Promise<string | Buffer | Unfinished>
 
 /** Reads some lines of the regular file at `path` below `root`, which may be of any size. */
-export declare function readLines(root: GrantedRoot, path: string, wanted: WantedLines, cancel: CancelHandle): Promise<FileLines | Unfinished>
+export declare function readLines(root: GrantedRoot, path: string, lines: WantedLines, cancel: CancelHandle): Promise<FileLines | Unfinished>
 
 /**
  * Removes the directories in `base` whose names begin with the `processName` of a process that is gone,
@@ -1003,8 +1253,11 @@ export declare function removeAbandoned(base: string, limitMs: number): void
  */
 export declare function removeDirectory(directory: string, limitMs: number): Promise<string | null | Unfinished>
 
-/** Removes what can be removed of directories in so much time, on this thread: for the end of a process. */
+/** Removes what can be removed of directories within the time limit, on this thread: for the end of a process. */
 export declare function removeNow(directories: Array<string>, limitMs: number): void
+
+/** Renames the entry at `from` below `root`. False when something is at `to` already. */
+export declare function renameEntry(root: GrantedRoot, from: string, to: string, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 
 /** The answer to a claim: one of the three. */
 export interface RevertAnswer {
@@ -1016,8 +1269,17 @@ export interface RevertAnswer {
   nothing?: string
 }
 
-/** Finds out what holds around commands with these grants, by trying. */
-export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<SandboxRows | Unfinished>
+/** Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now. */
+export declare function rewriteFile(root: GrantedRoot, path: string, known: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+
+/** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
+export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle): Promise<CapturedCommand | Unfinished>
+
+/**
+ * Finds out what holds around commands with these grants, by trying. The names are those of
+ * `SandboxReport`.
+ */
+export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<Record<string, SandboxRow> | Unfinished>
 
 /** What commands may do. What is left out is as the documentation of `sandbox` says. */
 export interface SandboxRequest {
@@ -1059,38 +1321,6 @@ export interface SandboxRow {
   advice: string
 }
 
-/** What holds around commands. */
-export interface SandboxRows {
-  /** Contents and names of files outside of the root. */
-  files: SandboxRow
-  /** Their modes, owners, times and attributes. */
-  fileMetadata: SandboxRow
-  /** Other hosts. */
-  network: SandboxRow
-  /** The host's loopback interface. */
-  loopback: SandboxRow
-  /** Unix sockets. */
-  unixSockets: SandboxRow
-  /** Shared memory, semaphores and message queues of others. */
-  ipc: SandboxRow
-  /** That nothing of a command is left. */
-  processKill: SandboxRow
-  /** Bounds on what it uses. */
-  limits: SandboxRow
-  /** Secrets in the environment. */
-  env: SandboxRow
-}
-
-/** A file that was made. */
-export interface SidecarMade {
-  /** Where it is. */
-  path: string
-  /** How long it is. */
-  bytes: number
-  /** There was more than the limit. */
-  full: boolean
-}
-
 /** A file to be made when there is something to put into it. */
 export interface SidecarRequest {
   /** An absolute directory that is this user's alone. */
@@ -1100,6 +1330,9 @@ export interface SidecarRequest {
   /** What produces more than this is stopped, and the last line says so. */
   limitBytes: number
 }
+
+/** Starts a program as a process that is kept. */
+export declare function startProcess(settings: CommandSettings, command: Command, keep: KeepOptions, cancel: CancelHandle): Promise<KeptProcess | Unfinished>
 
 /**
  * Stops every command of this environment and waits until they have ended, for at most a second. For
@@ -1167,6 +1400,8 @@ export interface Unfinished {
   isUnfinished: true
   /** What went wrong; absent when the caller has cancelled. */
   error?: NativeError
+  /** What a command had printed when the caller cancelled it. */
+  output?: string
 }
 
 /** Which values. */
@@ -1200,7 +1435,7 @@ export declare function write(root: GrantedRoot, path: string, content: string, 
 
 /** A file that was written. */
 export interface WrittenFile {
-  /** There was no such file before; known of an opened target alone. */
+  /** There was no such file before. Only an opened target says so. */
   created: boolean
   /** How long the file is now. */
   bytes: number

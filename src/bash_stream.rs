@@ -3,7 +3,7 @@
 //! The reader pulls: text gathers here until it asks for it, and when enough has gathered the command
 //! has to wait. So a slow reader slows the command, and never fills the memory.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
@@ -14,9 +14,10 @@ use toolwright_core::thread_pool::Completion;
 use toolwright_exec::{Cancel, Chunk, Sink, Stream};
 
 use crate::cancel::CancelHandle;
-use crate::command::{BashOutcome, BashRequest, Command, CommandSettings};
-use crate::job::Outcome;
-use crate::{job, running_commands};
+use crate::command::{BashRequest, Command, CommandSettings, FinishedCommand};
+use crate::job::{self, lock};
+use crate::outcome::Outcome;
+use crate::running_commands;
 
 /// How much text gathers before the command has to wait.
 const GATHERED_BYTES: usize = 256 << 10;
@@ -31,7 +32,7 @@ pub struct BashStream {
 
 /// What has happened since the last event.
 #[napi(object, object_from_js = false)]
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct BashEvent {
     /// New text, stdout and stderr in the order of arrival.
     pub text: String,
@@ -39,7 +40,8 @@ pub struct BashEvent {
     /// beginning and the end.
     pub cut: bool,
     /// How the command ended; the last event has it.
-    pub outcome: Option<BashOutcome>,
+    #[napi(ts_type = "FinishedCommand | Unfinished")]
+    pub outcome: Option<Outcome<FinishedCommand>>,
 }
 
 #[derive(Default)]
@@ -48,27 +50,21 @@ struct Gathered {
     changed: Notify,
 }
 
-impl Gathered {
-    fn event(&self) -> MutexGuard<'_, BashEvent> {
-        self.event.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The end of the stream that the command writes to.
 struct Writer<'a>(&'a Gathered);
 
 impl Sink for Writer<'_> {
     fn ready(&mut self) -> bool {
-        self.0.event().text.len() < GATHERED_BYTES
+        lock(&self.0.event).text.len() < GATHERED_BYTES
     }
 
     fn push(&mut self, chunk: Chunk<'_>) {
-        self.0.event().text.push_str(&String::from_utf8_lossy(chunk.bytes));
+        lock(&self.0.event).text.push_str(&String::from_utf8_lossy(chunk.bytes));
         self.0.changed.notify_one();
     }
 
     fn cut(&mut self, _stream: Stream) {
-        self.0.event().cut = true;
+        lock(&self.0.event).cut = true;
         self.0.changed.notify_one();
     }
 }
@@ -83,7 +79,7 @@ pub fn bash_stream(
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
     let running = running_commands::register(env, Arc::clone(&cancel))?;
-    let outcome = Some(BashOutcome::failed(no_thread(&command.cmd).into()));
+    let outcome = Some(Outcome::from(Err(no_thread(&command.cmd))));
     let request = BashRequest::new(settings, command);
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
@@ -104,12 +100,12 @@ pub fn bash_stream(
 struct CompletionGuard {
     gathered: Arc<Gathered>,
     /// Until the command has run: that there was no thread to run it.
-    outcome: Option<BashOutcome>,
+    outcome: Option<Outcome<FinishedCommand>>,
 }
 
 impl Drop for CompletionGuard {
     fn drop(&mut self) {
-        self.gathered.event().outcome = self.outcome.take();
+        lock(&self.gathered.event).outcome = self.outcome.take();
         self.gathered.changed.notify_one();
     }
 }
@@ -124,7 +120,7 @@ impl BashStream {
             loop {
                 let changed = gathered.changed.notified();
                 let event = {
-                    let mut event = gathered.event();
+                    let mut event = lock(&gathered.event);
                     let is_new = !event.text.is_empty() || event.cut || event.outcome.is_some();
                     is_new.then(|| std::mem::take(&mut *event))
                 };

@@ -4,18 +4,20 @@
 //! already, and stops working when several calls share one signal, which is what an agent does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use napi_derive::napi;
 use toolwright_exec::Cancel;
 
-/// Stops the call it is given to. One that was not used can be given to another call afterwards.
+use crate::job::lock;
+
+/// Stops the call that has it. An unused handle can serve another call afterwards.
 #[napi]
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct CancelHandle {
     flag: Arc<AtomicBool>,
-    /// Made for a command: it takes a descriptor, and is noticed at once. Held by the command alone,
-    /// since a handle lives until it is collected, which is whenever.
+    /// Of a command: it takes a descriptor, and the command notices it at once. The command alone owns
+    /// it, since a handle may be collected much later.
     command: Mutex<Weak<Cancel>>,
 }
 
@@ -23,17 +25,16 @@ pub struct CancelHandle {
 impl CancelHandle {
     /// A handle that has not been used.
     #[napi(constructor, catch_unwind)]
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks the call to stop. It settles as soon as it can, with `cancelled: true` when it did
-    /// nothing, or with its result when that was already certain.
+    /// Asks the call to stop. It settles as soon as it can: without a result, or with its result when
+    /// that was already certain.
     #[napi(catch_unwind)]
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
-        if let Some(command) = self.command().upgrade() {
+        if let Some(command) = lock(&self.command).upgrade() {
             command.cancel();
         }
     }
@@ -42,15 +43,11 @@ impl CancelHandle {
     /// other.
     pub(crate) fn for_command(&self) -> Arc<Cancel> {
         let command = Arc::new(Cancel::new());
-        *self.command() = Arc::downgrade(&command);
+        *lock(&self.command) = Arc::downgrade(&command);
         if self.flag.load(Ordering::Relaxed) {
             command.cancel();
         }
         command
-    }
-
-    fn command(&self) -> MutexGuard<'_, Weak<Cancel>> {
-        self.command.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {

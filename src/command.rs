@@ -1,25 +1,50 @@
-//! Programs of the tools: what `bash` and its stream share.
+//! `bash`: an executable run with arguments.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_core::command::environment::{self, Variables};
+use toolwright_core::command::environment::{self, Filter, Policy, Variables};
 use toolwright_core::command::program::{self, Ended, Program, ProgramSettings};
-use toolwright_core::failure::Unfinished;
 use toolwright_exec::{Cancel, Sink};
 
-use crate::environment::EnvironmentOptions;
-use crate::error::{NativeError, to_error};
+use crate::cancel::CancelHandle;
 use crate::grants::CommandGrants;
-use crate::job::Outcome;
-use crate::options;
+use crate::job::Promised;
+use crate::outcome::Outcome;
 use crate::sandbox::SandboxRequest;
 use crate::text::Text;
+use crate::{job, options, running_commands};
+
+/// Which variables a command sees.
+#[napi(object)]
+pub struct EnvironmentOptions {
+    /// Pass all of them, whatever they hold.
+    pub inherit: bool,
+    /// Names that are passed although they look like a secret; `*` stands for any characters.
+    pub allow: Vec<String>,
+    /// Variables that are added, or that get another value.
+    pub set: HashMap<String, String>,
+    /// Leave proxies out as well.
+    pub network_blocked: bool,
+}
+
+impl From<EnvironmentOptions> for Policy {
+    fn from(options: EnvironmentOptions) -> Self {
+        let EnvironmentOptions { inherit, allow, set, network_blocked } = options;
+        if inherit {
+            return Self::Inherit;
+        }
+        let set = set.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let mut set: Variables = set.collect();
+        set.sort();
+        Self::Filtered(Filter { allow, set, network_blocked })
+    }
+}
 
 /// Under what conditions commands run.
 #[napi(object)]
-#[derive(Debug)]
 pub struct CommandOptions {
     /// Which variables they see.
     pub environment: EnvironmentOptions,
@@ -34,14 +59,12 @@ pub struct CommandOptions {
 /// The same for any number of commands: reading some twenty options takes as long as handing a command
 /// to its worker.
 #[napi]
-#[derive(Debug)]
 pub struct CommandSettings(Arc<ProgramSettings>);
 
 #[napi]
 impl CommandSettings {
     /// Takes the options over as they are.
     #[napi(constructor, catch_unwind)]
-    #[must_use]
     pub fn new(options: CommandOptions, grants: &CommandGrants) -> Self {
         Self(Arc::new(ProgramSettings {
             root: Arc::clone(&grants.root),
@@ -54,9 +77,14 @@ impl CommandSettings {
     }
 }
 
+impl CommandSettings {
+    pub(crate) fn shared(&self) -> Arc<ProgramSettings> {
+        Arc::clone(&self.0)
+    }
+}
+
 /// What to run.
 #[napi(object)]
-#[derive(Debug)]
 pub struct Command {
     /// The executable: a name looked up in PATH, or a path.
     pub cmd: String,
@@ -73,11 +101,10 @@ pub struct Command {
 }
 
 /// A command with everything it needs.
-#[derive(Debug)]
 pub(crate) struct BashRequest {
-    settings: Arc<ProgramSettings>,
-    program: Program,
-    host: Arc<Variables>,
+    pub(crate) settings: Arc<ProgramSettings>,
+    pub(crate) program: Program,
+    pub(crate) host: Arc<Variables>,
 }
 
 impl BashRequest {
@@ -89,48 +116,41 @@ impl BashRequest {
     }
 
     /// Runs the command. With a sink, its output can be had meanwhile.
-    pub(crate) fn run(&self, cancel: &Cancel, sink: Option<&mut dyn Sink>) -> BashOutcome {
-        program::run(&self.settings, &self.program, &self.host, cancel, sink).into()
-    }
-}
-
-/// What became of a `bash`.
-#[napi(object, object_from_js = false)]
-#[derive(Debug, Default)]
-pub struct BashOutcome {
-    /// What it printed, stdout and stderr in the order of arrival.
-    #[napi(ts_type = "string")]
-    pub output: Option<Text>,
-    /// True when the call was cancelled.
-    pub cancelled: bool,
-    /// What went wrong, a non-zero exit included; `details.output` has what was printed.
-    pub error: Option<NativeError>,
-    /// How many processes that it had left running were killed when it ended; missing where it did not
-    /// succeed.
-    pub left_running: Option<u32>,
-}
-
-impl From<Result<Ended, Unfinished>> for BashOutcome {
-    fn from(ended: Result<Ended, Unfinished>) -> Self {
-        match ended {
-            Ok(Ended::Success { output, left_running }) => Self {
-                output: Some(Text(output)),
-                left_running: Some(left_running),
-                ..Self::default()
-            },
-            Ok(Ended::Cancelled { output }) => {
-                Self { output: Some(Text(output)), cancelled: true, ..Self::default() }
+    pub(crate) fn run(
+        &self,
+        cancel: &Cancel,
+        sink: Option<&mut dyn Sink>,
+    ) -> Outcome<FinishedCommand> {
+        match program::run(&self.settings, &self.program, &self.host, cancel, sink) {
+            Ok(Ended::Success { output, left_running }) => {
+                Outcome::done(FinishedCommand { output: Text(output), left_running })
             }
-            Err(unfinished) => {
-                let error = to_error(unfinished);
-                Self { cancelled: error.is_none(), error, ..Self::default() }
-            }
+            Ok(Ended::Cancelled { output }) => Outcome::cancelled(Some(Text(output))),
+            Err(unfinished) => Err(unfinished).into(),
         }
     }
 }
 
-impl Outcome for BashOutcome {
-    fn failed(error: NativeError) -> Self {
-        Self { error: Some(error), ..Self::default() }
-    }
+/// What became of a command that succeeded.
+#[napi(object, object_from_js = false)]
+pub struct FinishedCommand {
+    /// What it printed, stdout and stderr in the order of arrival.
+    #[napi(ts_type = "string")]
+    pub output: Text,
+    /// How many processes that it had left running were killed when it ended.
+    pub left_running: u32,
+}
+
+/// Runs a command in a directory below the root. After a non-zero exit, `details.output` of the error has
+/// what was printed.
+#[napi(catch_unwind, ts_return_type = "Promise<FinishedCommand | Unfinished>")]
+pub fn bash(
+    env: &Env,
+    settings: &CommandSettings,
+    command: Command,
+    cancel: &CancelHandle,
+) -> Result<Promised<FinishedCommand>> {
+    let running = running_commands::register(env, cancel.for_command())?;
+    let request = BashRequest::new(settings, command);
+    Ok(job::command(move || request.run(running.cancel(), None)))
 }

@@ -4,20 +4,20 @@
 //! JavaScript thread. That takes longer than handing a short command to its worker.
 
 use std::cell::RefCell;
-use std::ffi::{c_char, c_void};
-use std::marker::PhantomData;
+use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use napi::bindgen_prelude::{FromNapiValue, Object, ToNapiValue};
+use napi::bindgen_prelude::{JsValue, ToNapiValue};
 use napi::{Env, Error, Result, Status, sys};
+
+use crate::job::lock;
 
 /// Settles one promise, on the thread of its environment.
 type Settle = Box<dyn FnOnce(sys::napi_env)>;
 
 /// The part of a channel that other threads hold.
-#[derive(Debug)]
 struct Sender(Mutex<Option<sys::napi_threadsafe_function>>);
 
 // SAFETY: a threadsafe function may be called from any thread, and the lock keeps it alive during
@@ -39,37 +39,33 @@ thread_local! {
 }
 
 /// Settles one promise. The promise of a `Deferred` that is dropped stays pending.
-#[derive(Debug)]
-pub(crate) struct Deferred<T> {
+pub(crate) struct Deferred {
     handle: sys::napi_deferred,
     sender: Arc<Sender>,
-    value: PhantomData<fn(T)>,
 }
 
 // SAFETY: napi's deferred is only used on the thread of its environment, inside the channel's call.
-unsafe impl<T> Send for Deferred<T> {}
+unsafe impl Send for Deferred {}
 
 /// Makes a promise with its deferred.
-pub(crate) fn promise<T: ToNapiValue>(env: &Env) -> Result<(Deferred<T>, Object<'_>)> {
+pub(crate) fn promise(env: &Env) -> Result<(Deferred, sys::napi_value)> {
     let sender = sender_of(env)?;
-    let (mut deferred, mut promise) = (ptr::null_mut(), ptr::null_mut());
+    let (mut handle, mut promise) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: the environment is this thread's, and the out-pointers are valid for the call.
-    checked(unsafe { sys::napi_create_promise(env.raw(), &raw mut deferred, &raw mut promise) })?;
+    checked(unsafe { sys::napi_create_promise(env.raw(), &raw mut handle, &raw mut promise) })?;
     count(env.raw(), 1);
-    // SAFETY: the promise is an object of this environment.
-    let promise = unsafe { Object::from_napi_value(env.raw(), promise)? };
-    Ok((Deferred { handle: deferred, sender, value: PhantomData }, promise))
+    Ok((Deferred { handle, sender }, promise))
 }
 
-impl<T: ToNapiValue + 'static> Deferred<T> {
+impl Deferred {
     /// Resolves the promise, from any thread. Does nothing when the environment has ended.
-    pub(crate) fn resolve(self, value: T) {
-        let deferred = self.handle;
+    pub(crate) fn resolve<T: ToNapiValue + 'static>(self, value: T) {
+        let Self { handle, sender } = self;
         let settle_it: Settle = Box::new(move |env| {
             // SAFETY: the channel calls this on the environment's thread, with a handle scope open.
-            unsafe { settle(env, deferred, T::to_napi_value(env, value)) }
+            unsafe { settle(env, handle, T::to_napi_value(env, value)) }
         });
-        let function = lock(&self.sender.0);
+        let function = lock(&sender.0);
         let Some(function) = *function else { return };
         let data = Box::into_raw(Box::new(settle_it));
         // SAFETY: the function is not released while the lock is held. On success it owns the data.
@@ -101,30 +97,23 @@ unsafe fn settle(env: sys::napi_env, deferred: sys::napi_deferred, value: Result
 }
 
 fn sender_of(env: &Env) -> Result<Arc<Sender>> {
-    let known = CHANNELS.with_borrow(|channels| {
+    let existing = CHANNELS.with_borrow(|channels| {
         let own = channels.iter().find(|channel| channel.env == env.raw());
         own.map(|channel| Arc::clone(&channel.sender))
     });
-    known.map_or_else(|| open(env), Ok)
+    existing.map_or_else(|| open(env), Ok)
 }
 
 fn open(env: &Env) -> Result<Arc<Sender>> {
-    const NAME: &str = "toolwright";
-    let (mut name, mut function) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the environment is this thread's, and every out-pointer is valid for its call.
+    let name = env.create_string("toolwright")?;
+    let mut function = ptr::null_mut();
+    // SAFETY: the environment is this thread's, and the out-pointer is valid for the call.
     unsafe {
-        let text: *const c_char = NAME.as_ptr().cast();
-        checked(sys::napi_create_string_utf8(
-            env.raw(),
-            text,
-            NAME.len().cast_signed(),
-            &raw mut name,
-        ))?;
         checked(sys::napi_create_threadsafe_function(
             env.raw(),
             ptr::null_mut(),
             ptr::null_mut(),
-            name,
+            name.raw(),
             0,
             1,
             ptr::null_mut(),
@@ -196,8 +185,4 @@ fn checked(status: sys::napi_status) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Status::from(status), "a promise could not be made".to_owned()))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

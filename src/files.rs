@@ -1,24 +1,24 @@
-//! `read`, `write` and `edit` of files below a granted root.
+//! `read`, `write`, `edit` and `grep` of files below a granted root.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{AsyncTask, Object};
+use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::edit::{Change, EditInput, Edited};
 use toolwright_core::file::{File, Publish};
+use toolwright_core::grep::GrepInput;
 use toolwright_core::read::{ReadInput, ReadLinesInput};
 use toolwright_core::write::{WriteInput, Written};
 use toolwright_fs::{LineRange, Lines};
 
 use crate::cancel::CancelHandle;
 use crate::grants::GrantedRoot;
-use crate::job::Job;
-use crate::options::PublishOptions;
+use crate::job::{self, Job, Promised};
+use crate::options::{self, PublishOptions, number};
 use crate::outcome::Outcome;
-use crate::text::{CachedText, FileText, GivenText, cached_text};
-use crate::{job, options};
+use crate::text::{CachedText, FileText, Text, TextArgument, cached_text};
 
 /// Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a binary file
 /// is refused.
@@ -29,7 +29,7 @@ pub fn read(
     limit_bytes: f64,
     text_only: bool,
     cancel: &CancelHandle,
-) -> AsyncTask<Job<Outcome<FileText>>> {
+) -> AsyncTask<Job<FileText>> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
     job::short(move || {
         let limit_bytes = options::bytes(limit_bytes);
@@ -55,7 +55,6 @@ pub fn try_read_cached<'env>(
 
 /// Which lines of a file.
 #[napi(object)]
-#[derive(Debug)]
 pub struct WantedLines {
     /// The number of the first one, from 1.
     pub first: f64,
@@ -92,64 +91,59 @@ pub struct FileLines {
 }
 
 impl From<Lines> for FileLines {
-    #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 lines")]
     fn from(lines: Lines) -> Self {
         Self {
             text: lines.bytes.into(),
-            count: lines.count as f64,
+            count: number(lines.count),
             has_more: lines.has_more,
             is_cut: lines.is_cut,
-            total: lines.total.map(|total| total as f64),
+            total: lines.total.map(number),
         }
     }
 }
 
 /// Reads some lines of the regular file at `path` below `root`, which may be of any size.
 #[napi(catch_unwind, ts_return_type = "Promise<FileLines | Unfinished>")]
-pub fn read_lines<'env>(
-    env: &'env Env,
+pub fn read_lines(
     root: &GrantedRoot,
     path: String,
-    wanted: WantedLines,
+    lines: WantedLines,
     cancel: &CancelHandle,
-) -> Result<Object<'env>> {
+) -> Promised<FileLines> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || {
-        let input = ReadLinesInput { root: &root, path: &path, lines: wanted.into() };
+    job::long(move || {
+        let input = ReadLinesInput { root: &root, path: &path, lines: lines.into() };
         Outcome::from(input.run(&cancel).map(FileLines::from))
     })
 }
 
 /// A file that was written.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct WrittenFile {
-    /// There was no such file before; known of an opened target alone.
+    /// There was no such file before. Only an opened target says so.
     pub created: bool,
     /// How long the file is now.
     pub bytes: f64,
 }
 
 impl From<Written> for WrittenFile {
-    #[expect(clippy::cast_precision_loss, reason = "no text has 2^53 bytes")]
     fn from(written: Written) -> Self {
-        Self { created: written.created, bytes: written.bytes as f64 }
+        Self { created: written.created, bytes: number(written.bytes) }
     }
 }
 
 /// Makes `content` the text of the file at `path` below `root`.
 #[napi(catch_unwind, ts_return_type = "Promise<WrittenFile | Unfinished>")]
-pub fn write<'env>(
-    env: &'env Env,
+pub fn write(
     root: &GrantedRoot,
     path: String,
-    #[napi(ts_arg_type = "string")] content: GivenText,
+    #[napi(ts_arg_type = "string")] content: TextArgument,
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Result<Object<'env>> {
+) -> Promised<WrittenFile> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || {
+    job::long(move || {
         let file = File::Below { root: &root, path: &path };
         Outcome::from(content.encoded().map_err(Into::into).and_then(|content| {
             let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
@@ -161,7 +155,6 @@ pub fn write<'env>(
 
 /// How a patch is taken.
 #[napi(object)]
-#[derive(Debug)]
 pub struct PatchTerms {
     /// The most bytes of the patch, and of the file before and after it.
     pub limit_bytes: f64,
@@ -171,40 +164,31 @@ pub struct PatchTerms {
 
 /// A file that was edited.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct EditedFile {
     /// Where the hunks of a patch landed, for a model.
     pub summary: Option<String>,
     /// How many places were replaced.
     pub replacements: u32,
-    /// The line of the first one, from one.
-    pub line: u32,
 }
 
 impl From<Edited> for EditedFile {
-    fn from(edited: Edited) -> Self {
-        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Self {
-            summary: edited.summary,
-            replacements: number(edited.replacements),
-            line: number(edited.line),
-        }
+    fn from(Edited { summary, replacements }: Edited) -> Self {
+        Self { summary, replacements: options::count(replacements) }
     }
 }
 
 /// Applies `diff` (a unified diff) to the existing file at `path` below `root`.
 #[napi(catch_unwind, ts_return_type = "Promise<EditedFile | Unfinished>")]
-pub fn edit<'env>(
-    env: &'env Env,
+pub fn edit(
     root: &GrantedRoot,
     path: String,
-    #[napi(ts_arg_type = "string")] diff: GivenText,
+    #[napi(ts_arg_type = "string")] diff: TextArgument,
     terms: PatchTerms,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Result<Object<'env>> {
+) -> Promised<EditedFile> {
     let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(env, move || {
+    job::long(move || {
         let file = File::Below { root: &root, path: &path };
         Outcome::from(diff.encoded().map_err(Into::into).and_then(|diff| {
             let change = Change::Patch { diff: &diff, by_content: terms.by_content };
@@ -212,5 +196,30 @@ pub fn edit<'env>(
             let publish = &Publish::from(publish);
             EditInput { file, change, limit_bytes, publish }.run(&cancel).map(EditedFile::from)
         }))
+    })
+}
+
+/// Searches the files below `path` (a file or a directory below `root`) for `pattern`: `file:line:text`
+/// lines, or nothing where nothing matches. After a timeout, `details.output` of the error has the lines
+/// found until then.
+#[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
+pub fn grep(
+    root: &GrantedRoot,
+    pattern: String,
+    path: String,
+    limit_bytes: f64,
+    timeout_ms: f64,
+    cancel: &CancelHandle,
+) -> Promised<Text> {
+    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
+    job::long(move || {
+        let input = GrepInput {
+            root: &root,
+            path: &path,
+            pattern: &pattern,
+            limit_bytes: options::size(limit_bytes),
+            timeout: options::milliseconds(timeout_ms),
+        };
+        Outcome::from(input.run(&cancel).map(Text))
     })
 }

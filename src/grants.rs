@@ -1,51 +1,48 @@
-//! What a host grants to tools: directories that are found once, and compared at each use.
+//! What a host grants to tools: directories that are identified once, and compared at each use.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi_derive::napi;
-use toolwright_fs::Granted;
-use toolwright_sandbox::policy::{Given, Grants};
+use toolwright_core::command::plan;
+use toolwright_fs::DirectoryGrant;
+use toolwright_sandbox::policy::{Grants, RequestedPath};
 
-/// The root directory of a tool set or a context. It is known which one it is from its first use on, or
-/// from before.
+/// The root directory of a tool set or a context. Its first use identifies it, unless the host has
+/// noted its identity.
 #[napi]
-#[derive(Debug)]
-pub struct GrantedRoot(pub(crate) Arc<Granted>);
+pub struct GrantedRoot(pub(crate) Arc<DirectoryGrant>);
 
 #[napi]
 impl GrantedRoot {
-    /// The directory at `path` (absolute). `seen` is its device and inode, as `DEVICE:INODE`, where
-    /// somebody has looked before.
+    /// The directory at `path` (absolute). `identity` is its device and inode, as `DEVICE:INODE`, if
+    /// the host has noted them.
     #[napi(constructor, catch_unwind)]
-    #[must_use]
-    pub fn new(path: String, seen: Option<String>) -> Self {
-        let granted = Granted::new("rootDir", path).seen(numbers(seen.as_deref()));
+    pub fn new(path: String, identity: Option<String>) -> Self {
+        let granted = DirectoryGrant::new("rootDir", path).seen(numbers(identity.as_deref()));
         Self(Arc::new(granted))
     }
 }
 
 /// A path that is granted to commands.
 #[napi(object)]
-#[derive(Debug)]
 pub struct GrantedPath {
     /// As the host wrote it.
     pub path: String,
-    /// Device and inode, as `DEVICE:INODE`, where somebody has looked before.
-    pub seen: Option<String>,
+    /// Device and inode, as `DEVICE:INODE`, if the host has noted them.
+    pub identity: Option<String>,
 }
 
-impl From<GrantedPath> for Given {
+impl From<GrantedPath> for RequestedPath {
     fn from(path: GrantedPath) -> Self {
-        let seen = numbers(path.seen.as_deref());
+        let seen = numbers(path.identity.as_deref());
         Self { path: PathBuf::from(path.path), seen }
     }
 }
 
 /// What commands are granted besides the root.
 #[napi(object)]
-#[derive(Debug)]
 pub struct GrantsRequest {
     /// What they may write.
     pub writable_roots: Vec<GrantedPath>,
@@ -59,9 +56,8 @@ pub struct GrantsRequest {
 
 /// What commands of a tool set are granted.
 #[napi]
-#[derive(Debug)]
 pub struct CommandGrants {
-    pub(crate) root: Arc<Granted>,
+    pub(crate) root: Arc<DirectoryGrant>,
     pub(crate) all: Arc<Grants>,
 }
 
@@ -69,11 +65,10 @@ pub struct CommandGrants {
 impl CommandGrants {
     /// Looks at nothing yet.
     #[napi(constructor, catch_unwind)]
-    #[must_use]
     pub fn new(root: &GrantedRoot, request: GrantsRequest) -> Self {
-        let paths = |given: Vec<GrantedPath>| given.into_iter().map(Given::from).collect();
+        let paths = |paths: Vec<GrantedPath>| paths.into_iter().map(RequestedPath::from).collect();
         let root = Arc::clone(&root.0);
-        let all = Grants::new(
+        let all = plan::grants(
             Arc::clone(&root),
             paths(request.writable_roots),
             paths(request.readable),
@@ -84,7 +79,7 @@ impl CommandGrants {
     }
 }
 
-fn numbers(seen: Option<&str>) -> Option<(u64, u64)> {
-    let (device, inode) = seen?.split_once(':')?;
+fn numbers(identity: Option<&str>) -> Option<(u64, u64)> {
+    let (device, inode) = identity?.split_once(':')?;
     Some((device.parse().ok()?, inode.parse().ok()?))
 }

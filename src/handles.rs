@@ -1,13 +1,13 @@
 //! Native values that JavaScript knows by a number.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use crate::job::lock;
 
 /// Values by their numbers, from 1.
-#[derive(Debug)]
 pub(crate) struct Handles<T>(Mutex<Table<T>>);
 
-#[derive(Debug)]
 struct Table<T> {
     last: u32,
     values: HashMap<u32, T>,
@@ -21,7 +21,7 @@ impl<T> Default for Handles<T> {
 
 impl<T> Handles<T> {
     pub(crate) fn add(&self, value: T) -> u32 {
-        let mut table = self.table();
+        let mut table = lock(&self.0);
         table.last = table.last.wrapping_add(1);
         let number = table.last;
         table.values.insert(number, value);
@@ -30,22 +30,18 @@ impl<T> Handles<T> {
 
     /// The value goes when the caller drops it; nothing happens the second time.
     pub(crate) fn remove(&self, number: u32) -> Option<T> {
-        self.table().values.remove(&number)
+        lock(&self.0).values.remove(&number)
     }
 
     pub(crate) fn clear(&self) {
-        let values = std::mem::take(&mut self.table().values);
+        // Dropped when the table is unlocked again.
+        let values = std::mem::take(&mut lock(&self.0).values);
         drop(values);
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table<T>> {
-        // Each change is a single call, so the table is whole after a panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T: Clone> Handles<T> {
     pub(crate) fn get(&self, number: u32) -> Option<T> {
-        self.table().values.get(&number).cloned()
+        lock(&self.0).values.get(&number).cloned()
     }
 }

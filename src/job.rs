@@ -1,44 +1,40 @@
 //! Work off the JavaScript thread that cannot take the process down with it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, Object, ToNapiValue, TypeName, spawn};
-use napi::{Env, Result, Task};
+use napi::bindgen_prelude::{AsyncTask, ToNapiValue, spawn};
+use napi::{Env, Error, Result, Task, sys};
 use toolwright_core::launch_limiter::{Admission, COMMAND_LAUNCHES, Launch, STARTUP_WINDOW};
-use toolwright_core::thread_pool::{self, CALL_THREADS, Completion, run_here};
+use toolwright_core::thread_pool::{CALL_THREADS, Completion, run_here};
 
 use crate::deferred;
-use crate::error::NativeError;
+use crate::outcome::Outcome;
 
-/// An outcome object: it can say that the work panicked.
-pub(crate) trait Outcome: ToNapiValue + TypeName + Send + 'static {
-    fn failed(error: NativeError) -> Self;
-}
-
-type Work<T> = Box<dyn FnOnce() -> T + Send>;
+type Work<T> = Box<dyn FnOnce() -> Outcome<T> + Send>;
 
 /// Short work, on the pool that the runtime keeps for its own file operations: the cheapest way off
 /// the JavaScript thread.
-pub(crate) struct Job<T>(Option<Work<T>>);
+pub struct Job<T>(Option<Work<T>>);
 
-pub(crate) fn short<T: Outcome>(work: impl FnOnce() -> T + Send + 'static) -> AsyncTask<Job<T>> {
+pub(crate) fn short<T: ToNapiValue + Send + 'static>(
+    work: impl FnOnce() -> Outcome<T> + Send + 'static,
+) -> AsyncTask<Job<T>> {
     AsyncTask::new(Job(Some(Box::new(work))))
 }
 
-impl<T: Outcome> Task for Job<T> {
-    type Output = T;
-    type JsValue = T;
+impl<T: ToNapiValue + Send + 'static> Task for Job<T> {
+    type Output = Outcome<T>;
+    type JsValue = Outcome<T>;
 
-    fn compute(&mut self) -> Result<T> {
+    fn compute(&mut self) -> Result<Outcome<T>> {
+        let work = self.0.take().ok_or_else(|| Error::from_reason("the work was started twice"))?;
         // A panic that left `compute` would abort the process.
-        Ok(match self.0.take() {
-            Some(work) => caught(work),
-            None => T::failed(NativeError::from_panic(&"the work was started twice")),
-        })
+        Ok(caught(work))
     }
 
-    fn resolve(&mut self, _env: Env, output: T) -> Result<T> {
-        Ok(output)
+    fn resolve(&mut self, _env: Env, outcome: Outcome<T>) -> Result<Outcome<T>> {
+        Ok(outcome)
     }
 }
 
@@ -55,26 +51,34 @@ fn start_runtime() {
     }
 }
 
+/// The promise of a call. The work starts when JavaScript gets the promise, and the thread that does it
+/// settles the promise, so the way back waits for no other thread.
+pub struct Promised<T> {
+    work: Work<T>,
+    start: fn(Launch),
+}
+
 /// Long work (a search, a change of a file), on a thread of its own: the shared pool has four.
-///
-/// The thread itself settles the promise, so the way back waits for no other thread.
-pub(crate) fn long<T: Outcome>(
-    env: &Env,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Object<'_>> {
-    let (work, promise) = promised(env, work)?;
-    start(Launch { work, fallback: run_here });
-    Ok(promise)
+pub(crate) fn long<T>(work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Promised<T> {
+    Promised { work: Box::new(work), start }
 }
 
 /// A command, which starts when few others are starting.
-pub(crate) fn command<T: Outcome>(
-    env: &Env,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Object<'_>> {
-    let (work, promise) = promised(env, work)?;
-    start_command(Launch { work, fallback: run_here });
-    Ok(promise)
+pub(crate) fn command<T>(work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Promised<T> {
+    Promised { work: Box::new(work), start: start_command }
+}
+
+impl<T: ToNapiValue + 'static> ToNapiValue for Promised<T> {
+    unsafe fn to_napi_value(env: sys::napi_env, promised: Self) -> Result<sys::napi_value> {
+        let Self { work, start } = promised;
+        let (deferred, promise) = deferred::promise(&Env::from_raw(env))?;
+        let work = Box::new(move || {
+            let outcome = caught(work);
+            Completion::new(move || deferred.resolve(outcome))
+        });
+        start(Launch { work, fallback: run_here });
+        Ok(promise)
+    }
 }
 
 /// A command that reports its outcome by its completion. It must not unwind. Where no thread can be had
@@ -91,18 +95,6 @@ pub(crate) fn detached(work: impl FnOnce() + Send + 'static) {
         Completion::new(|| ())
     });
     start(Launch { work, fallback: drop });
-}
-
-fn promised<T: Outcome>(
-    env: &Env,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<(thread_pool::Work, Object<'_>)> {
-    let (deferred, promise) = deferred::promise::<T>(env)?;
-    let work = Box::new(move || {
-        let outcome = caught(work);
-        Completion::new(move || deferred.resolve(outcome))
-    });
-    Ok((work, promise))
 }
 
 fn start_command(launch: Launch) {
@@ -130,7 +122,11 @@ fn start(Launch { work, fallback }: Launch) {
 }
 
 /// Runs `work`; a panic in it becomes an outcome.
-pub(crate) fn caught<T: Outcome>(work: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| T::failed(NativeError::from_panic(panic.as_ref())))
+pub(crate) fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Outcome::panicked(panic.as_ref()))
+}
+
+/// Locks. Every change under a lock of the binding is a single call, so a panic leaves the value whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

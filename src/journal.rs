@@ -8,23 +8,26 @@ mod keys;
 mod queries;
 mod writes;
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use napi::bindgen_prelude::{Object, ToNapiValue};
-use napi::{Env, Result};
+use napi::bindgen_prelude::ToNapiValue;
 use napi_derive::napi;
 use toolwright_core::failure::Failure;
+use toolwright_core::failure::stores::process_died_json;
 use toolwright_journal::{
-    Access, Journal, JournalError, Location, Options, SqliteError, Synchronous, TaskId, TaskLock,
+    Access, Journal, JournalError, Location, NamedLock, Options, SqliteErrorKind, Synchronous,
+    TaskId,
 };
 
 use crate::handles::Handles;
+use crate::job;
+use crate::job::Promised;
+use crate::options::{self, count};
 use crate::outcome::Outcome;
-use crate::{job, options};
 
 /// How a journal is opened.
 #[napi(object)]
-#[derive(Debug)]
 pub struct JournalOpenOptions {
     /// Wait for the disk with each row, so that it survives a loss of power.
     pub full: bool,
@@ -38,51 +41,28 @@ pub struct JournalOpenOptions {
 
 /// A task of a run.
 #[napi(object)]
-#[derive(Debug)]
 pub struct JournalTask {
     /// The run.
     pub run_id: String,
     /// The task within the run.
     pub node_id: String,
     /// The iteration, for a task in a loop.
-    pub iteration: f64,
+    pub iteration: i64,
 }
 
 impl From<JournalTask> for TaskId {
-    fn from(task: JournalTask) -> Self {
-        Self { run_id: task.run_id, node_id: task.node_id, iteration: integer(task.iteration) }
+    fn from(JournalTask { run_id, node_id, iteration }: JournalTask) -> Self {
+        Self { run_id, node_id, iteration }
     }
-}
-
-/// A number of JavaScript as an integer; a fraction is cut off, and NaN is 0.
-#[expect(clippy::cast_possible_truncation, reason = "`as` saturates, which is what is wanted")]
-fn integer(number: f64) -> i64 {
-    number as i64
-}
-
-/// An integer for JavaScript: exact up to 2^53, which no row number reaches.
-#[expect(clippy::cast_precision_loss, reason = "row numbers and times are smaller than 2^53")]
-fn number(integer: i64) -> f64 {
-    integer as f64
-}
-
-/// Numbers of rows as JavaScript has them.
-fn numbers(integers: Vec<i64>) -> Vec<f64> {
-    integers.into_iter().map(number).collect()
-}
-
-fn count(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX)
 }
 
 /// What recovery found.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct JournalRecovery {
     /// Rows that were `started` and are `unknown` now.
-    pub calls: Vec<f64>,
+    pub calls: Vec<i64>,
     /// Rows that were `reverting` and are `revert-failed` now.
-    pub reverts: Vec<f64>,
+    pub reverts: Vec<i64>,
     /// The number of other journals that are open for writing.
     pub alive: u32,
     /// The number of owners that cannot be judged from here, whose rows were left alone.
@@ -91,35 +71,27 @@ pub struct JournalRecovery {
 
 /// A journal. Open it before anything else.
 #[napi]
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct NativeJournal {
     journal: Arc<OnceLock<Arc<Journal>>>,
-    locks: Arc<Handles<TaskLock>>,
+    locks: Arc<Handles<NamedLock>>,
 }
 
 #[napi]
 impl NativeJournal {
     /// A journal that is not open yet.
     #[napi(constructor, catch_unwind)]
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Opens it: `memory:`, `file:PATH` or a path. Gives its full path.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
-    pub fn open<'env>(
-        &self,
-        env: &'env Env,
-        location: String,
-        options: JournalOpenOptions,
-    ) -> Result<Object<'env>> {
+    pub fn open(&self, location: String, options: JournalOpenOptions) -> Promised<String> {
         let slot = Arc::clone(&self.journal);
-        job::long(env, move || {
-            let opened = location
-                .parse::<Location>()
-                .map_err(JournalError::from)
-                .and_then(|location| Journal::open(&location, core_options(&options)));
+        job::long(move || {
+            let location = location.parse::<Location>().map_err(JournalError::from);
+            let opened = location.and_then(|location| Journal::open(&location, options.into()));
             to_outcome(opened.map(|journal| {
                 let path = journal.path().to_string_lossy().into_owned();
                 let _ = slot.set(Arc::new(journal));
@@ -130,15 +102,15 @@ impl NativeJournal {
 
     /// Waits until everything recorded so far is on disk.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
-    pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.ask(env, Journal::flush)
+    pub fn flush(&self) -> Promised<()> {
+        self.ask(Journal::flush)
     }
 
     /// Writes what waits, releases every lock and closes the file.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
-    pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+    pub fn close(&self) -> Promised<()> {
         let locks = Arc::clone(&self.locks);
-        self.ask(env, move |journal| {
+        self.ask(move |journal| {
             locks.clear();
             journal.close()
         })
@@ -154,12 +126,12 @@ impl NativeJournal {
 
     /// Marks what dead processes left without an outcome.
     #[napi(catch_unwind, ts_return_type = "Promise<JournalRecovery | Unfinished>")]
-    pub fn recover<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.ask(env, |journal| {
-            let found = journal.recover()?;
+    pub fn recover(&self) -> Promised<JournalRecovery> {
+        self.ask(|journal| {
+            let found = journal.recover(&process_died_json())?;
             Ok(JournalRecovery {
-                calls: numbers(found.calls),
-                reverts: numbers(found.reverts),
+                calls: found.calls,
+                reverts: found.reverts,
                 alive: count(found.alive),
                 undecided: count(found.undecided),
             })
@@ -168,16 +140,9 @@ impl NativeJournal {
 
     /// Locks a task for one of its attempts. Gives the number of the lock for `unlockTask`.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
-    pub fn lock_task<'env>(
-        &self,
-        env: &'env Env,
-        task: JournalTask,
-        attempt: f64,
-    ) -> Result<Object<'env>> {
+    pub fn lock_task(&self, task: JournalTask, attempt: i64) -> Promised<u32> {
         let locks = Arc::clone(&self.locks);
-        self.ask(env, move |journal| {
-            Ok(locks.add(journal.lock_task(&task.into(), integer(attempt))?))
-        })
+        self.ask(move |journal| Ok(locks.add(journal.lock_task(&task.into(), attempt)?)))
     }
 
     /// Releases a lock; nothing happens the second time.
@@ -189,32 +154,33 @@ impl NativeJournal {
 
 impl NativeJournal {
     /// The open journal. `ts/core/native.ts` hands a journal out only once it is open.
-    fn opened(&self) -> std::result::Result<&Arc<Journal>, JournalError> {
-        let closed = || SqliteError::Closed { path: "journal".into() }.into();
+    fn opened(&self) -> Result<&Arc<Journal>, JournalError> {
+        let closed = || SqliteErrorKind::Closed.at(Path::new("journal")).into();
         self.journal.get().ok_or_else(closed)
     }
 
     /// Asks on a thread of its own.
-    fn ask<'env, T: ToNapiValue + Send + 'static>(
+    fn ask<T: ToNapiValue + Send + 'static>(
         &self,
-        env: &'env Env,
-        question: impl FnOnce(&Journal) -> std::result::Result<T, JournalError> + Send + 'static,
-    ) -> Result<Object<'env>> {
+        question: impl FnOnce(&Journal) -> Result<T, JournalError> + Send + 'static,
+    ) -> Promised<T> {
         let opened = self.opened().cloned();
-        job::long(env, move || to_outcome(opened.and_then(|journal| question(&journal))))
+        job::long(move || to_outcome(opened.and_then(|journal| question(&journal))))
     }
 }
 
-fn to_outcome<T>(result: std::result::Result<T, JournalError>) -> Outcome<T> {
+fn to_outcome<T>(result: Result<T, JournalError>) -> Outcome<T> {
     result.map_err(Failure::from).into()
 }
 
-fn core_options(options: &JournalOpenOptions) -> Options {
-    Options {
-        access: if options.read_only { Access::ReadOnly } else { Access::ReadWrite },
-        synchronous: if options.full { Synchronous::Full } else { Synchronous::Normal },
-        output_limit: options::size(options.output_limit_bytes),
-        busy_timeout: options::milliseconds(options.busy_timeout_ms),
-        ..Options::default()
+impl From<JournalOpenOptions> for Options {
+    fn from(options: JournalOpenOptions) -> Self {
+        Self {
+            access: if options.read_only { Access::ReadOnly } else { Access::ReadWrite },
+            synchronous: if options.full { Synchronous::Full } else { Synchronous::Normal },
+            output_limit: options::size(options.output_limit_bytes),
+            busy_timeout: options::milliseconds(options.busy_timeout_ms),
+            ..Self::default()
+        }
     }
 }

@@ -8,7 +8,6 @@ use toolwright_core::file::Publish;
 
 /// How a changed file is published.
 #[napi(object)]
-#[derive(Debug)]
 pub struct PublishOptions {
     /// Wait until file and directory are on the disk.
     pub fsync: bool,
@@ -48,7 +47,7 @@ pub(crate) fn milliseconds(ms: f64) -> Duration {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "`as` saturates, and makes NaN zero, which is what is wanted"
+    reason = "`as` saturates, and makes NaN zero, as callers expect"
 )]
 pub(crate) fn bytes(count: f64) -> u64 {
     count as u64
@@ -57,4 +56,15 @@ pub(crate) fn bytes(count: f64) -> u64 {
 /// As [`bytes`], for what is held in memory.
 pub(crate) fn size(count: f64) -> usize {
     usize::try_from(bytes(count)).unwrap_or(usize::MAX)
+}
+
+/// A count or a size for JavaScript: exact up to 2^53, which nothing here reaches.
+#[expect(clippy::cast_precision_loss, reason = "no file and no list is that long")]
+pub(crate) fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// A count for JavaScript of what is held in memory.
+pub(crate) fn count(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or(u32::MAX)
 }

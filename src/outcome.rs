@@ -1,36 +1,53 @@
 //! What comes back from a call: its result, or why there is none.
 
+use std::any::Any;
+
 use napi::bindgen_prelude::{ToNapiValue, TypeName};
 use napi::{ValueType, sys};
 use napi_derive::napi;
+use serde_json::{Map, Value};
 use toolwright_core::failure::{self, Failure};
 
-use crate::error::NativeError;
-use crate::job;
+use crate::text::Text;
+
+/// What went wrong, ready to be turned into a `ToolError`.
+#[napi(object, object_from_js = false)]
+pub struct NativeError {
+    /// The public code; every code is in `docs/errors.md`.
+    pub code: String,
+    /// What happened, beginning with the documents' words.
+    pub summary: String,
+    /// The whole text for a model: what, where, `[CODE]`, next move.
+    pub message: String,
+    /// The next move.
+    pub hint: String,
+    /// Facts for programs, by name.
+    pub details: Map<String, Value>,
+}
+
+impl From<Failure> for NativeError {
+    fn from(failure: Failure) -> Self {
+        let message = failure.message();
+        let Failure { code, summary, hint, details, .. } = failure;
+        Self { code: code.as_str().to_owned(), summary, message, hint: hint.into_owned(), details }
+    }
+}
 
 /// Why a call has no result.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "no result has a field of this name")]
 pub struct Unfinished {
     /// Tells it from every result.
     #[napi(ts_type = "true")]
     pub is_unfinished: bool,
     /// What went wrong; absent when the caller has cancelled.
     pub error: Option<NativeError>,
-}
-
-impl From<failure::Unfinished> for Unfinished {
-    fn from(unfinished: failure::Unfinished) -> Self {
-        let error = match unfinished {
-            failure::Unfinished::Cancelled => None,
-            failure::Unfinished::Failed(failure) => Some(failure.into()),
-        };
-        Self { is_unfinished: true, error }
-    }
+    /// What a command had printed when the caller cancelled it.
+    #[napi(ts_type = "string")]
+    pub output: Option<Text>,
 }
 
 /// The result of a call as it is, or an [`Unfinished`]. In TypeScript it is `T | Unfinished`.
-#[derive(Debug)]
 pub struct Outcome<T>(Result<T, Unfinished>);
 
 impl<T> Outcome<T> {
@@ -38,17 +55,35 @@ impl<T> Outcome<T> {
     pub(crate) fn done(value: T) -> Self {
         Self(Ok(value))
     }
+
+    /// The outcome of a command that was cancelled when it had printed `output`.
+    pub(crate) fn cancelled(output: Option<Text>) -> Self {
+        Self(Err(Unfinished { is_unfinished: true, error: None, output }))
+    }
+
+    /// The outcome of work that panicked.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        Err(Failure::from_panic(panic)).into()
+    }
 }
 
 impl<T> From<Result<T, failure::Unfinished>> for Outcome<T> {
     fn from(result: Result<T, failure::Unfinished>) -> Self {
-        Self(result.map_err(Unfinished::from))
+        match result {
+            Ok(value) => Self::done(value),
+            Err(failure::Unfinished::Cancelled) => Self::cancelled(None),
+            Err(failure::Unfinished::Failed(failure)) => Err(failure).into(),
+        }
     }
 }
 
 impl<T> From<Result<T, Failure>> for Outcome<T> {
     fn from(result: Result<T, Failure>) -> Self {
-        result.map_err(failure::Unfinished::from).into()
+        Self(result.map_err(|failure| Unfinished {
+            is_unfinished: true,
+            error: Some(failure.into()),
+            output: None,
+        }))
     }
 }
 
@@ -71,11 +106,5 @@ impl<T: ToNapiValue> ToNapiValue for Outcome<T> {
                 Err(unfinished) => Unfinished::to_napi_value(env, unfinished),
             }
         }
-    }
-}
-
-impl<T: ToNapiValue + Send + 'static> job::Outcome for Outcome<T> {
-    fn failed(error: NativeError) -> Self {
-        Self(Err(Unfinished { is_unfinished: true, error: Some(error) }))
     }
 }

@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use napi::bindgen_prelude::Object;
-use napi::{Env, Result};
 use napi_derive::napi;
 
+use crate::job::{self, Promised};
+use crate::options;
 use crate::outcome::Outcome;
-use crate::{job, options};
 
 /// Ends what waits for more commands that would use `directory` (absolute), and removes what can be
 /// removed of it. Gives the reason why something is left.
 #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
-pub fn remove_directory(env: &Env, directory: String, limit_ms: f64) -> Result<Object<'_>> {
-    job::long(env, move || {
+pub fn remove_directory(directory: String, limit_ms: f64) -> Promised<Option<String>> {
+    job::long(move || {
         let directory = PathBuf::from(directory);
         toolwright_exec::release_directory(&directory);
         let removed = toolwright_fs::remove_tree(&directory, deadline(limit_ms));
@@ -24,7 +23,6 @@ pub fn remove_directory(env: &Env, directory: String, limit_ms: f64) -> Result<O
 
 /// The name of this process at the beginning of names of directories: see `removeAbandoned`.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn process_name() -> String {
     toolwright_process::ShortId::current().to_string()
 }
@@ -39,12 +37,12 @@ pub fn remove_abandoned(base: String, limit_ms: f64) {
     });
 }
 
-/// Removes what can be removed of directories in so much time, on this thread: for the end of a process.
+/// Removes what can be removed of directories within the time limit, on this thread: for the end of a process.
 #[napi(catch_unwind)]
 pub fn remove_now(directories: Vec<String>, limit_ms: f64) {
     let deadline = deadline(limit_ms);
     for directory in directories {
-        // Whoever comes next removes the rest.
+        // The next process removes the rest.
         let _ = toolwright_fs::remove_tree(Path::new(&directory), deadline);
     }
 }

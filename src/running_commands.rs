@@ -11,11 +11,12 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_exec::Cancel;
 
+use crate::kept_processes;
+
 /// How long the end of an environment waits for its commands to end.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// A running command. The thread that follows it holds this.
-#[derive(Debug)]
 pub(crate) struct RunningCommand(Arc<Cancel>);
 
 impl RunningCommand {
@@ -49,6 +50,7 @@ pub(crate) fn register(env: &Env, cancel: Arc<Cancel>) -> Result<Arc<RunningComm
 #[napi(catch_unwind)]
 pub fn stop_commands() {
     stop_all();
+    kept_processes::stop_all();
 }
 
 fn stop_all() {

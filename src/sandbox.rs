@@ -1,23 +1,22 @@
 //! How commands are confined: options from JavaScript, and the report of what holds.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::Object;
-use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::command::plan::{LimitOptions, Loopback, SandboxOptions};
 use toolwright_core::voice;
-use toolwright_sandbox::report::{Level, Report, Row};
+use toolwright_sandbox::report::{Report, Row};
 
 use crate::cancel::CancelHandle;
 use crate::grants::CommandGrants;
+use crate::job::{self, Promised};
+use crate::options;
 use crate::options::paths;
 use crate::outcome::Outcome;
-use crate::{job, options};
 
 /// What commands may do. What is left out is as the documentation of `sandbox` says.
 #[napi(object)]
-#[derive(Debug)]
 pub struct SandboxRequest {
     /// Reach every host.
     pub network: bool,
@@ -51,7 +50,7 @@ impl From<SandboxRequest> for SandboxOptions {
     fn from(request: SandboxRequest) -> Self {
         Self {
             network: request.network,
-            loopback: loopback(request.loopback.as_deref()),
+            loopback: Loopback::named(request.loopback.as_deref()),
             full_files: request.full_files.unwrap_or(false),
             system_only: request.system_only.unwrap_or(false),
             writable_roots: paths(request.writable_roots.unwrap_or_default()),
@@ -69,18 +68,8 @@ impl From<SandboxRequest> for SandboxOptions {
     }
 }
 
-/// Without a known word the interface is private.
-pub(crate) fn loopback(word: Option<&str>) -> Loopback {
-    match word {
-        Some("none") => Loopback::Nothing,
-        Some("host") => Loopback::Host,
-        _ => Loopback::Private,
-    }
-}
-
 /// One thing that holds, or does not.
-#[napi(object)]
-#[derive(Debug)]
+#[napi(object, object_from_js = false)]
 pub struct SandboxRow {
     /// `kernel`, `best-effort` or `none`.
     pub level: String,
@@ -90,73 +79,43 @@ pub struct SandboxRow {
     pub advice: String,
 }
 
-/// What holds around commands.
-#[napi(object)]
-#[derive(Debug)]
-pub struct SandboxRows {
-    /// Contents and names of files outside of the root.
-    pub files: SandboxRow,
-    /// Their modes, owners, times and attributes.
-    pub file_metadata: SandboxRow,
-    /// Other hosts.
-    pub network: SandboxRow,
-    /// The host's loopback interface.
-    pub loopback: SandboxRow,
-    /// Unix sockets.
-    pub unix_sockets: SandboxRow,
-    /// Shared memory, semaphores and message queues of others.
-    pub ipc: SandboxRow,
-    /// That nothing of a command is left.
-    pub process_kill: SandboxRow,
-    /// Bounds on what it uses.
-    pub limits: SandboxRow,
-    /// Secrets in the environment.
-    pub env: SandboxRow,
-}
-
-/// Finds out what holds around commands with these grants, by trying.
-#[napi(catch_unwind, ts_return_type = "Promise<SandboxRows | Unfinished>")]
-pub fn sandbox_report<'env>(
-    env: &'env Env,
+/// Finds out what holds around commands with these grants, by trying. The names are those of
+/// `SandboxReport`.
+#[napi(catch_unwind, ts_return_type = "Promise<Record<string, SandboxRow> | Unfinished>")]
+pub fn sandbox_report(
     grants: &CommandGrants,
     request: SandboxRequest,
     inherits: bool,
     cancel: &CancelHandle,
-) -> Result<Object<'env>> {
+) -> Promised<HashMap<String, SandboxRow>> {
     let (root, grants) = (Arc::clone(&grants.root), Arc::clone(&grants.all));
     let (options, flag) = (SandboxOptions::from(request), cancel.flag());
     let environment: Vec<_> = std::env::vars_os().collect();
-    job::long(env, move || {
+    job::long(move || {
         let report = options.report(&root, &grants, &environment, inherits, &*flag);
-        Outcome::from(report.map(SandboxRows::from))
+        Outcome::from(report.map(rows))
     })
 }
 
-impl From<Report> for SandboxRows {
-    fn from(report: Report) -> Self {
-        Self {
-            files: report.files.into(),
-            file_metadata: report.file_metadata.into(),
-            network: report.network.into(),
-            loopback: report.loopback.into(),
-            unix_sockets: report.unix_sockets.into(),
-            ipc: report.ipc.into(),
-            process_kill: report.process_kill.into(),
-            limits: report.limits.into(),
-            env: report.environment.into(),
-        }
-    }
+fn rows(report: Report) -> HashMap<String, SandboxRow> {
+    let rows = [
+        ("files", report.files),
+        ("fileMetadata", report.file_metadata),
+        ("network", report.network),
+        ("loopback", report.loopback),
+        ("unixSockets", report.unix_sockets),
+        ("ipc", report.ipc),
+        ("processKill", report.process_kill),
+        ("limits", report.limits),
+        ("env", report.environment),
+    ];
+    rows.into_iter().map(|(name, row)| (name.to_owned(), row.into())).collect()
 }
 
 impl From<Row> for SandboxRow {
     fn from(row: Row) -> Self {
-        let level = match row.level {
-            Level::Kernel => "kernel",
-            Level::BestEffort => "best-effort",
-            Level::None => "none",
-        };
         Self {
-            level: level.to_owned(),
+            level: voice::report::level(row.level).to_owned(),
             mechanism: voice::report::mechanism(&row.mechanism),
             advice: voice::report::advice(row.advice).to_owned(),
         }

@@ -12,14 +12,12 @@ use toolwright_core::failure::Failure;
 use toolwright_policy::{Grants, Variables};
 
 use super::rules::dialect;
-use crate::error::NativeError;
 use crate::options::paths;
 use crate::outcome::Outcome;
 
 /// What the variables of patterns stand for: absolute directories. An empty list is a variable that
 /// is defined and empty, with which no pattern comes to anything.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractVariables {
     /// `{workspace}`: the root, and those that the manifest adds.
     pub workspace: Vec<String>,
@@ -41,7 +39,6 @@ impl From<ContractVariables> for Variables {
 
 /// A set of requirements as it was written, and where it stands.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractRequires {
     /// For messages: `manifest.requires`, `tool read`, `ceiling`.
     pub source: String,
@@ -52,17 +49,15 @@ pub struct ContractRequires {
 
 /// The host's name for a directory.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractGranted {
     /// The path without links.
     pub path: String,
     /// The path as the host wrote it, absolute.
-    pub given: String,
+    pub written: String,
 }
 
 /// What a session may do.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractPolicyRequest {
     /// What the variables stand for.
     pub variables: ContractVariables,
@@ -84,9 +79,9 @@ pub struct ContractPolicyRequest {
 
 impl From<ContractPolicyRequest> for PolicyRequest {
     fn from(request: ContractPolicyRequest) -> Self {
-        let name = |ContractGranted { path, given }| GrantedName {
+        let name = |ContractGranted { path, written }| GrantedName {
             path: path.into(),
-            written: given.into(),
+            written: written.into(),
         };
         let requirements =
             |ContractRequires { source, requires }| Requirements { source, set: requires };
@@ -105,7 +100,7 @@ impl From<ContractPolicyRequest> for PolicyRequest {
 
 /// What a session may do, compiled. It does not change; `withAdHoc` gives another one.
 #[napi]
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ContractPolicy(pub(super) Arc<Policy>);
 
 impl From<Policy> for ContractPolicy {
@@ -116,7 +111,6 @@ impl From<Policy> for ContractPolicy {
 
 /// Compiles what a session may do; a child of a session does no more than its parent may.
 #[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
-#[must_use]
 pub fn compile_policy(
     request: ContractPolicyRequest,
     parent: Option<ClassInstance<'_, ContractPolicy>>,
@@ -127,7 +121,6 @@ pub fn compile_policy(
 
 /// What a process may do.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractGrants {
     /// Directories that it may read.
     pub readable: Vec<String>,
@@ -158,7 +151,6 @@ impl ContractPolicy {
     /// The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
     /// given what its parent may do by now.
     #[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
-    #[must_use]
     pub fn with_ad_hoc(
         &self,
         ad_hoc: Vec<String>,
@@ -170,41 +162,36 @@ impl ContractPolicy {
 
     /// The sets with their variables and braces written out, in the shape of the request.
     #[napi(catch_unwind, ts_return_type = "unknown")]
-    #[must_use]
     pub fn expanded(&self) -> Value {
         let sets = self.0.effective().sets().iter();
         sets.map(|set| serde_json::to_value(set.expanded()).unwrap_or_default()).collect()
     }
 
-    /// Why a host may not be reached; nothing when it may.
+    /// Why a host may not be reached, for a model; nothing when it may.
     #[napi(catch_unwind)]
-    #[must_use]
-    pub fn check_host(&self, host: String, port: Option<u16>) -> Option<NativeError> {
+    pub fn check_host(&self, host: String, port: Option<u16>) -> Option<String> {
         refusal(self.0.check_host(&host, port))
     }
 
-    /// Why a named capability may not be used; nothing when it may.
+    /// Why a named capability may not be used, for a model; nothing when it may.
     #[napi(catch_unwind)]
-    #[must_use]
-    pub fn check_capability(&self, name: String) -> Option<NativeError> {
+    pub fn check_capability(&self, name: String) -> Option<String> {
         refusal(self.0.check_capability(&name))
     }
 
-    /// Why a command line may not be run, by bash or by a shell that is not known; nothing when all of
+    /// Why a command line may not be run, by bash or by an unknown shell, for a model; nothing when all of
     /// its commands may.
     #[napi(catch_unwind)]
-    #[must_use]
     pub fn check_command(
         &self,
         line: String,
         #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
-    ) -> Option<NativeError> {
+    ) -> Option<String> {
         refusal(self.0.check_command(&line, dialect(shell.as_deref())))
     }
 
     /// What a command's process gets: patterns for whole directories, and no narrower ones.
     #[napi(catch_unwind)]
-    #[must_use]
     pub fn process_grants(&self) -> ContractGrants {
         let grants = self.0.effective().grants();
         let texts = |paths: Vec<PathBuf>| -> Vec<String> {
@@ -220,6 +207,6 @@ impl ContractPolicy {
     }
 }
 
-fn refusal(checked: Result<(), Failure>) -> Option<NativeError> {
-    checked.err().map(NativeError::from)
+fn refusal(checked: Result<(), Failure>) -> Option<String> {
+    checked.err().map(|failure| failure.message())
 }

@@ -11,11 +11,11 @@ use toolwright_policy::shell::{self, Dialect};
 use toolwright_policy::{Action, Decided, Resource, Rules, Subject};
 
 use super::policy::ContractVariables;
+use crate::options::count;
 use crate::outcome::Outcome;
 
 /// A permission rule.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractRule {
     /// A tool, a capability, or `*`.
     pub permission: String,
@@ -38,13 +38,12 @@ impl From<ContractRule> for WrittenRule {
 
 /// Rules, compiled. They do not change.
 #[napi]
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ContractRules(pub(super) Arc<Rules>);
 
 /// Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if
 /// not `manifest.permissions`.
 #[napi(catch_unwind, ts_return_type = "ContractRules | Unfinished")]
-#[must_use]
 pub fn compile_rules(
     variables: ContractVariables,
     rules: Vec<ContractRule>,
@@ -57,7 +56,6 @@ pub fn compile_rules(
 
 /// What a call does to one thing.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractSubject {
     /// `fs.read`, `shell.run`, a capability's name, or the tool's for one without any.
     pub capability: String,
@@ -66,7 +64,7 @@ pub struct ContractSubject {
     pub kind: String,
     /// The real path, the host, the command line, or another text.
     pub resource: String,
-    /// The shell that reads a command line; left out where it is not known which does, as for `sh`.
+    /// The shell that reads a command line; absent where the shell is unknown, as for `sh`.
     #[napi(ts_type = "'bash'")]
     pub shell: Option<String>,
     /// It lies in one of the session's own directories: only a deny of a manifest closes it.
@@ -93,7 +91,6 @@ impl ContractSubject {
 
 /// A call to decide about.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractCall {
     /// The tool's identifier.
     pub tool_id: String,
@@ -105,7 +102,6 @@ pub struct ContractCall {
 
 /// What was decided about one subject, or one command of a line.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractSubjectVerdict {
     /// The subject's capability.
     pub capability: String,
@@ -114,7 +110,7 @@ pub struct ContractSubjectVerdict {
     /// `allow`, `deny` or `ask`.
     #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
     pub action: String,
-    /// Which rule decided, by its place in the list; none where none matched.
+    /// Which rule decided, by its index in the list; absent where none matched.
     pub rule: Option<u32>,
     /// It is a deny of the manifest.
     #[napi(js_name = "final")]
@@ -124,22 +120,14 @@ pub struct ContractSubjectVerdict {
 }
 
 impl From<Decided> for ContractSubjectVerdict {
-    fn from(decided: Decided) -> Self {
-        let Decided { capability, resource, ruling, restricted } = decided;
-        Self {
-            capability,
-            resource,
-            action: word(ruling.action),
-            rule: ruling.rule.map(number),
-            is_final: ruling.is_final,
-            restricted,
-        }
+    fn from(Decided { capability, resource, ruling, restricted }: Decided) -> Self {
+        let (action, rule) = (word(ruling.action), ruling.rule.map(count));
+        Self { capability, resource, action, rule, is_final: ruling.is_final, restricted }
     }
 }
 
 /// What was decided about a call.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ContractVerdict {
     /// The strictest of all: `allow`, `deny` or `ask`.
     #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
@@ -148,9 +136,9 @@ pub struct ContractVerdict {
     pub matched: bool,
     /// Rules of sessions and projects alone allow all of it.
     pub user_allowed: bool,
-    /// The list that decided, by its place in the chain.
+    /// The list that decided, by its index in the chain.
     pub level: u32,
-    /// The first subject that is judged as strictly as the call, by its place in `subjects`.
+    /// The first subject that is judged as strictly as the call, by its index in `subjects`.
     pub decisive: Option<u32>,
     /// What that list says: one for each subject, and for each command of a command line.
     pub subjects: Vec<ContractSubjectVerdict>,
@@ -162,8 +150,8 @@ impl From<CallVerdict> for ContractVerdict {
             action: word(verdict.strictness.action()),
             matched: verdict.is_matched,
             user_allowed: verdict.user_allows,
-            level: number(verdict.level),
-            decisive: verdict.decisive.map(number),
+            level: count(verdict.level),
+            decisive: verdict.decisive.map(count),
             subjects: verdict.decided.into_iter().map(ContractSubjectVerdict::from).collect(),
         }
     }
@@ -178,14 +166,9 @@ fn word(action: Action) -> String {
     .to_owned()
 }
 
-fn number(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
-}
-
 /// Decides about a call by the rules of a session and then those of the sessions above it. What no rule
 /// matches is asked about.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn decide_call(
     chain: Vec<ClassInstance<'_, ContractRules>>,
     call: ContractCall,
@@ -199,7 +182,6 @@ pub fn decide_call(
 
 /// One simple command of a line.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ParsedCommand {
     /// Its words as rules compare them.
     pub text: String,
@@ -211,9 +193,16 @@ pub struct ParsedCommand {
     pub restricted: Option<String>,
 }
 
+impl From<shell::SimpleCommand> for ParsedCommand {
+    fn from(command: shell::SimpleCommand) -> Self {
+        let redirects = command.redirects.into_iter().map(ParsedRedirect::from).collect();
+        let shell::SimpleCommand { text, argv, restricted, .. } = command;
+        Self { text, argv, redirects, restricted }
+    }
+}
+
 /// A redirection from or to a file.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ParsedRedirect {
     /// `<`, `>`, `>>`, `>|`, `<>`, `>&`, `<&`, `&>` or `&>>`.
     pub operator: String,
@@ -221,46 +210,30 @@ pub struct ParsedRedirect {
     pub path: Option<String>,
 }
 
-/// A command line, taken apart.
-#[napi(object)]
-#[derive(Debug)]
-pub struct ParsedCommandLine {
-    /// Every simple command in it, wherever it stands.
-    pub commands: Vec<ParsedCommand>,
-    /// Why it is no shell syntax, or not looked into.
-    pub unparseable: Option<String>,
+impl From<shell::Redirection> for ParsedRedirect {
+    fn from(shell::Redirection { operator, path }: shell::Redirection) -> Self {
+        Self { operator: operator.to_owned(), path }
+    }
 }
 
-/// How a shell reads, by its name: of `sh` it is not known which one it is.
+/// The grammar of a shell by its name. `sh` may be any shell.
 pub(super) fn dialect(shell: Option<&str>) -> Option<Dialect> {
     (shell == Some("bash")).then_some(Dialect::Bash)
 }
 
-/// Takes a command line apart, for bash or for a shell that is not known.
+/// Every simple command in a command line, wherever it stands, for bash or for an unknown shell.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn parse_command_line(
     line: String,
     #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
-) -> ParsedCommandLine {
+) -> Vec<ParsedCommand> {
     let parsed = shell::parse_once(&line, dialect(shell.as_deref()));
-    let redirect = |it: &shell::Redirection| ParsedRedirect {
-        operator: it.operator.to_owned(),
-        path: it.path.clone(),
-    };
-    let commands = parsed.commands.iter().map(|command| ParsedCommand {
-        text: command.text.clone(),
-        argv: command.argv.clone(),
-        redirects: command.redirects.iter().map(redirect).collect(),
-        restricted: command.restricted.clone(),
-    });
-    ParsedCommandLine { commands: commands.collect(), unparseable: parsed.unparseable.clone() }
+    parsed.commands.iter().cloned().map(ParsedCommand::from).collect()
 }
 
 /// Patterns that a user may want to record for a command line, one for each of its commands; none
 /// where only a rule for everything would do.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn suggest_pattern(
     line: String,
     #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
@@ -270,7 +243,6 @@ pub fn suggest_pattern(
 
 /// Something that only bash has.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct BashOnlySyntax {
     /// What it looks like.
     pub found: String,
@@ -280,7 +252,6 @@ pub struct BashOnlySyntax {
 
 /// The first thing in a command line that bash has and a plain shell does not, or reads otherwise.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn bash_only_syntax(line: String) -> Option<BashOnlySyntax> {
     let found = shell::bash_only(&line)?;
     Some(BashOnlySyntax { found: found.found.to_owned(), instead: found.instead.to_owned() })

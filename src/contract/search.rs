@@ -4,51 +4,52 @@ use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use napi::bindgen_prelude::{ClassInstance, Object, ToNapiValue};
-use napi::{Env, Result};
+use napi::bindgen_prelude::{ClassInstance, ToNapiValue};
 use napi_derive::napi;
-use toolwright_core::access::target::Target;
 use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_core::glob::{GlobInput, GlobOutput};
 use toolwright_core::grep::{Match, SessionGrepInput, SessionGrepOutput};
-use toolwright_core::session_search::SearchInput;
-use toolwright_core::sidecar;
-use toolwright_policy::Rules;
+use toolwright_core::session_search::{SearchInput, SearchTargets};
 
+use super::path_text;
 use super::rules::ContractRules;
-use super::sidecar::{SidecarMade, SidecarRequest};
+use super::sidecar::SidecarRequest;
 use super::target::OpenedTarget;
 use crate::cancel::CancelHandle;
+use crate::job::{self, Promised};
+use crate::options::{self, number};
 use crate::outcome::Outcome;
-use crate::{job, options};
 
-/// What to search for.
+/// What every search needs.
 #[napi(object)]
-#[derive(Debug)]
-pub struct ContractGrepRequest {
-    /// A regular expression.
+pub struct ContractSearch {
+    /// For `grep` a regular expression; for `glob` a pattern as `rg -g` takes it, relative to the directory.
     pub pattern: String,
-    /// The names of files to search, as `rg -g` takes them.
-    pub glob: Option<String>,
-    /// Letters count for both cases.
-    pub case_insensitive: bool,
-    /// No more matches than these are given back.
-    pub max_matches: f64,
-    /// A line is cut to about so many bytes.
-    pub max_line_bytes: f64,
+    /// No more results than these are given back.
+    pub max_results: f64,
     /// When to give up.
     pub timeout_ms: f64,
     /// The tool that rules are asked about.
     pub tool_id: String,
     /// The user has agreed to this search: also to what rules ask about.
     pub agreed: bool,
-    /// Where all matches go when there are more.
-    pub sidecar: Option<SidecarRequest>,
+    /// Where all results go when there are more.
+    pub sidecar: SidecarRequest,
+}
+
+/// Which lines a `grep` looks for.
+#[napi(object)]
+pub struct ContractGrepOptions {
+    /// The names of files to search, as `rg -g` takes them.
+    pub glob: Option<String>,
+    /// Letters count for both cases.
+    pub case_insensitive: bool,
+    /// A longer line is cut to about this size.
+    pub max_line_bytes: f64,
 }
 
 /// A matching line.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct ContractGrepMatch {
     /// The file, as a path that the tools take.
     pub path: String,
@@ -59,15 +60,13 @@ pub struct ContractGrepMatch {
 }
 
 impl From<Match> for ContractGrepMatch {
-    fn from(found: Match) -> Self {
-        let line = u32::try_from(found.line).unwrap_or(u32::MAX);
-        Self { path: found.path, line, text: found.text }
+    fn from(Match { path, line, text }: Match) -> Self {
+        Self { path, line: u32::try_from(line).unwrap_or(u32::MAX), text }
     }
 }
 
 /// What a search found.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct ContractGrepFound {
     /// The matches, as many as fit.
     pub matches: Vec<ContractGrepMatch>,
@@ -77,77 +76,41 @@ pub struct ContractGrepFound {
     pub count: Option<f64>,
     /// How many files were searched.
     pub files_scanned: f64,
-    /// There are more.
-    pub truncated: bool,
-    /// Where all of them are, as `path:line:text`.
-    pub sidecar: Option<SidecarMade>,
+    /// The file with all of them, as `path:line:text`, where there are more.
+    pub sidecar: Option<String>,
     /// What could not be searched, or not to its end, and why: `path: why`.
     pub not_searched: Vec<String>,
 }
 
 impl From<SessionGrepOutput> for ContractGrepFound {
-    #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 matches")]
-    fn from(found: SessionGrepOutput) -> Self {
+    fn from(output: SessionGrepOutput) -> Self {
         let matches = |matches: Vec<Match>| matches.into_iter().map(Into::into).collect();
         Self {
-            matches: matches(found.matches),
-            last: found.last.map(matches),
-            count: found.count.map(|count| count as f64),
-            files_scanned: found.files_searched as f64,
-            truncated: found.is_truncated,
-            sidecar: found.sidecar.map(SidecarMade::from),
-            not_searched: found.unsearched,
+            matches: matches(output.matches),
+            last: output.last.map(matches),
+            count: output.count.map(number),
+            files_scanned: number(output.files_searched),
+            sidecar: output.sidecar.as_deref().map(path_text),
+            not_searched: output.unsearched,
         }
     }
 }
 
-/// Which files to name.
-#[napi(object)]
-#[derive(Debug)]
-pub struct ContractGlobRequest {
-    /// A pattern as `rg -g` takes it, relative to the directory.
-    pub pattern: String,
-    /// No more entries than these are given back.
-    pub max_entries: f64,
-    /// When to give up.
-    pub timeout_ms: f64,
-    /// The tool that rules are asked about.
-    pub tool_id: String,
-    /// The user has agreed to this search: also to what rules ask about.
-    pub agreed: bool,
-    /// Where all entries go when there are more.
-    pub sidecar: Option<SidecarRequest>,
-}
-
 /// What a listing found.
 #[napi(object, object_from_js = false)]
-#[derive(Debug)]
 pub struct ContractGlobFound {
     /// The files, sorted, as paths that the tools take.
     pub entries: Vec<String>,
-    /// There are more.
-    pub truncated: bool,
-    /// Where all of them are, one on each line.
-    pub sidecar: Option<SidecarMade>,
+    /// The file with all of them, one on each line, where there are more.
+    pub sidecar: Option<String>,
     /// The directories that could not be listed, and why: `path: why`.
     pub not_listed: Vec<String>,
 }
 
 impl From<GlobOutput> for ContractGlobFound {
-    fn from(found: GlobOutput) -> Self {
-        Self {
-            entries: found.entries,
-            truncated: found.is_truncated,
-            sidecar: found.sidecar.map(SidecarMade::from),
-            not_listed: found.unlisted,
-        }
+    fn from(GlobOutput { entries, sidecar, unlisted }: GlobOutput) -> Self {
+        Self { entries, sidecar: sidecar.as_deref().map(path_text), not_listed: unlisted }
     }
-}
-
-/// The targets of a search and the rules about what it meets.
-struct Searched {
-    targets: Vec<Arc<Target>>,
-    rules: Vec<Arc<Rules>>,
 }
 
 #[napi]
@@ -156,31 +119,18 @@ impl OpenedTarget {
     /// over what the policy does not allow, what `rules` deny, and what they ask about without the user's
     /// agreement.
     #[napi(catch_unwind, ts_return_type = "Promise<ContractGrepFound | Unfinished>")]
-    pub fn grep<'env>(
+    pub fn grep(
         &self,
-        env: &'env Env,
-        request: ContractGrepRequest,
+        search: ContractSearch,
+        options: ContractGrepOptions,
         also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
-    ) -> Result<Object<'env>> {
-        self.search(env, also, rules, cancel, move |searched, cancel| {
-            let sidecar = request.sidecar.map(sidecar::SidecarRequest::from);
-            let input = SessionGrepInput {
-                search: SearchInput {
-                    targets: &searched.targets,
-                    rules: &searched.rules,
-                    tool: &request.tool_id,
-                    is_approved: request.agreed,
-                    pattern: &request.pattern,
-                    max_results: options::bytes(request.max_matches),
-                    timeout: options::milliseconds(request.timeout_ms),
-                    sidecar: sidecar.as_ref(),
-                },
-                glob: request.glob.as_deref(),
-                case_insensitive: request.case_insensitive,
-                max_line_bytes: options::size(request.max_line_bytes),
-            };
+    ) -> Promised<ContractGrepFound> {
+        self.search(search, &also, &rules, cancel, move |search, cancel| {
+            let ContractGrepOptions { glob, case_insensitive, max_line_bytes } = options;
+            let max_line_bytes = options::size(max_line_bytes);
+            let input = SessionGrepInput { search, glob, case_insensitive, max_line_bytes };
             input.run(cancel).map(ContractGrepFound::from)
         })
     }
@@ -188,49 +138,62 @@ impl OpenedTarget {
     /// Names the files below the directory that fit a pattern, and then those below the directories of
     /// `also`, passing over what `grep` passes over.
     #[napi(catch_unwind, ts_return_type = "Promise<ContractGlobFound | Unfinished>")]
-    pub fn glob<'env>(
+    pub fn glob(
         &self,
-        env: &'env Env,
-        request: ContractGlobRequest,
+        search: ContractSearch,
         also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
-    ) -> Result<Object<'env>> {
-        self.search(env, also, rules, cancel, move |searched, cancel| {
-            let sidecar = request.sidecar.map(sidecar::SidecarRequest::from);
-            let search = SearchInput {
-                targets: &searched.targets,
-                rules: &searched.rules,
-                tool: &request.tool_id,
-                is_approved: request.agreed,
-                pattern: &request.pattern,
-                max_results: options::bytes(request.max_entries),
-                timeout: options::milliseconds(request.timeout_ms),
-                sidecar: sidecar.as_ref(),
-            };
+    ) -> Promised<ContractGlobFound> {
+        self.search(search, &also, &rules, cancel, |search, cancel| {
             GlobInput { search }.run(cancel).map(ContractGlobFound::from)
         })
     }
 }
 
 impl OpenedTarget {
-    fn search<'env, T: ToNapiValue + Send + 'static>(
+    fn search<T: ToNapiValue + Send + 'static>(
         &self,
-        env: &'env Env,
-        also: Vec<ClassInstance<'_, OpenedTarget>>,
-        rules: Vec<ClassInstance<'_, ContractRules>>,
+        search: ContractSearch,
+        also: &[ClassInstance<'_, OpenedTarget>],
+        rules: &[ClassInstance<'_, ContractRules>],
         cancel: &CancelHandle,
-        search: impl FnOnce(&Searched, &AtomicBool) -> std::result::Result<T, Unfinished>
-        + Send
-        + 'static,
-    ) -> Result<Object<'env>> {
-        let rules = rules.iter().map(|rules| Arc::clone(&rules.0)).collect();
-        let targets = iter::once(self.target()).chain(also.iter().map(|target| target.target()));
-        let targets = targets.collect::<std::result::Result<Vec<_>, Failure>>();
-        let cancel = cancel.flag();
-        job::long(env, move || {
-            let searched = targets.map(|targets| Searched { targets, rules });
-            Outcome::from(searched.map_err(Into::into).and_then(|it| search(&it, &cancel)))
+        run: impl FnOnce(SearchInput, &AtomicBool) -> Result<T, Unfinished> + Send + 'static,
+    ) -> Promised<T> {
+        let ContractSearch { pattern, max_results, timeout_ms, tool_id, agreed, sidecar } = search;
+        let (max_results, sidecar) = (options::bytes(max_results), sidecar.into());
+        let asked = AskedRules { tool_id, agreed, timeout_ms };
+        self.search_over(asked, also, rules, cancel, move |over, cancel| {
+            run(SearchInput { over, pattern, max_results, sidecar }, cancel)
         })
     }
+
+    pub(super) fn search_over<T: ToNapiValue + Send + 'static>(
+        &self,
+        AskedRules { tool_id, agreed, timeout_ms }: AskedRules,
+        also: &[ClassInstance<'_, OpenedTarget>],
+        rules: &[ClassInstance<'_, ContractRules>],
+        cancel: &CancelHandle,
+        run: impl FnOnce(SearchTargets, &AtomicBool) -> Result<T, Unfinished> + Send + 'static,
+    ) -> Promised<T> {
+        let targets = iter::once(self.target()).chain(also.iter().map(|target| target.target()));
+        let over = targets.collect::<Result<Vec<_>, Failure>>().map(|targets| SearchTargets {
+            targets,
+            rules: rules.iter().map(|rules| Arc::clone(&rules.0)).collect(),
+            tools: vec![tool_id],
+            is_approved: agreed,
+            timeout: options::milliseconds(timeout_ms),
+        });
+        let cancel = cancel.flag();
+        job::long(move || {
+            Outcome::from(over.map_err(Into::into).and_then(|over| run(over, &cancel)))
+        })
+    }
+}
+
+/// What rules are asked about the files of a search, and for how long it may run.
+pub(super) struct AskedRules {
+    pub(super) tool_id: String,
+    pub(super) agreed: bool,
+    pub(super) timeout_ms: f64,
 }

@@ -7,7 +7,7 @@ use crate::options;
 
 /// A file to be made when there is something to put into it.
 #[napi(object)]
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SidecarRequest {
     /// An absolute directory that is this user's alone.
     pub directory: String,
@@ -23,29 +23,6 @@ impl From<SidecarRequest> for sidecar::SidecarRequest {
             directory: request.directory.into(),
             name: request.name,
             limit_bytes: options::bytes(request.limit_bytes),
-        }
-    }
-}
-
-/// A file that was made.
-#[napi(object)]
-#[derive(Debug)]
-pub struct SidecarMade {
-    /// Where it is.
-    pub path: String,
-    /// How long it is.
-    pub bytes: f64,
-    /// There was more than the limit.
-    pub full: bool,
-}
-
-impl From<sidecar::SidecarFile> for SidecarMade {
-    #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 bytes")]
-    fn from(file: sidecar::SidecarFile) -> Self {
-        Self {
-            path: file.path.to_string_lossy().into_owned(),
-            bytes: file.bytes as f64,
-            full: file.is_full,
         }
     }
 }

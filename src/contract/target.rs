@@ -1,31 +1,49 @@
-//! Files and directories that are opened, allowed, held open, and then acted on.
+//! Opened files and directories, and the operations on them: reading a part, writing, replacing a text.
 
 use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
+use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::access::target::{self, Target};
+use toolwright_core::edit::{Change, EditInput};
 use toolwright_core::failure::access::target_closed;
 use toolwright_core::failure::{Failure, Unfinished};
-use toolwright_fs::TargetKind;
+use toolwright_core::file::{File, Publish};
+use toolwright_core::write::WriteInput;
+use toolwright_fs::{Range, TargetKind};
 
+use super::path_text;
 use super::policy::ContractPolicy;
 use crate::cancel::CancelHandle;
-use crate::job;
-use crate::job::Job;
+use crate::files::{EditedFile, WrittenFile};
+use crate::job::{self, Job, Promised};
+use crate::options::{self, PublishOptions, number};
 use crate::outcome::Outcome;
+use crate::text::{CachedText, FileText, TextArgument, cached_text};
 
 /// A file or directory, or none, held open.
 #[napi]
-#[derive(Debug)]
 pub struct OpenedTarget {
     target: Option<Arc<Target>>,
-    real_path: String,
-    requested_path: String,
-    display_path: String,
-    kind: &'static str,
-    bytes: Option<f64>,
-    implicit: bool,
+    /// Absolute and without links: the path that rules judge. A model reads `displayPath`.
+    #[napi(readonly)]
+    pub real_path: String,
+    /// As the model wrote it.
+    #[napi(readonly)]
+    pub requested_path: String,
+    /// For output: relative to the first root of the workspace, or absolute.
+    #[napi(readonly)]
+    pub display_path: String,
+    /// `file`, `directory`, or `missing` for a file that can be made.
+    #[napi(readonly, ts_type = "'file' | 'directory' | 'missing'")]
+    pub kind: String,
+    /// The size of a file when it was opened.
+    #[napi(readonly, ts_type = "number | null")]
+    pub bytes: Option<f64>,
+    /// It lies in one of the session's own directories and needs no rule.
+    #[napi(readonly)]
+    pub implicit: bool,
 }
 
 /// Opens what `path` names, takes the real path of what was opened, and asks the policy about that.
@@ -35,7 +53,7 @@ pub fn open_target(
     path: String,
     #[napi(ts_arg_type = "'read' | 'write' | 'edit' | 'search' | 'workdir'")] access: String,
     cancel: &CancelHandle,
-) -> AsyncTask<Job<Outcome<OpenedTarget>>> {
+) -> AsyncTask<Job<OpenedTarget>> {
     let (policy, cancel) = (Arc::clone(&policy.0), cancel.flag());
     job::short(move || {
         let purpose = access.parse().map_err(Unfinished::from);
@@ -47,83 +65,158 @@ pub fn open_target(
 /// The same for `read`, when nothing has to be waited for; else nothing, and `openTarget` says why.
 /// For the JavaScript thread: the way to another one takes longer than this.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn try_open_target_cached(policy: &ContractPolicy, path: String) -> Option<OpenedTarget> {
     target::try_open_cached(&policy.0, &path).map(|target| OpenedTarget::new(target, path))
 }
 
 impl OpenedTarget {
-    #[expect(clippy::cast_precision_loss, reason = "no file is that long")]
     fn new(target: Target, requested_path: String) -> Self {
         let (kind, bytes) = match target.file.kind() {
-            TargetKind::File { bytes } => ("file", Some(bytes as f64)),
+            TargetKind::File { bytes } => ("file", Some(number(bytes))),
             TargetKind::Directory => ("directory", None),
             TargetKind::Missing => ("missing", None),
         };
         let real_path = target.file.real_path();
         Self {
-            real_path: real_path.to_string_lossy().into_owned(),
+            real_path: path_text(real_path),
             requested_path,
-            display_path: target.policy.display_path(real_path).to_string_lossy().into_owned(),
-            kind,
+            display_path: path_text(&target.policy.display_path(real_path)),
+            kind: kind.to_owned(),
             bytes,
             implicit: target.is_implicit,
             target: Some(Arc::new(target)),
         }
     }
 
-    pub(super) fn target(&self) -> Result<Arc<Target>, Failure> {
+    pub(crate) fn target(&self) -> std::result::Result<Arc<Target>, Failure> {
         self.target.clone().ok_or_else(|| target_closed(&self.requested_path))
     }
 }
 
 #[napi]
 impl OpenedTarget {
-    /// Absolute and without links: what rules are asked about, and not what a model is shown.
-    #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn real_path(&self) -> &str {
-        &self.real_path
-    }
-
-    /// As the model wrote it.
-    #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn requested_path(&self) -> &str {
-        &self.requested_path
-    }
-
-    /// For output: relative to the first root of the workspace, or absolute.
-    #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn display_path(&self) -> &str {
-        &self.display_path
-    }
-
-    /// `file`, `directory`, or `missing` for a file that can be made.
-    #[napi(getter, catch_unwind, ts_return_type = "'file' | 'directory' | 'missing'")]
-    #[must_use]
-    pub fn kind(&self) -> &str {
-        self.kind
-    }
-
-    /// The size of a file when it was opened.
-    #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn bytes(&self) -> Option<f64> {
-        self.bytes
-    }
-
-    /// It lies in one of the session's own directories and needs no rule.
-    #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn implicit(&self) -> bool {
-        self.implicit
-    }
-
     /// Lets go of it. Calls that run go on.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         self.target = None;
+    }
+}
+
+/// A part of a file.
+#[napi(object, object_from_js = false)]
+pub struct FileRange {
+    /// Its text. Bytes that are no UTF-8 are U+FFFD.
+    #[napi(ts_type = "string | Buffer")]
+    pub text: FileText,
+    /// Where it begins in the file: at the requested byte, or at the beginning of its character.
+    pub offset: f64,
+    /// Where the rest begins; none at the end of the file.
+    pub next_offset: Option<f64>,
+    /// The size of the file.
+    pub file_bytes: f64,
+    /// Some bytes are no UTF-8.
+    pub lossy: bool,
+}
+
+impl From<Range> for FileRange {
+    fn from(range: Range) -> Self {
+        Self {
+            text: range.bytes.into(),
+            offset: number(range.offset),
+            next_offset: range.next_offset.map(number),
+            file_bytes: number(range.file_bytes),
+            lossy: range.is_lossy,
+        }
+    }
+}
+
+/// A text to be replaced by another, literally.
+#[napi(object, object_to_js = false)]
+pub struct ContractEdit {
+    /// What to look for.
+    #[napi(ts_type = "string")]
+    pub old_string: TextArgument,
+    /// What to put in its place.
+    #[napi(ts_type = "string")]
+    pub new_string: TextArgument,
+    /// Wherever it is, and not only where it is the only one.
+    pub replace_all: bool,
+}
+
+#[napi]
+impl OpenedTarget {
+    /// Reads a part of the file that was opened.
+    #[napi(catch_unwind, ts_return_type = "Promise<FileRange | Unfinished>")]
+    pub fn read_range(
+        &self,
+        offset: f64,
+        limit_bytes: f64,
+        cancel: &CancelHandle,
+    ) -> AsyncTask<Job<FileRange>> {
+        let (target, cancel) = (self.target(), cancel.flag());
+        job::short(move || {
+            let (offset, limit_bytes) = (options::bytes(offset), options::bytes(limit_bytes));
+            let read = target
+                .map_err(Into::into)
+                .and_then(|target| target.read_range(offset, limit_bytes, &cancel));
+            read.map(FileRange::from).into()
+        })
+    }
+
+    /// All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
+    /// nothing, and `readRange` says why.
+    #[napi(catch_unwind, ts_return_type = "string | Buffer | null")]
+    pub fn try_read_cached<'env>(
+        &self,
+        env: &'env Env,
+        limit_bytes: f64,
+    ) -> Result<Option<CachedText<'env>>> {
+        let Ok(target) = self.target() else { return Ok(None) };
+        let text = target.file.try_read_cached(options::bytes(limit_bytes));
+        text.map(|text| cached_text(env, &text)).transpose()
+    }
+
+    /// Makes `content` the text of the file.
+    #[napi(catch_unwind, ts_return_type = "Promise<WrittenFile | Unfinished>")]
+    pub fn write(
+        &self,
+        #[napi(ts_arg_type = "string")] content: TextArgument,
+        limit_bytes: f64,
+        publish: PublishOptions,
+        cancel: &CancelHandle,
+    ) -> Promised<WrittenFile> {
+        let (target, cancel) = (self.target(), cancel.flag());
+        job::long(move || {
+            let written = target.and_then(|target| Ok((target, content.encoded()?)));
+            Outcome::from(written.map_err(Into::into).and_then(|(target, content)| {
+                let file = File::Opened(&target);
+                let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
+                let input = WriteInput { file, content: &content, limit_bytes, publish };
+                input.run(&cancel).map(WrittenFile::from)
+            }))
+        })
+    }
+
+    /// Replaces a text in the file by another.
+    #[napi(catch_unwind, ts_return_type = "Promise<EditedFile | Unfinished>")]
+    pub fn edit(
+        &self,
+        edit: ContractEdit,
+        limit_bytes: f64,
+        publish: PublishOptions,
+        cancel: &CancelHandle,
+    ) -> Promised<EditedFile> {
+        let (target, cancel) = (self.target(), cancel.flag());
+        job::long(move || {
+            let ContractEdit { old_string, new_string, replace_all: all } = edit;
+            let texts = target
+                .and_then(|target| Ok((target, old_string.encoded()?, new_string.encoded()?)));
+            Outcome::from(texts.map_err(Into::into).and_then(|(target, old, new)| {
+                let file = File::Opened(&target);
+                let change = Change::Replacement { old: &old, new: &new, all };
+                let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
+                EditInput { file, change, limit_bytes, publish }.run(&cancel).map(EditedFile::from)
+            }))
+        })
     }
 }

@@ -1,27 +1,25 @@
 //! What identifies a call: the hash of its arguments, its number among equal calls, its key.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
-#![expect(clippy::unused_self, reason = "a method is found where the keys are")]
+#![expect(clippy::unused_self, reason = "it is part of the keys for JavaScript")]
 
 use napi_derive::napi;
 use toolwright_journal::{Ordinals, TaskId, keys, redact_secrets};
 
-use super::{JournalTask, integer, number};
+use super::JournalTask;
 
 /// What identifies one call among all calls of its task.
 #[napi(object)]
-#[derive(Debug)]
 pub struct CallIdentity {
     /// The hash of the arguments: equal for JSON texts that mean the same.
     pub args_hash: String,
     /// Its number among the attempt's calls with the same tool and arguments, from 1.
-    pub ordinal: f64,
+    pub ordinal: i64,
     /// A key for interfaces that do the same thing once, however often they are asked.
     pub key: String,
 }
 
 /// Gives the calls of one attempt their identities.
 #[napi]
-#[derive(Debug)]
 pub struct CallKeys {
     task: TaskId,
     ordinals: Ordinals,
@@ -31,44 +29,40 @@ pub struct CallKeys {
 impl CallKeys {
     /// For an attempt that has made no calls yet.
     #[napi(constructor, catch_unwind)]
-    #[must_use]
     pub fn new(task: JournalTask) -> Self {
         Self { task: task.into(), ordinals: Ordinals::new() }
     }
 
     /// The identity of a call that begins, with these arguments as JSON.
     #[napi(catch_unwind)]
-    #[must_use]
     pub fn take(&self, tool: String, input_json: String) -> CallIdentity {
         let args_hash = keys::args_hash(&input_json);
         let ordinal = self.ordinals.take(&tool, &args_hash);
         let key = keys::call_idempotency_key(&self.task, &tool, &args_hash, ordinal);
-        CallIdentity { args_hash, ordinal: number(ordinal), key }
+        CallIdentity { args_hash, ordinal, key }
     }
 
     /// Arguments with `[redacted]` in place of the values of keys that look like secrets.
     #[napi(catch_unwind)]
-    #[must_use]
     pub fn without_secrets(&self, input_json: String) -> String {
         redact_secrets(&input_json)
     }
 
     /// Frees the number of a call that was refused before it acted.
     #[napi(catch_unwind)]
-    pub fn give_back(&self, tool: String, args_hash: String, ordinal: f64) {
-        self.ordinals.give_back(&tool, &args_hash, integer(ordinal));
+    pub fn give_back(&self, tool: String, args_hash: String, ordinal: i64) {
+        self.ordinals.give_back(&tool, &args_hash, ordinal);
     }
 
     /// Marks the number of a call that this attempt made in another process as taken.
     #[napi(catch_unwind)]
-    pub fn occupy(&self, tool: String, args_hash: String, ordinal: f64) {
-        self.ordinals.occupy(&tool, &args_hash, integer(ordinal));
+    pub fn occupy(&self, tool: String, args_hash: String, ordinal: i64) {
+        self.ordinals.occupy(&tool, &args_hash, ordinal);
     }
 }
 
 /// The hash of arguments given as JSON.
 #[napi(catch_unwind)]
-#[must_use]
 pub fn args_hash(json: String) -> String {
     keys::args_hash(&json)
 }

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Either, Object, ToNapiValue};
-use napi::{Env, Result};
+use napi::bindgen_prelude::{Either, ToNapiValue};
 use napi_derive::napi;
 use serde_json::Value;
-use toolwright_journal::{CallRef, Finish, Intent, Journal, JournalError, TaskId, TryResult};
+use toolwright_journal::{CallRef, Finish, Intent, Journal, JournalError, TaskId};
 
-use super::{NativeJournal, integer, number, to_outcome};
-use crate::job;
+use super::{NativeJournal, to_outcome};
+use crate::job::{self, Promised};
 use crate::outcome::Outcome;
 
 /// A call before it begins.
 #[napi(object)]
-#[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of its own")]
 pub struct NewCall {
     /// The run.
@@ -22,17 +20,17 @@ pub struct NewCall {
     /// The task within the run.
     pub node_id: String,
     /// The iteration of the task.
-    pub iteration: f64,
+    pub iteration: i64,
     /// The attempt of the task.
-    pub attempt: f64,
+    pub attempt: i64,
     /// The number of the call within the attempt.
-    pub seq: f64,
+    pub seq: i64,
     /// The tool.
     pub tool_name: String,
     /// The arguments.
     pub input_json: Option<String>,
     /// When it begins.
-    pub started_at_ms: f64,
+    pub started_at_ms: i64,
     /// Whether it changes anything outside.
     pub side_effect: bool,
     /// Whether doing it twice is the same as doing it once.
@@ -48,12 +46,11 @@ pub struct NewCall {
     /// The hash of the arguments.
     pub args_hash: Option<String>,
     /// Its number among the attempt's equal calls.
-    pub ordinal: Option<f64>,
+    pub ordinal: Option<i64>,
 }
 
 /// How a call ended.
 #[napi(object)]
-#[derive(Debug)]
 pub struct CallEnd {
     /// `success`, `error` or `unknown`.
     pub status: String,
@@ -66,24 +63,24 @@ pub struct CallEnd {
     /// The error of anything else.
     pub error_json: Option<String>,
     /// When it ended.
-    pub finished_at_ms: f64,
+    pub finished_at_ms: i64,
     /// Keep output and error whole, whatever the journal's limit is.
     pub whole: Option<bool>,
 }
 
-type Written<'env, T> = Result<Either<Outcome<T>, Object<'env>>>;
+/// The outcome, or a promise of it where the write had to wait.
+type Written<T> = Either<Outcome<T>, Promised<T>>;
 
 #[napi]
 impl NativeJournal {
     /// Records that a call begins. Gives the number of the row.
     #[napi(catch_unwind, ts_return_type = "number | Unfinished | Promise<number | Unfinished>")]
-    pub fn begin<'env>(&self, env: &'env Env, call: NewCall) -> Written<'env, f64> {
-        self.write(env, |journal| match journal.try_begin_nowait(call.into()) {
-            TryResult::Done(begun) => TryResult::Done(begun.map(row_of)),
-            TryResult::WouldBlock(intent) => {
-                TryResult::WouldBlock(move |journal: &Journal| journal.begin(*intent).map(row_of))
-            }
-        })
+    pub fn begin(&self, call: NewCall) -> Written<i64> {
+        self.write(
+            Intent::from(call),
+            |journal, intent| Ok(journal.try_begin_nowait(intent)?.map(row_of)),
+            |journal, intent| journal.begin(intent).map(row_of),
+        )
     }
 
     /// Records the outcome of a call that began.
@@ -91,27 +88,20 @@ impl NativeJournal {
         catch_unwind,
         ts_return_type = "undefined | Unfinished | Promise<undefined | Unfinished>"
     )]
-    pub fn finish<'env>(
+    pub fn finish(
         &self,
-        env: &'env Env,
-        row: f64,
-        attempt: f64,
-        seq: f64,
-        started_at_ms: f64,
+        row: i64,
+        attempt: i64,
+        seq: i64,
+        started_at_ms: i64,
         end: CallEnd,
-    ) -> Written<'env, ()> {
-        let call = CallRef {
-            row: integer(row),
-            attempt: integer(attempt),
-            seq: integer(seq),
-            started_at_ms: integer(started_at_ms),
-        };
-        self.write(env, |journal| match journal.try_finish_nowait(call, end.into()) {
-            TryResult::Done(finished) => TryResult::Done(finished),
-            TryResult::WouldBlock(finish) => {
-                TryResult::WouldBlock(move |journal: &Journal| journal.finish(call, finish))
-            }
-        })
+    ) -> Written<()> {
+        let call = CallRef { row, attempt, seq, started_at_ms };
+        self.write(
+            Finish::from(end),
+            move |journal, finish| journal.try_finish_nowait(call, finish),
+            move |journal, finish| journal.finish(call, finish),
+        )
     }
 
     /// Records a call that is over, in one row.
@@ -119,58 +109,53 @@ impl NativeJournal {
         catch_unwind,
         ts_return_type = "undefined | Unfinished | Promise<undefined | Unfinished>"
     )]
-    pub fn record<'env>(&self, env: &'env Env, call: NewCall, end: CallEnd) -> Written<'env, ()> {
-        self.write(env, |journal| match journal.try_record_nowait(call.into(), end.into()) {
-            TryResult::Done(recorded) => TryResult::Done(recorded),
-            TryResult::WouldBlock((intent, finish)) => {
-                TryResult::WouldBlock(move |journal: &Journal| journal.record(*intent, finish))
-            }
-        })
+    pub fn record(&self, call: NewCall, end: CallEnd) -> Written<()> {
+        self.write(
+            (Intent::from(call), Finish::from(end)),
+            |journal, (intent, finish)| journal.try_record_nowait(intent, finish),
+            |journal, (intent, finish)| journal.record(intent, finish),
+        )
     }
 }
 
 impl NativeJournal {
     /// Tries on this thread, and continues on a thread of its own if the write would have to wait.
-    fn write<'env, T, W>(
+    fn write<T, W>(
         &self,
-        env: &'env Env,
-        attempt: impl FnOnce(&Journal) -> TryResult<T, W>,
-    ) -> Written<'env, T>
+        row: W,
+        try_nowait: impl FnOnce(&Journal, &W) -> Result<Option<T>, JournalError>,
+        write: impl FnOnce(&Journal, W) -> Result<T, JournalError> + Send + 'static,
+    ) -> Written<T>
     where
         T: ToNapiValue + Send + 'static,
-        W: FnOnce(&Journal) -> std::result::Result<T, JournalError> + Send + 'static,
+        W: Send + 'static,
     {
-        let journal = match self.opened() {
-            Ok(journal) => journal,
-            Err(error) => return Ok(Either::A(to_outcome(Err(error)))),
-        };
-        match attempt(journal) {
-            TryResult::Done(result) => Ok(Either::A(to_outcome(result))),
-            TryResult::WouldBlock(waiting) => {
+        let tried = self.opened().and_then(|journal| Ok((journal, try_nowait(journal, &row)?)));
+        match tried {
+            Err(error) => Either::A(to_outcome(Err(error))),
+            Ok((_, Some(written))) => Either::A(to_outcome(Ok(written))),
+            Ok((journal, None)) => {
                 let journal = Arc::clone(journal);
-                job::long(env, move || to_outcome(waiting(&journal))).map(Either::B)
+                Either::B(job::long(move || to_outcome(write(&journal, row))))
             }
         }
     }
 }
 
-fn row_of(call: CallRef) -> f64 {
-    number(call.row)
+fn row_of(call: CallRef) -> i64 {
+    call.row
 }
 
 impl From<NewCall> for Intent {
     fn from(call: NewCall) -> Self {
+        let NewCall { run_id, node_id, iteration, .. } = call;
         Self {
-            task: TaskId {
-                run_id: call.run_id,
-                node_id: call.node_id,
-                iteration: integer(call.iteration),
-            },
-            attempt: integer(call.attempt),
-            seq: integer(call.seq),
+            task: TaskId { run_id, node_id, iteration },
+            attempt: call.attempt,
+            seq: call.seq,
             tool_name: call.tool_name,
             input_json: call.input_json,
-            started_at_ms: integer(call.started_at_ms),
+            started_at_ms: call.started_at_ms,
             side_effect: call.side_effect,
             idempotent: call.idempotent,
             accepts_idempotency_key: call.accepts_idempotency_key,
@@ -178,7 +163,7 @@ impl From<NewCall> for Intent {
             idempotency_key: call.idempotency_key,
             call_token: call.call_token,
             args_hash: call.args_hash,
-            ordinal: call.ordinal.map(integer),
+            ordinal: call.ordinal,
         }
     }
 }
@@ -188,12 +173,11 @@ impl From<CallEnd> for Finish {
         use toolwright_journal::Outcome::{Error, Rejected, Success, Unknown};
         let output = end.output_text.map(|text| Value::from(text).to_string()).or(end.output_json);
         let outcome = match (end.status.as_str(), end.acted) {
-            ("success", _) => Success { output_json: output },
-            ("error", false) => Rejected { error_json: end.error_json },
-            ("error", true) => Error { error_json: end.error_json },
-            _ => Unknown { error_json: end.error_json },
+            ("success", _) => Success(output),
+            ("error", false) => Rejected(end.error_json),
+            ("error", true) => Error(end.error_json),
+            _ => Unknown(end.error_json),
         };
-        let whole = end.whole.unwrap_or(false);
-        Self { outcome, finished_at_ms: integer(end.finished_at_ms), whole }
+        Self { outcome, finished_at_ms: end.finished_at_ms, whole: end.whole.unwrap_or(false) }
     }
 }

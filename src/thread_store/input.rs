@@ -7,10 +7,9 @@ use crate::options;
 
 /// Which part of a list.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ListedPart {
     /// Only what comes after this number, in the order of the list.
-    pub after: Option<f64>,
+    pub after: Option<i64>,
     /// The most to give.
     pub limit: Option<f64>,
     /// The highest number first.
@@ -18,14 +17,13 @@ pub struct ListedPart {
 }
 
 impl From<ListedPart> for Part {
-    fn from(part: ListedPart) -> Self {
-        Self { after: part.after.map(integer), limit: part.limit.map(limit), reverse: part.reverse }
+    fn from(ListedPart { after, limit, reverse }: ListedPart) -> Self {
+        Self { after, limit: limit.map(self::limit), reverse }
     }
 }
 
 /// The end of a call.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ThreadCallEnd {
     /// Which call.
     pub call_id: String,
@@ -37,7 +35,6 @@ pub struct ThreadCallEnd {
 
 /// A message to append.
 #[napi(object)]
-#[derive(Debug)]
 pub struct NewThreadMessage {
     /// Unique within its thread.
     pub id: String,
@@ -51,7 +48,6 @@ pub struct NewThreadMessage {
 
 /// A call to queue.
 #[napi(object)]
-#[derive(Debug)]
 pub struct NewThreadCall {
     /// Unique within its thread.
     pub id: String,
@@ -71,7 +67,6 @@ pub struct NewThreadCall {
 
 /// What is committed at once.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ThreadCommit {
     /// The end of a call that runs.
     pub finish: Option<ThreadCallEnd>,
@@ -85,43 +80,35 @@ pub struct ThreadCommit {
 
 impl From<ThreadCommit> for Changes {
     fn from(commit: ThreadCommit) -> Self {
-        Self {
-            finish: commit.finish.map(|end| CallEnd {
-                call_id: end.call_id,
-                status: match end.status.as_str() {
-                    "success" => EndStatus::Success,
-                    "cancelled" => EndStatus::Cancelled,
-                    _ => EndStatus::Error,
-                },
-                result_json: end.result_json,
-            }),
-            attachments: commit.attachments,
-            messages: commit
-                .messages
-                .into_iter()
-                .map(|NewThreadMessage { id, role, body_json, call_id }| NewMessage {
-                    id,
-                    role,
-                    body_json,
-                    call_id,
-                })
-                .collect(),
-            enqueue: commit.enqueue.into_iter().map(NewCall::from).collect(),
-        }
+        let ThreadCommit { finish, attachments, messages, enqueue } = commit;
+        let messages = messages.into_iter().map(NewMessage::from).collect();
+        let enqueue = enqueue.into_iter().map(NewCall::from).collect();
+        Self { finish: finish.map(CallEnd::from), attachments, messages, enqueue }
+    }
+}
+
+impl From<ThreadCallEnd> for CallEnd {
+    fn from(ThreadCallEnd { call_id, status, result_json }: ThreadCallEnd) -> Self {
+        let status = match status.as_str() {
+            "success" => EndStatus::Success,
+            "cancelled" => EndStatus::Cancelled,
+            _ => EndStatus::Error,
+        };
+        Self { call_id, status, result_json }
+    }
+}
+
+impl From<NewThreadMessage> for NewMessage {
+    fn from(NewThreadMessage { id, role, body_json, call_id }: NewThreadMessage) -> Self {
+        Self { id, role, body_json, call_id }
     }
 }
 
 impl From<NewThreadCall> for NewCall {
     fn from(call: NewThreadCall) -> Self {
-        Self {
-            id: call.id,
-            name: call.name,
-            arguments_json: call.arguments_json,
-            queue: call.queue,
-            force_allow: call.force_allow,
-            parent_call_id: call.parent_call_id,
-            info_json: call.info_json,
-        }
+        let NewThreadCall { id, name, arguments_json, queue, force_allow, .. } = call;
+        let (parent_call_id, info_json) = (call.parent_call_id, call.info_json);
+        Self { id, name, arguments_json, queue, force_allow, parent_call_id, info_json }
     }
 }
 
@@ -129,12 +116,6 @@ impl From<NewThreadCall> for NewCall {
 pub(crate) fn status(word: &str) -> Option<Status> {
     use Status::{Cancelled, Error, Queued, Running, Success};
     [Queued, Running, Success, Error, Cancelled].into_iter().find(|status| status.word() == word)
-}
-
-/// A number of JavaScript as an integer; a fraction is cut off, and NaN is 0.
-#[expect(clippy::cast_possible_truncation, reason = "`as` saturates, which is what is wanted")]
-fn integer(number: f64) -> i64 {
-    number as i64
 }
 
 /// How many rows to give.

@@ -1,16 +1,14 @@
 //! Values by key.
 
-use napi::bindgen_prelude::Object;
-use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_thread_store::Range;
 
 use super::{NativeThreadStore, input};
-use crate::rows;
+use crate::job::Promised;
+use crate::{options, rows};
 
 /// Which values.
 #[napi(object)]
-#[derive(Debug)]
 pub struct ValuesRange {
     /// Only keys that begin so.
     pub prefix: Option<String>,
@@ -28,14 +26,8 @@ pub struct ValuesRange {
 
 impl From<ValuesRange> for Range {
     fn from(range: ValuesRange) -> Self {
-        Self {
-            prefix: range.prefix,
-            start: range.start,
-            start_after: range.start_after,
-            end: range.end,
-            reverse: range.reverse,
-            limit: range.limit.map(input::limit),
-        }
+        let ValuesRange { prefix, start, start_after, end, reverse, limit } = range;
+        Self { prefix, start, start_after, end, reverse, limit: limit.map(input::limit) }
     }
 }
 
@@ -43,25 +35,19 @@ impl From<ValuesRange> for Range {
 impl NativeThreadStore {
     /// The values of these keys that there are: JSON texts of arrays of `[key, value]`, in order.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
-    pub fn read_values<'env>(
-        &self,
-        env: &'env Env,
-        thread_id: String,
-        keys: Vec<String>,
-    ) -> Result<Object<'env>> {
-        self.ask(env, move |store| Ok(rows::texts(&store.read_values(&thread_id, &keys)?)))
+    pub fn read_values(&self, thread_id: String, keys: Vec<String>) -> Promised<Vec<String>> {
+        self.ask(move |store| Ok(rows::texts(&store.read_values(&thread_id, &keys)?)))
     }
 
     /// Sets values: `values[n]` is that of `keys[n]`.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
-    pub fn write_values<'env>(
+    pub fn write_values(
         &self,
-        env: &'env Env,
         thread_id: String,
         keys: Vec<String>,
         values: Vec<String>,
-    ) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
+    ) -> Promised<()> {
+        self.ask(move |store| {
             let entries: Vec<_> = keys.into_iter().zip(values).collect();
             store.write_values(&thread_id, &entries)
         })
@@ -69,36 +55,19 @@ impl NativeThreadStore {
 
     /// Removes values, and gives how many there were.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
-    pub fn delete_values<'env>(
-        &self,
-        env: &'env Env,
-        thread_id: String,
-        keys: Vec<String>,
-    ) -> Result<Object<'env>> {
-        self.ask(env, move |store| {
-            let count = store.delete_values(&thread_id, &keys)?;
-            Ok(u32::try_from(count).unwrap_or(u32::MAX))
-        })
+    pub fn delete_values(&self, thread_id: String, keys: Vec<String>) -> Promised<u32> {
+        self.ask(move |store| store.delete_values(&thread_id, &keys).map(options::count))
     }
 
     /// Removes every value of the thread.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
-    pub fn delete_all_values<'env>(
-        &self,
-        env: &'env Env,
-        thread_id: String,
-    ) -> Result<Object<'env>> {
-        self.ask(env, move |store| store.delete_all_values(&thread_id))
+    pub fn delete_all_values(&self, thread_id: String) -> Promised<()> {
+        self.ask(move |store| store.delete_all_values(&thread_id))
     }
 
     /// The values of a range: JSON texts of arrays of `[key, value]`, in order.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
-    pub fn list_values<'env>(
-        &self,
-        env: &'env Env,
-        thread_id: String,
-        range: ValuesRange,
-    ) -> Result<Object<'env>> {
-        self.ask(env, move |store| Ok(rows::texts(&store.list_values(&thread_id, &range.into())?)))
+    pub fn list_values(&self, thread_id: String, range: ValuesRange) -> Promised<Vec<String>> {
+        self.ask(move |store| Ok(rows::texts(&store.list_values(&thread_id, &range.into())?)))
     }
 }
